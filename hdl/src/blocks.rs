@@ -14,13 +14,13 @@ use crate::{
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
 pub const CORE: &str = "core";
 
-/// One block.
+/// A block, how it is exported, and its budget.
 pub struct Entry {
     /// Folder and block.
     pub name: &'static str,
-    /// Exports it, with `module top`.
+    /// Exports the block's Verilog, with `module top`.
     pub verilog: fn() -> String,
-    /// The same in the words of RustHDL's own writer: what `equal` compares it with.
+    /// The same Verilog in the words of RustHDL's own writer: what `equal` compares it with.
     pub reference: fn() -> String,
     /// Most LUT4 sites it may take: LUT4, two for a carry cell, six for a 16x4 distributed RAM.
     pub lut4: u32,

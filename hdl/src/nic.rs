@@ -8,7 +8,11 @@
 //! Contract and ports: "The top's ports" in docs/architecture.md; what is reset when: [`Reset`].
 //!
 //! Latency: that of the blocks; an 8-byte message takes 333 cycles from doorbell to doorbell of link and host alike
-//! (docs/architecture.md). Tests: the co-simulation suite in `tests/`.
+//! (docs/architecture.md).
+//!
+//! Example: docs/architecture.md follows an 8-byte send through these blocks, cycle by cycle.
+//!
+//! Tests: the co-simulation suite in `tests/`.
 
 use crate::admin::{Broadcast, Command, Counters, Registers};
 use crate::bus::{
@@ -40,15 +44,15 @@ use rust_hdl::prelude::*;
 pub struct Nic {
     /// Rising edge, 125 MHz.
     pub clock: Signal<In, Clock>,
-    /// Synchronous reset.
+    /// Power-up reset, synchronous.
     pub reset: Signal<In, bool>,
     /// Packets from the host.
     pub tlp_rx: TlpRx,
-    /// A non-posted request may be started.
+    /// The host may start a non-posted request.
     pub tlp_rx_np_ready: Signal<Out, bool>,
     /// Packets to the host.
     pub tlp_tx: TlpTx,
-    /// What may be sent to the host.
+    /// What may be sent to the host now, by the link partner's credits.
     pub credit: Credits,
     /// The function's configuration space.
     pub cfg: Config,
@@ -58,7 +62,7 @@ pub struct Nic {
     pub link_down: Signal<In, bool>,
     /// Frames from the MAC.
     pub eth_rx: EthRx,
-    /// The peer should hold its frames.
+    /// The peer should hold its frames: room for them runs short.
     pub eth_rx_pause: Signal<Out, bool>,
     /// Frames to the MAC.
     pub eth_tx: EthTx,
@@ -68,11 +72,11 @@ pub struct Nic {
     pub time_now: Signal<In, Bits<32>>,
     /// Nothing is in flight and nothing waits.
     pub idle: Signal<Out, bool>,
-    /// When the oldest read of host memory will have waited too long.
+    /// When the oldest read of host memory will have waited too long; given while there is one.
     pub read_deadline: FlowSource<Bits<32>>,
-    /// When the first vector that rests may be sent again.
+    /// When the first vector that rests may be sent again; given while one rests.
     pub interrupt_deadline: FlowSource<Bits<32>>,
-    /// When the first VI's timer ends.
+    /// When the first VI's timer ends, or earlier; given while one runs.
     pub send_deadline: FlowSource<Bits<32>>,
 
     resets: Reset,

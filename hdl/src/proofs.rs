@@ -5,9 +5,9 @@ use rust_hdl::prelude::*;
 use crate::export::verilog;
 use crate::prims;
 
-/// One block proved.
+/// The proof of one block.
 pub struct Proof {
-    /// The block.
+    /// Name of the block.
     pub name: &'static str,
     /// Exports an instance small enough for the solver; nothing in a block depends on its widths.
     pub verilog: fn() -> String,

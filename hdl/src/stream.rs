@@ -9,7 +9,7 @@
 //! A *stream* moves one datum at each rising edge at which `valid` and `ready` are both high. `valid` never waits for `ready`; once high, it
 //! stays high with the same data until the datum has moved, unless a block's contract says otherwise.
 //!
-//! A *flow* has no `ready`: who hears it has room. Several sinks may hear one source.
+//! A *flow* has no `ready`: the block that hears it always has room. Several sinks may hear one source.
 //!
 //! Two blocks inside a third are joined, `Source::<T>::join(&mut self.from.x, &mut self.to.y)`. A port of the block itself is linked to one of
 //! the same type inside, the outer one first: `Sink::<T>::link(&mut self.x, &mut self.inner.y)`.
@@ -70,9 +70,9 @@ pub struct FlowSink<T: Synth> {
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "Table"]
 pub struct LookUp<I: Synth, R: Synth> {
-    /// Which row is asked for.
+    /// The row that is asked for.
     pub index: Signal<Out, I>,
-    /// The row.
+    /// The contents of that row.
     pub row: Signal<In, R>,
 }
 
@@ -80,11 +80,11 @@ pub struct LookUp<I: Synth, R: Synth> {
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "LookUp"]
 pub struct Table<I: Synth, R: Synth> {
-    /// Which row is asked for.
+    /// The row that is asked for.
     pub index: Signal<In, I>,
-    /// The row.
+    /// The contents of that row.
     pub row: Signal<Out, R>,
 }
 
-/// Something happens in each cycle in which it is high: a counter counts it.
+/// A port that is high in each cycle in which something happens, so that a counter counts it.
 pub type Pulse = Signal<Out, bool>;

@@ -1,17 +1,21 @@
 //! Runs the agent's commands, and after reset clears the tables that reset cannot reach.
 //!
 //! ```text
-//!   command ────►┌─────────┐──► commit ◄── commit_ready
-//!   stage0..2 ──►│ Command │──► settle ◄── settling
-//!                │         │──► drain  ◄── draining
-//!                └─────────┘──► query_vi ◄── query_state
-//!                     └──► busy, error, result, count_ignored
+//!  command, stage0..2 ──►┌─────────┐──► commit
+//!             written ──►│ Command │──► settle ◄── settling
+//!                        │         │──► drain  ◄── draining
+//!                        │         │──► query: VI, its state
+//!                        └─────────┘──► busy, error, result, count_ignored
 //! ```
 //! Contract: one command at a time; one that comes while `busy` is ignored and counted. A COMMIT or QUERY of a table
-//! or row that does not exist sets `error` and does nothing; a COMMIT of COMPLETION_QUEUE puts `written` into `result`; the next command that is taken clears it. After reset,
+//! or row that does not exist sets `error` and does nothing; the next command that is taken clears `error`. A COMMIT of COMPLETION_QUEUE puts
+//! `written` into `result`. After reset,
 //! zero rows are committed to REGION, WORK_QUEUE, COMPLETION_QUEUE, MODERATION and VI_STATE, and `busy` is high until that is done.
 //!
 //! Latency: a commit 3 cycles and its owner's wait; a query 3 cycles; the clearing after reset about 1700 cycles.
+//!
+//! Example: the agent stages a row of TRANSMIT and writes COMMIT: 3 cycles later `commit` offers the row, and `busy` falls when its owners have
+//! taken it.
 //!
 //! Tests: `tests/admin/command.rs`.
 
@@ -43,48 +47,54 @@ enum Step {
 pub struct Command {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Starts the clearing.
+    /// Clears the tables: `busy` is high until that is done.
     pub reset: Signal<In, bool>,
-    /// The agent has written a command. `viaduct_spec::register::command`, low double word.
+    /// The command that the agent has written: `viaduct_spec::register::command`, low double word.
     pub command: FlowSink<Bits<32>>,
-    /// Staged row, bits 63:0.
+    /// Bits 63:0 of the row that the agent has staged.
     pub stage0: Signal<In, Bits<64>>,
-    /// Bits 127:64.
+    /// Bits 127:64 of the row that the agent has staged.
     pub stage1: Signal<In, Bits<64>>,
-    /// Bits 191:128.
+    /// Bits 191:128 of the row that the agent has staged.
     pub stage2: Signal<In, Bits<64>>,
-    /// A row for its owners.
+    /// The row that is committed, to `admin/broadcast`.
     pub commit: Source<Commit>,
-    /// Entries written to the ring of the completion queue that was committed last.
+    /// Number of entries written to the old ring of the completion queue that was committed last, from `complete/queues`.
     pub written: Signal<In, CqIndex>,
-    /// Start to wait for the events of before.
+    /// `vi/state` begins to wait for the events of before.
     pub settle: Signal<Out, bool>,
-    /// They are not all in the error ring.
+    /// Events of before the `settle` are not all in the error ring.
     pub settling: Signal<In, bool>,
-    /// Start to drain.
+    /// `protect` begins to wait for the accesses of before.
     pub drain: Signal<Out, bool>,
-    /// Earlier accesses are still on their way.
+    /// Accesses of before the `drain` are still on their way.
     pub draining: Signal<In, bool>,
-    /// VI to look up.
+    /// The VI whose state the agent asks for, and that state.
     pub query: LookUp<Vi, Bits<2>>,
-    /// A command is running.
+    /// A command is running, or the tables are being cleared.
     pub busy: Signal<Out, bool>,
     /// The last command was refused.
     pub error: Signal<Out, bool>,
-    /// Answer of the last query, or commit of a completion queue.
+    /// The answer to the last QUERY, or to the last COMMIT of a completion queue.
     pub result: Signal<Out, Bits<64>>,
-    /// A command was ignored.
+    /// A command is ignored, because one is running.
     pub count_ignored: Pulse,
     step: DFF<Step>,
+    /// Operation of the command at hand.
     op: DFF<Bits<8>>,
+    /// The row at hand.
     row: DFF<Commit>,
-    /// The table's number is larger than any.
+    /// The command's table number is larger than any.
     strange: DFF<bool>,
+    /// `error`.
     refused: DFF<bool>,
+    /// `result`.
     answer: DFF<Bits<64>>,
+    /// A command was ignored in the cycle before.
     ignored: DFF<bool>,
     /// Bits of the row number that must be 0 for the table.
     beyond: Signal<Local, Bits<16>>,
+    /// The command's table and row exist.
     known: Signal<Local, bool>,
     op_commit: Number<8, { command_op::COMMIT as u64 }>,
     op_drain: Number<8, { command_op::DRAIN as u64 }>,

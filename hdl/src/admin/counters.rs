@@ -1,19 +1,20 @@
 //! 39 counters of 36 bits: of events, and two of bytes.
 //!
 //! ```text
-//!    events 39 ──►┌──────────┐
-//! bytes_* 2x13 ──►│ Counters │──► read_done
-//!   read_valid ──►│          │──► read_value 36
-//!   read_index ──►└──────────┘
+//!                     events ──►┌──────────┐
+//! bytes_sent, bytes_received ──►│ Counters │──► read_value
+//!                       read ──►└──────────┘
 //! ```
 //! Contract: bit n of `events` adds one to counter n. Nothing is lost as long as no event comes in more than every
 //! second cycle, which no block's can: each takes two beats at least. `bytes_*` are added to their counters, in every
 //! cycle; nothing is lost as long as those of 39 cycles are fewer than 2^13: a payload is 4096 bytes at most, and the
 //! next one comes a cycle later for every 8 of its bytes. Five bits per counter collect events until the
 //! scan, one counter a cycle, moves them into the memory. A read of a counter below 39 is answered when the scan passes
-//! it; `read_index` stays until then. Reset clears all counters within 41 cycles.
+//! it; `read` stays until then. Reset clears all counters within 41 cycles.
 //!
 //! Latency: a read 2 to 41 cycles; an event shows in a read that starts 41 cycles later, bytes in one that starts 42 later.
+//!
+//! Example: bit 5 of `events` is high in cycle 0. A `read` of counter 5 that starts in cycle 41 is answered by cycle 82, one higher than before.
 //!
 //! Tests: `tests/admin/counters.rs`.
 
@@ -31,18 +32,18 @@ pub struct Counters {
     pub clock: Signal<In, Clock>,
     /// Clears every counter.
     pub reset: Signal<In, bool>,
-    /// One bit for each counter; those of bytes have none.
+    /// One bit for each counter: an event of it happens in this cycle. The counters of bytes have none.
     pub events: Signal<In, Bits<39>>,
-    /// More for BYTES_SENT.
+    /// Number of bytes to add to BYTES_SENT.
     pub bytes_sent: Signal<In, Bits<13>>,
-    /// More for BYTES_RECEIVED.
+    /// Number of bytes to add to BYTES_RECEIVED.
     pub bytes_received: Signal<In, Bits<13>>,
-    /// A counter is wanted.
+    /// The number of the counter that is asked for, until `read_value`.
     pub read: FlowSink<Bits<6>>,
-    /// `read_value` is it, in this cycle.
+    /// The value of the counter that was asked for.
     pub read_value: FlowSource<Bits<36>>,
     rows: Ram<Bits<36>, 6>,
-    /// Block RAM is slow: nothing but a register behind it.
+    /// The row behind `rows`: block RAM is slow, so nothing but a register may be behind it.
     row: DFF<Bits<36>>,
     low: Pending,
     middle: Pending,
@@ -51,18 +52,24 @@ pub struct Counters {
     received: Bytes,
     /// The counter whose pending events are taken now.
     scan: DFF<Bits<6>>,
-    /// The same, one bit a counter: cheaper than 39 comparisons.
+    /// The same counter, one-hot: cheaper than 39 comparisons.
     turn: DFF<Bits<39>>,
-    /// The one before, whose row comes; and the one before that, whose row is in `row`.
+    /// The counter of the cycle before, whose row comes out of the memory.
     passed: DFF<Bits<6>>,
+    /// The counter before that, whose row is in `row`.
     moved: DFF<Bits<6>>,
+    /// What was collected for the counter in `passed`.
     taken: DFF<Bits<13>>,
+    /// What is added to the counter in `moved`.
     amount: DFF<Bits<13>>,
     /// The first round after reset: rows are written and not added to.
     clearing: DFF<bool>,
     clear_next: DFF<bool>,
+    /// The row at hand is written as 0.
     clear_row: DFF<bool>,
+    /// `read_value`.
     value: DFF<Bits<36>>,
+    /// `value` is given in this cycle.
     done: DFF<bool>,
     turns: Signal<Local, Bits<39>>,
     collected: Signal<Local, Bits<5>>,
@@ -149,12 +156,15 @@ impl Logic for Counters {
 /// What has come of a third of the counters' events since their last turn.
 #[derive(LogicBlock, Default)]
 struct Pending {
+    /// Rising edge.
     pub clock: Signal<In, Clock>,
+    /// Forgets what was collected.
     pub reset: Signal<In, bool>,
+    /// One bit for each of these counters: an event of it.
     pub events: Signal<In, Bits<13>>,
     /// The counter whose events are taken in this cycle, if it is one of these.
     pub turn: Signal<In, Bits<13>>,
-    /// Its events until now; 0 if it is none.
+    /// Events of that counter until now; 0 if it is none of these.
     pub collected: Signal<Out, Bits<5>>,
     counts: [DFF<Bits<5>>; 13],
 }
@@ -186,14 +196,17 @@ impl Logic for Pending {
 /// The bytes that have come for one counter since its last turn.
 #[derive(LogicBlock, Default)]
 struct Bytes {
+    /// Rising edge.
     pub clock: Signal<In, Clock>,
+    /// Forgets what was collected.
     pub reset: Signal<In, bool>,
+    /// Number of bytes that come in this cycle.
     pub more: Signal<In, Bits<13>>,
-    /// They are taken in this cycle.
+    /// The bytes collected are taken in this cycle.
     pub turn: Signal<In, bool>,
-    /// The bytes until now; 0 if it is not their turn.
+    /// The bytes collected until now; 0 without `turn`.
     pub collected: Signal<Out, Bits<13>>,
-    /// Those of the cycle before: what has come of a packet is known late in the cycle.
+    /// The bytes of the cycle before: what has come of a packet is known late in the cycle.
     late: DFF<Bits<13>>,
     count: DFF<Bits<13>>,
 }

@@ -8,7 +8,12 @@
 //! Contract: from the cycle behind `start` until the listener has taken the row, `waits` is high; it is offered the row
 //! while nobody before it in its pipe waits (`hold`).
 //!
-//! Latency: 1 cycle. Tests: `tests/admin/broadcast.rs`.
+//! Latency: 1 cycle.
+//!
+//! Example: `start` comes in cycle 0 while `hold` is high until cycle 5: `waits` is high from cycle 1 on, and `commit` is offered when `hold` has
+//! fallen.
+//!
+//! Tests: `tests/admin/broadcast.rs`.
 
 use crate::bus::Commit;
 use crate::stream::Source;
@@ -19,17 +24,17 @@ use rust_hdl::prelude::*;
 pub struct Listener {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Nothing waits any more.
+    /// Ends the waiting.
     pub reset: Signal<In, bool>,
     /// A commit of one of the listener's tables begins.
     pub start: Signal<In, bool>,
-    /// Who stands before this listener in its pipe has not taken the commit.
+    /// A listener before this one in its pipe has not taken the commit.
     pub hold: Signal<In, bool>,
-    /// The row; it holds still from `start` until nobody waits.
+    /// The row of the commit; it holds still from `start` until no listener waits.
     pub row: Signal<In, Commit>,
-    /// The row, to the listener.
+    /// The row, offered to the listener.
     pub commit: Source<Commit>,
-    /// The listener has not taken it.
+    /// The listener has not taken the row.
     pub waits: Signal<Out, bool>,
     waiting: DFF<bool>,
     shown: Signal<Local, bool>,

@@ -1,16 +1,20 @@
 //! The register file: BAR 0 as `viaduct_spec::register` draws it.
 //!
 //! ```text
-//!   mmio_write ──►┌───────────┐──► control, addresses, stages, command
-//!         load ──►│ Registers │──► answer
-//!   read-only  ──►│           │
-//!   values        │           │──► counter_valid/_index ◄── counter_done/_value
-//!                 └───────────┘──► vector_valid/_row    ◄── vector_done/_value
+//!      mmio_write ──►┌───────────┐──► receive_enable, send_enable, soft_reset
+//!            load ──►│           │──► station, stage0..2, command
+//!   state, result ──►│ Registers │──► answer
+//!        time_now ──►│           │──► counter    ◄── counter_value
+//! vectors_pending ──►└───────────┘──► vector_row ◄── vector_value
 //! ```
 //! Contract: a store writes the 4-byte halves whose bytes are all enabled and nothing else. A load is answered once,
-//! with the 8 bytes that its address lies in; the next load comes after the answer. Loads from the MSI-X table are asked of its owner, which takes the stores by itself. Addresses without a register read 0 and swallow stores.
+//! with the 8 bytes that its address lies in; the next load comes after the answer. Loads from the MSI-X table are asked of
+//! its owner, which takes the stores by itself. Addresses without a register read 0 and swallow stores.
 //!
 //! Latency: a load 3 cycles, a counter up to 41, the MSI-X table up to 7; a store 1.
+//!
+//! Example: the agent loads 8 bytes at the offset of a counter: `counter` names it, `counter_value` comes up to 41 cycles later, and `answer` has
+//! its 36 bits, with zeros above.
 //!
 //! Tests: `tests/admin/registers.rs`.
 
@@ -45,54 +49,59 @@ enum Step {
 pub struct Registers {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Back to the defaults. A load under way is answered all the same.
+    /// Sets every register to its default. A load under way is answered all the same.
     pub reset: Signal<In, bool>,
-    /// Nobody waits for an answer.
+    /// The PCIe edge is reset: nobody waits for an answer any more.
     pub restart: Signal<In, bool>,
     /// A store to BAR 0 or BAR 2; those to BAR 2 are not looked at.
     pub mmio_write: FlowSink<MmioWrite>,
-    /// A load. Its byte offset in BAR 0.
+    /// The byte offset in BAR 0 of a load, from `edge/complete`.
     pub load: FlowSink<Bits<20>>,
-    /// The answer is there. The 8 bytes that the address lies in.
+    /// The 8 bytes that the load's address lies in.
     pub answer: FlowSource<Bits<64>>,
-    /// Frames are received.
+    /// The agent has enabled reception of frames.
     pub receive_enable: Signal<Out, bool>,
-    /// Work queues are served.
+    /// The agent has enabled the serving of work queues.
     pub send_enable: Signal<Out, bool>,
-    /// The agent asks for a reset (one cycle).
+    /// The agent asks for a reset, in this cycle only.
     pub soft_reset: Signal<Out, bool>,
-    /// Own addresses, and the raw channel.
+    /// The NIC's own addresses, and the raw channel.
     pub station: StationSource,
-    /// Staged row, bits 63:0.
+    /// Bits 63:0 of the row that the agent has staged.
     pub stage0: Signal<Out, Bits<64>>,
-    /// Bits 127:64.
+    /// Bits 127:64 of the row that the agent has staged.
     pub stage1: Signal<Out, Bits<64>>,
-    /// Bits 191:128.
+    /// Bits 191:128 of the row that the agent has staged.
     pub stage2: Signal<Out, Bits<64>>,
-    /// COMMAND has been written.
+    /// The low double word of COMMAND, in the cycle behind the agent's store.
     pub command: FlowSource<Bits<32>>,
-    /// STATE's bits: command busy, command error, idle, read time-out.
+    /// What STATE shows: command busy, command error, idle, read time-out.
     pub state: Signal<In, NicState>,
-    /// RESULT.
+    /// What RESULT shows, from `admin/command`.
     pub result: Signal<In, Bits<64>>,
-    /// The time base.
+    /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// A counter is wanted.
+    /// The number of the counter that a load asks for, until `counter_value`.
     pub counter: FlowSource<Bits<6>>,
-    /// Here it is.
+    /// The value of that counter, from `admin/counters`.
     pub counter_value: FlowSink<Bits<36>>,
-    /// A row of the MSI-X table is wanted.
+    /// The row of the MSI-X table that a load asks for, until `vector_value`.
     pub vector_row: FlowSource<Bits<VECTOR_ROW_LOG2>>,
-    /// Here it is.
+    /// The 8 bytes of that row, from `interrupt/vectors`.
     pub vector_value: FlowSink<Bits<64>>,
-    /// The MSI-X pending bits.
+    /// The MSI-X pending bits, one for each vector.
     pub vectors_pending: Signal<In, Bits<VECTORS>>,
     state_bits: Cast<NicState, Bits<4>>,
     step: DFF<Step>,
+    /// Byte offset of the load at hand.
     address: DFF<Bits<20>>,
+    /// The 8 bytes of the answer.
     value: DFF<Bits<64>>,
+    /// `receive_enable`.
     receiving: DFF<bool>,
+    /// `send_enable`.
     sending: DFF<bool>,
+    /// `soft_reset`.
     resetting: DFF<bool>,
     own_mac: DFF<Bits<48>>,
     own_ip: DFF<Bits<32>>,
@@ -102,7 +111,9 @@ pub struct Registers {
     staged0: DFF<Bits<64>>,
     staged1: DFF<Bits<64>>,
     staged2: DFF<Bits<64>>,
+    /// `command_word` is given in this cycle.
     commanded: DFF<bool>,
+    /// The low double word of COMMAND.
     command_word: DFF<Bits<32>>,
     store_address: Signal<Local, Bits<20>>,
     store_row: Signal<Local, Bits<17>>,
@@ -145,7 +156,7 @@ pub struct Registers {
     send_bit: Number<64, { 1 << control::SEND_ENABLE.lo }>,
 }
 
-// The numbers in `update` are these fields'.
+// `update` has the positions of these fields as numbers.
 const _: () = {
     assert!(registers::RAW_CHANNEL == registers::READ_DEPTH + 4 && registers::RAW_CHANNEL % 8 == 4);
     assert!(raw_channel::VI.lo == 0 && raw_channel::VI.width == 10);

@@ -12,6 +12,8 @@
 //!
 //! Latency: one cycle for each bit.
 //!
+//! Example: after 149 cycles all inputs of the core are bits of `probe_in`.
+//!
 //! Tests: none: it holds a place.
 
 use rust_hdl::prelude::*;
@@ -21,17 +23,21 @@ use rust_hdl::prelude::*;
 pub struct Boundary {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// What goes in.
+    /// The bit that is shifted in.
     pub probe_in: Signal<In, bool>,
-    /// What comes out.
+    /// The end of the signature.
     pub probe_out: Signal<Out, bool>,
-    /// The core's inputs.
+    /// The inputs of the core's PCIe edge.
     pub to_core: Signal<Out, Bits<149>>,
-    /// The core's outputs.
+    /// The outputs of the core's PCIe edge.
     pub from_core: Signal<In, Bits<72>>,
+    /// `probe_in` in a flip-flop.
     sample: DFF<bool>,
+    /// The shift register.
     chain: DFF<Bits<149>>,
+    /// The core's outputs in flip-flops.
     taken: DFF<Bits<72>>,
+    /// The signature of the core's outputs so far.
     signature: DFF<Bits<72>>,
 }
 

@@ -1,14 +1,16 @@
 //! The NIC and its MAC: what stands between a PCIe endpoint and the pins of a PHY.
 //!
 //! ```text
-//!  tlp_*, credit_*, cfg_* ◄─►┌──────┐──► pads_tx_*
-//!                time_now ──►│ Card │◄── rx_clock, pads_rx_*
-//!        idle, *_deadline ◄──└──────┘◄── tx_clock
+//! tlp_*, credit, cfg ◄─►┌──────┐──► pads_tx_*
+//!           time_now ──►│ Card │◄── rx_clock, pads_rx_*
+//!   idle, *_deadline ◄──└──────┘◄── tx_clock
 //! ```
 //! Contract: docs/architecture.md, "The top's ports", for the host's side; docs/boards.md, "The MAC", for the PHY's. Frames that the NIC
 //! cannot take in time are held back by pause frames.
 //!
 //! Latency: the NIC's and the MAC's; the wires between them have none.
+//!
+//! Example: a packet of the host's stores a doorbell; the frame of that send leaves at `pads_tx_*`.
 //!
 //! Tests: `sim/tests/rgmii.rs`: two of them with an Ethernet of the test's between.
 
@@ -25,15 +27,15 @@ use rust_hdl::prelude::*;
 pub struct Card {
     /// Rising edge, 125 MHz.
     pub clock: Signal<In, Clock>,
-    /// Synchronous reset.
+    /// Power-up reset, synchronous.
     pub reset: Signal<In, bool>,
     /// Packets from the host.
     pub tlp_rx: TlpRx,
-    /// A non-posted request may be started.
+    /// The host may start a non-posted request.
     pub tlp_rx_np_ready: Signal<Out, bool>,
     /// Packets to the host.
     pub tlp_tx: TlpTx,
-    /// What may be sent to the host.
+    /// What may be sent to the host now, by the link partner's credits.
     pub credit: Credits,
     /// The function's configuration space.
     pub cfg: Config,
@@ -45,25 +47,25 @@ pub struct Card {
     pub time_now: Signal<In, Bits<32>>,
     /// Nothing is in flight and nothing waits.
     pub idle: Signal<Out, bool>,
-    /// When the oldest read of host memory will have waited too long.
+    /// When the oldest read of host memory will have waited too long; given while there is one.
     pub read_deadline: FlowSource<Bits<32>>,
-    /// When the first vector that rests may be sent again.
+    /// When the first vector that rests may be sent again; given while one rests.
     pub interrupt_deadline: FlowSource<Bits<32>>,
-    /// When the first VI's timer ends.
+    /// When the first VI's timer ends, or earlier; given while one runs.
     pub send_deadline: FlowSource<Bits<32>>,
-    /// 125 MHz for the way out to the PHY.
+    /// 125 MHz for the transmit side.
     pub tx_clock: Signal<In, Clock>,
-    /// Clock to the PHY.
+    /// RGMII: the clock to the PHY.
     pub pads_tx_clock: Signal<Out, Bits<1>>,
-    /// Data to the PHY.
+    /// RGMII: data to the PHY, four bits at each edge.
     pub pads_tx_data: Signal<Out, Bits<4>>,
-    /// Control to the PHY.
+    /// RGMII: control to the PHY.
     pub pads_tx_control: Signal<Out, Bits<1>>,
-    /// The PHY's clock.
+    /// RGMII: the PHY's clock.
     pub rx_clock: Signal<In, Clock>,
-    /// Data from the PHY.
+    /// RGMII: data from the PHY, four bits at each edge.
     pub pads_rx_data: Signal<In, Bits<4>>,
-    /// Control from the PHY.
+    /// RGMII: control from the PHY.
     pub pads_rx_control: Signal<In, Bits<1>>,
     nic: Nic,
     mac: Mac,

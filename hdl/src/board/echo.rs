@@ -10,6 +10,8 @@
 //!
 //! Latency: none; wires, clock and reset.
 //!
+//! Example: `EchoBoard::<4, 0xf>` has four lights, each on while its pin is low.
+//!
 //! Tests: what is inside has its own; this is built by `viaduct-export board`.
 
 use super::{Pad, Pll, Start, Wiring, ADDRESS, STATION};
@@ -22,25 +24,25 @@ use rust_hdl::prelude::*;
 pub struct EchoBoard<const L: usize, const LOW: u64> {
     /// The board's oscillator.
     pub clock_in: Signal<In, Clock>,
-    /// RGMII.
+    /// RGMII: the clock to the PHY.
     pub phy_tx_clock: Signal<Out, Bits<1>>,
-    /// RGMII.
+    /// RGMII: data to the PHY, four bits at each edge.
     pub phy_tx_data: Signal<Out, Bits<4>>,
-    /// RGMII.
+    /// RGMII: control to the PHY.
     pub phy_tx_control: Signal<Out, Bits<1>>,
-    /// RGMII.
+    /// RGMII: the PHY's clock.
     pub phy_rx_clock: Signal<In, Clock>,
-    /// RGMII.
+    /// RGMII: data from the PHY, four bits at each edge.
     pub phy_rx_data: Signal<In, Bits<4>>,
-    /// RGMII.
+    /// RGMII: control from the PHY.
     pub phy_rx_control: Signal<In, Bits<1>>,
-    /// Management.
+    /// The clock of the management bus.
     pub phy_mdc: Signal<Out, bool>,
-    /// Management.
+    /// The data line of the management bus.
     pub phy_mdio: Signal<InOut, Bits<1>>,
-    /// Reset of the PHY.
+    /// Reset of the PHY; low: the PHY is reset.
     pub phy_reset_n: Signal<Out, bool>,
-    /// Lights.
+    /// The lights: see [`Echo`].
     pub lights: Signal<Out, Bits<L>>,
     pll: Pll,
     start: Start,

@@ -10,6 +10,8 @@
 //!
 //! Latency: none; wires, clock and reset.
 //!
+//! Example: `time_now` of the card goes up by one in 128 cycles.
+//!
 //! Tests: what is inside has its own; this is built by `viaduct-export board`.
 
 use super::{Boundary, Card, Pll, Start, Wiring};
@@ -20,32 +22,35 @@ use rust_hdl::prelude::*;
 pub struct NicBoard {
     /// The board's oscillator.
     pub clock_in: Signal<In, Clock>,
-    /// RGMII.
+    /// RGMII: the clock to the PHY.
     pub phy_tx_clock: Signal<Out, Bits<1>>,
-    /// RGMII.
+    /// RGMII: data to the PHY, four bits at each edge.
     pub phy_tx_data: Signal<Out, Bits<4>>,
-    /// RGMII.
+    /// RGMII: control to the PHY.
     pub phy_tx_control: Signal<Out, Bits<1>>,
-    /// RGMII.
+    /// RGMII: the PHY's clock.
     pub phy_rx_clock: Signal<In, Clock>,
-    /// RGMII.
+    /// RGMII: data from the PHY, four bits at each edge.
     pub phy_rx_data: Signal<In, Bits<4>>,
-    /// RGMII.
+    /// RGMII: control from the PHY.
     pub phy_rx_control: Signal<In, Bits<1>>,
-    /// Reset of the PHY.
+    /// Reset of the PHY; low: the PHY is reset.
     pub phy_reset_n: Signal<Out, bool>,
-    /// The boundary's way in.
+    /// The bits that the boundary shifts into the core's inputs.
     pub probe_in: Signal<In, bool>,
-    /// And out.
+    /// The signature of the core's outputs.
     pub probe_out: Signal<Out, bool>,
     pll: Pll,
     start: Start,
     card: Card,
     boundary: Boundary,
-    /// Ticks of 1.024 us: 128 cycles.
+    /// Cycles of the tick under way; a tick of 1.024 us has 128.
     prescaler: DFF<Bits<7>>,
+    /// Device time, in ticks.
     ticks: DFF<Bits<32>>,
+    /// The core's inputs at the PCIe edge.
     edge_in: Signal<Local, Bits<149>>,
+    /// The core's outputs at the PCIe edge.
     edge_out: Signal<Local, Bits<72>>,
 }
 

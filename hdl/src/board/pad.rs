@@ -11,6 +11,8 @@
 //!
 //! How: ECP5's BB when synthesised; in Verilator what it does. The pad must be connected to a pin and to nothing else.
 //!
+//! Example: `enable` is low and the PHY drives 1: `in_data` is 1.
+//!
 //! Tests: none but the build for a board: what drives it, the MAC's management, has its own.
 
 use rust_hdl::prelude::*;
@@ -20,11 +22,11 @@ use rust_hdl::prelude::*;
 pub struct Pad {
     /// The pin.
     pub pad: Signal<InOut, Bits<1>>,
-    /// Whether the pad shows `out_data`.
+    /// The pad shows `out_data`.
     pub enable: Signal<In, bool>,
-    /// What it is to show.
+    /// The bit that the pad is to show.
     pub out_data: Signal<In, bool>,
-    /// What is on it.
+    /// The bit that is on the pad.
     pub in_data: Signal<Out, bool>,
 }
 

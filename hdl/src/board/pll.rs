@@ -7,8 +7,12 @@
 //! ```
 //! Contract: `clock_out` is right while `locked` is high.
 //!
+//! Latency: none; a clock.
+//!
 //! How: ECP5's EHXPLLL with feedback from its own output: the oscillator is divided to 25 MHz, times five. Its own oscillator then runs at
 //! 625 MHz (400 to 800 are allowed). In Verilator the output is the input, locked from the third edge on.
+//!
+//! Example: 100 MHz are divided by 4 to 25 MHz and multiplied by 5.
 //!
 //! Tests: none but the build for a board, and a board.
 
@@ -27,11 +31,11 @@ pub enum Oscillator {
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Pll {
-    /// The oscillator.
+    /// The board's oscillator.
     pub clock_in: Signal<In, Clock>,
-    /// 125 MHz.
+    /// The clock of 125 MHz.
     pub clock_out: Signal<Out, Clock>,
-    /// It is right.
+    /// `clock_out` is right.
     pub locked: Signal<Out, bool>,
     _oscillator: Oscillator,
 }

@@ -1,6 +1,15 @@
 //! A top of a board whose PHY has no oscillator: it gets the board's.
 //!
+//! ```text
+//!  clock_in ──►┌───────────────┐◄─► phy_*
+//!              │ WithReference │──► phy_reference
+//!              └───────────────┘──► lights
+//! ```
 //! Contract: as [`EchoBoard`], and `phy_reference` is `clock_in`.
+//!
+//! Latency: none; wires.
+//!
+//! Example: `WithReference::<4>` has four lights, each on while its pin is high.
 //!
 //! Tests: as [`EchoBoard`].
 
@@ -12,27 +21,27 @@ use rust_hdl::prelude::*;
 pub struct WithReference<const L: usize> {
     /// The board's oscillator.
     pub clock_in: Signal<In, Clock>,
-    /// The same, for the PHY.
+    /// The oscillator's clock again, for the PHY.
     pub phy_reference: Signal<Out, Clock>,
-    /// RGMII.
+    /// RGMII: the clock to the PHY.
     pub phy_tx_clock: Signal<Out, Bits<1>>,
-    /// RGMII.
+    /// RGMII: data to the PHY, four bits at each edge.
     pub phy_tx_data: Signal<Out, Bits<4>>,
-    /// RGMII.
+    /// RGMII: control to the PHY.
     pub phy_tx_control: Signal<Out, Bits<1>>,
-    /// RGMII.
+    /// RGMII: the PHY's clock.
     pub phy_rx_clock: Signal<In, Clock>,
-    /// RGMII.
+    /// RGMII: data from the PHY, four bits at each edge.
     pub phy_rx_data: Signal<In, Bits<4>>,
-    /// RGMII.
+    /// RGMII: control from the PHY.
     pub phy_rx_control: Signal<In, Bits<1>>,
-    /// Management.
+    /// The clock of the management bus.
     pub phy_mdc: Signal<Out, bool>,
-    /// Management.
+    /// The data line of the management bus.
     pub phy_mdio: Signal<InOut, Bits<1>>,
-    /// Reset of the PHY.
+    /// Reset of the PHY; low: the PHY is reset.
     pub phy_reset_n: Signal<Out, bool>,
-    /// Lights.
+    /// The lights, as [`EchoBoard`] has them.
     pub lights: Signal<Out, Bits<L>>,
     board: EchoBoard<L, 0>,
 }

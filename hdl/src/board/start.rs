@@ -10,6 +10,8 @@
 //!
 //! Latency: as above.
 //!
+//! Example: `locked` rises in cycle 0: `core_reset` falls about cycle 64, and `phy_reset_n` rises about cycle 2 097 152.
+//!
 //! Tests: `tests/mac/start.rs`.
 
 use crate::mac::Synchronizer;
@@ -21,16 +23,18 @@ use rust_hdl::prelude::*;
 pub struct Start {
     /// Rising edge, 125 MHz.
     pub clock: Signal<In, Clock>,
-    /// The clock is right.
+    /// The clock is right, from [`Pll`](super::Pll).
     pub locked: Signal<In, bool>,
-    /// Synchronous reset.
+    /// The synchronous reset of the core.
     pub core_reset: Signal<Out, bool>,
-    /// The PHY may run.
+    /// Reset of the PHY; low: the PHY is reset.
     pub phy_reset_n: Signal<Out, bool>,
     crossing: Synchronizer,
+    /// Cycles since `locked`.
     count: DFF<Bits<22>>,
-    /// The other way round, so that the power-up state is reset.
+    /// The opposite of `core_reset`, so that the power-up state is reset.
     running: DFF<bool>,
+    /// `phy_reset_n`.
     phy: DFF<bool>,
     few: Number<22, 64>,
 }

@@ -7,13 +7,13 @@ use rust_hdl::prelude::*;
 
 /// Kinds of [`AckRequest`]: what a VI has to say.
 pub mod word {
-    /// Say it.
+    /// Send the acknowledgement.
     pub const SAY: u64 = 0;
-    /// Say it, and keep it: the connection has come to its end.
+    /// Send the acknowledgement, and keep it: the connection has come to its end.
     pub const LAST: u64 = 1;
-    /// Say the last word again, if it was said.
+    /// Send the acknowledgement that was kept once more, if it was sent before.
     pub const REPEAT: u64 = 2;
-    /// Forget it: a new connection begins.
+    /// Forget the acknowledgement that was kept: a new connection begins.
     pub const FORGET: u64 = 3;
 }
 
@@ -22,7 +22,7 @@ pub mod word {
 pub mod local {
     /// An answer came and could not be placed: the rest of the descriptor could not be read, or its segments are too short now.
     pub const FAILURE: u64 = 0x40;
-    /// The same: the protection checker refused a segment of ours.
+    /// An answer came and could not be placed: the protection checker refused a segment of ours.
     pub const PROTECTION: u64 = 0x44;
     /// With bits 1:0 of a refusal: a read before the packet that was refused has not been answered, and will not be.
     pub const BEHIND: u64 = 0x44;
@@ -31,7 +31,7 @@ pub mod local {
 /// An acknowledgement from the wire, or what stands for one.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Acknowledged {
-    /// The VI.
+    /// The VI that the answer is for.
     pub vi: Vi,
     /// PSN acknowledged, or refused.
     pub psn: Bits<24>,
@@ -44,7 +44,7 @@ pub struct Acknowledged {
 /// An acknowledgement to send once every write granted before it is out.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AckRequest {
-    /// The VI.
+    /// The VI that acknowledges.
     pub vi: Vi,
     /// PSN to acknowledge, or to refuse.
     pub psn: Bits<24>,
@@ -52,8 +52,8 @@ pub struct AckRequest {
     pub msn: Bits<24>,
     /// `viaduct_spec::wire::syndrome`.
     pub syndrome: Bits<8>,
-    /// See [`word`].
+    /// What is to be done with the acknowledgement: see [`word`].
     pub kind: Bits<2>,
-    /// Not before the data is in memory.
+    /// The acknowledgement leaves only when the data is in memory (Reliable Reception).
     pub reception: bool,
 }

@@ -8,35 +8,35 @@ use rust_hdl::prelude::*;
 /// A table row on its way to the block that owns the table.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Commit {
-    /// `viaduct_spec::tables::table`.
+    /// Number of the table: `viaduct_spec::tables::table`.
     pub target: Bits<4>,
-    /// The row.
+    /// Number of the row in its table.
     pub row: Bits<16>,
     /// Bits 63:0 of the row.
     pub word0: Bits<64>,
-    /// Bits 127:64.
+    /// Bits 127:64 of the row.
     pub word1: Bits<64>,
-    /// Bits 191:128.
+    /// Bits 191:128 of the row.
     pub word2: Bits<64>,
 }
 
 /// A VI has changed its state: broadcast, so that every block keeps its own copy.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct StateWrite {
-    /// The VI.
+    /// The VI that changes its state.
     pub vi: Vi,
-    /// `viaduct_spec::tables::vi_states`.
+    /// The new state: `viaduct_spec::tables::vi_states`.
     pub state: Bits<2>,
 }
 
 /// Something went wrong that no descriptor can report, or that breaks a VI.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Fault {
-    /// The VI.
+    /// The VI that the fault is about.
     pub vi: Vi,
     /// `viaduct_spec::register::event_code`; 0: break the VI and report nothing.
     pub code: Bits<8>,
-    /// It happened on the receive queue.
+    /// The fault happened on the receive queue.
     pub receive: bool,
     /// The VI goes into Error if it is connected.
     pub breaks: bool,
@@ -45,13 +45,13 @@ pub struct Fault {
 /// An event for the error ring: `viaduct_spec::register::event`.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Event {
-    /// `viaduct_spec::register::event_code`.
+    /// What has happened: `viaduct_spec::register::event_code`.
     pub code: Bits<8>,
-    /// The VI.
+    /// The VI that the event is about.
     pub vi: Vi,
-    /// Receive queue.
+    /// The event happened on the receive queue.
     pub receive: bool,
-    /// The VI went into Error.
+    /// The VI went into Error by it.
     pub broke: bool,
 }
 

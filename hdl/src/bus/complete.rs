@@ -9,9 +9,9 @@ use rust_hdl::prelude::*;
 /// one queue are written in the order in which they come.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Completion {
-    /// The VI.
+    /// The VI whose descriptor it is.
     pub vi: Vi,
-    /// Receive queue.
+    /// The descriptor is of the receive queue, otherwise of the send queue.
     pub receive: bool,
     /// There is a descriptor to write; otherwise only the acknowledgement.
     pub write: bool,
@@ -27,15 +27,15 @@ pub struct Completion {
     pub has_immediate: bool,
     /// Immediate data as in the descriptor.
     pub immediate: Bits<32>,
-    /// An acknowledgement follows.
+    /// An acknowledgement follows the write.
     pub acknowledge: bool,
-    /// Its PSN.
+    /// PSN of that acknowledgement.
     pub psn: Bits<24>,
-    /// Its MSN.
+    /// MSN of that acknowledgement.
     pub msn: Bits<24>,
-    /// Its syndrome.
+    /// Syndrome of that acknowledgement: `viaduct_spec::wire::syndrome`.
     pub syndrome: Bits<8>,
-    /// See [`word`].
+    /// Kind of that acknowledgement: see [`word`](super::word).
     pub kind: Bits<2>,
     /// A descriptor of the queue ends with it: the queue's position moves on. Without `write` it is one that could
     /// not be read.
@@ -47,15 +47,15 @@ pub struct Completion {
 /// A descriptor has ended: for the completion queue of its queue, if that has one.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Closed {
-    /// The VI.
+    /// The VI whose descriptor has ended.
     pub vi: Vi,
-    /// Receive queue.
+    /// The descriptor is of the receive queue, otherwise of the send queue.
     pub receive: bool,
     /// Region of the descriptor.
     pub region: Bits<16>,
     /// Offset of the descriptor, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// Its status is written; otherwise nobody can see that it has ended.
+    /// The descriptor's status is written; otherwise nobody can see that it has ended.
     pub written: bool,
 }
 
@@ -64,15 +64,15 @@ pub struct Closed {
 pub struct CqEntry {
     /// Region of the ring.
     pub region: Bits<16>,
-    /// Tag that it must have.
+    /// Protection tag that the ring's region must have.
     pub tag: Bits<16>,
     /// Where the entry goes: bytes from the region's base rounded down to 64.
     pub address: Bits<40>,
     /// The first 8 bytes: a token or an event.
     pub token: Bits<64>,
-    /// The VI.
+    /// The VI that the entry is about.
     pub vi: Vi,
-    /// Receive queue.
+    /// The entry is about the receive queue, otherwise about the send queue.
     pub receive: bool,
     /// Phase of the ring's lap.
     pub phase: bool,
@@ -81,10 +81,10 @@ pub struct CqEntry {
 /// A store to a completion queue's page.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CqStore {
-    /// The queue.
+    /// The completion queue whose page was stored to.
     pub cq: Cq,
     /// How many entries the consumer has taken.
     pub index: CqIndex,
-    /// It goes to sleep; otherwise it gives room.
+    /// The consumer goes to sleep; otherwise it only gives room back.
     pub arm: bool,
 }

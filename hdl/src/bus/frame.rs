@@ -9,9 +9,9 @@ use rust_hdl::prelude::*;
 pub struct FrameBeat {
     /// Eight bytes, the first in bits 7:0.
     pub data: Bits<64>,
-    /// How many of them are there, 1 to 8; fewer than 8 only with `last`.
+    /// Number of bytes that are there, 1 to 8; fewer than 8 only with `last`.
     pub count: Bits<4>,
-    /// Last beat of the frame.
+    /// The beat is the last of its frame.
     pub last: bool,
     /// With `last`: the MAC found the frame damaged.
     pub bad: bool,
@@ -24,7 +24,7 @@ pub struct FrameInfo {
     pub opcode: Bits<8>,
     /// Destination queue pair.
     pub queue_pair: Bits<24>,
-    /// PSN.
+    /// PSN of the packet.
     pub psn: Bits<24>,
     /// Acknowledge request.
     pub ack_request: bool,
@@ -36,21 +36,21 @@ pub struct FrameInfo {
     pub extended: bool,
     /// A RETH is in front of them.
     pub reth: bool,
-    /// The RETH's address.
+    /// Virtual address in the RETH.
     pub address: Bits<64>,
-    /// Its memory handle.
+    /// Memory handle in the RETH.
     pub rkey: Bits<32>,
-    /// Its length: bytes of the whole message.
+    /// Length in the RETH: bytes of the whole message.
     pub size: Bits<32>,
     /// Payload bytes without pad; of a raw frame all bytes.
     pub length: Bits<13>,
     /// For the raw channel: the whole frame is payload. Of the rest only `queue_pair` counts, which is the raw VI's index, and `opcode`,
     /// which is that of an unreliable send of one packet.
     pub raw: bool,
-    /// In the store it has a VLAN tag.
+    /// The frame has a VLAN tag in the store.
     pub has_tag: bool,
     /// Word of the frame store at which the frame starts.
     pub start: Bits<11>,
-    /// Word behind its last.
+    /// Word of the frame store behind the frame's last.
     pub end: Bits<11>,
 }

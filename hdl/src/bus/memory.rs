@@ -37,11 +37,11 @@ pub struct Access {
     pub span: Bits<32>,
     /// Bytes to move now, 1 to 4096.
     pub length: Bits<13>,
-    /// Region.
+    /// Number of the region that must hold the access.
     pub region: Bits<16>,
-    /// Key; not compared with `by_offset`.
+    /// Key that the region must have; not compared with `by_offset`.
     pub key: Bits<16>,
-    /// Tag that the region must have.
+    /// Protection tag that the region must have.
     pub tag: Bits<16>,
     /// The address is an offset: descriptors and rings.
     pub by_offset: bool,
@@ -53,7 +53,7 @@ pub struct Access {
     pub clip: bool,
     /// Rights of remote peers that the region must give, each a bit: see [`remote`]. None for what a peer did not ask.
     pub remote: Bits<2>,
-    /// Comes back with the answer.
+    /// A number of the client's own, which comes back with the answer.
     pub user: Bits<8>,
 }
 
@@ -63,17 +63,17 @@ pub struct Access {
 pub struct DmaCommand {
     /// DMA address of the first byte.
     pub address: Bits<64>,
-    /// Bytes, 1 to 4096.
+    /// Bytes to move, 1 to 4096.
     pub length: Bits<13>,
-    /// See [`client`].
+    /// The client whose access it is: see [`client`].
     pub client: Bits<2>,
-    /// From the access.
+    /// `user` of the access.
     pub user: Bits<8>,
-    /// Which of the two drain counters it is counted in.
+    /// The drain counter, of two, in which the command is counted.
     pub epoch: bool,
-    /// Last piece of the access.
+    /// The command is the last piece of its access.
     pub last: bool,
-    /// Refused: move nothing, answer with the fault (reads only).
+    /// The access was refused: the command moves nothing and is answered with the fault (reads only).
     pub refused: bool,
 }
 
@@ -81,17 +81,17 @@ pub struct DmaCommand {
 /// asks has made room.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadBeat {
-    /// See [`client`].
+    /// The client whose access it answers: see [`client`].
     pub client: Bits<2>,
-    /// From the access.
+    /// `user` of the access.
     pub user: Bits<8>,
     /// Eight lanes; memory byte `a` is in lane `a % 8`.
     pub data: Bits<64>,
     /// First lane that counts.
     pub start: Bits<3>,
-    /// Lanes that count; 0 with a fault.
+    /// Number of lanes that count, 0 to 8; 0 with a fault.
     pub count: Bits<4>,
-    /// Last beat of the access.
+    /// The beat is the last of its access.
     pub last: bool,
     /// The access was refused; only with `last`.
     pub refused: bool,
@@ -114,10 +114,10 @@ pub struct WriteBeat {
 /// The checker's answer to a write access: for each client, in the order of its accesses.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct WriteVerdict {
-    /// Who asked: see [`client`].
+    /// The client whose access was decided: see [`client`].
     pub client: Bits<2>,
     /// The write is granted: its data may follow.
     pub ok: bool,
-    /// From the access.
+    /// `user` of the access.
     pub user: Bits<8>,
 }

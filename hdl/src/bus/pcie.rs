@@ -10,9 +10,9 @@ use rust_hdl::prelude::*;
 pub struct TlpBeat {
     /// Two double words, the earlier in bits 31:0.
     pub data: Bits<64>,
-    /// Which of them are there: 01 or 11; 01 only with `last`.
+    /// Which of the two double words are there: 01 or 11; 01 only with `last`.
     pub keep: Bits<2>,
-    /// Last beat of the packet.
+    /// The beat is the last of its packet.
     pub last: bool,
 }
 
@@ -23,9 +23,9 @@ pub struct MmioWrite {
     pub doorbell: bool,
     /// Byte offset in the BAR, low 3 bits 0.
     pub address: Bits<STORE_LOG2>,
-    /// The eight bytes.
+    /// The eight bytes, in their lanes.
     pub data: Bits<64>,
-    /// Which of them are written.
+    /// Which of the eight bytes are written.
     pub enables: Bits<8>,
 }
 
@@ -46,7 +46,7 @@ pub struct MmioRead {
     pub byte_count: Bits<4>,
     /// Tag of the request.
     pub tag: Bits<8>,
-    /// Who asked.
+    /// Identifier of the function that asks, to which the completion goes.
     pub requester: Bits<16>,
     /// Traffic class and attributes to repeat: {class 3, attr 2}.
     pub attributes: Bits<5>,

@@ -8,30 +8,30 @@ use rust_hdl::prelude::*;
 /// An RDMA read that a peer asks for.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadRequest {
-    /// The VI.
+    /// The VI that the peer asks.
     pub vi: Vi,
-    /// Its PSN is not the one expected, but behind it.
+    /// The request's PSN is not the one expected, but behind it.
     pub again: bool,
     /// Virtual address of the first byte.
     pub address: Bits<64>,
     /// Memory handle.
     pub rkey: Bits<32>,
-    /// Bytes, 0 to 2^31.
+    /// Bytes that are asked for, 0 to 2^31.
     pub length: Bits<32>,
     /// PSN of the first packet of the answer.
     pub psn: Bits<24>,
     /// Messages executed, this one included, modulo 2^24.
     pub msn: Bits<24>,
-    /// Its VI is of Reliable Reception.
+    /// The VI is of Reliable Reception.
     pub reception: bool,
 }
 
 /// One packet of the answer to an RDMA read, without its bytes.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Reply {
-    /// The VI.
+    /// The VI that answers.
     pub vi: Vi,
-    /// Virtual address of its first byte.
+    /// Virtual address of the packet's first byte.
     pub address: Bits<64>,
     /// Memory handle.
     pub rkey: Bits<32>,
@@ -43,7 +43,7 @@ pub struct Reply {
     pub first: bool,
     /// Last packet of its answer.
     pub last: bool,
-    /// PSN.
+    /// PSN of the packet.
     pub psn: Bits<24>,
     /// Messages executed, modulo 2^24.
     pub msn: Bits<24>,
@@ -52,7 +52,7 @@ pub struct Reply {
 /// An RDMA read that leaves, for who waits for the answer.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadSent {
-    /// The VI.
+    /// The VI that reads.
     pub vi: Vi,
     /// Which of the VI's reads, counted modulo 8: one that is sent again has its old number.
     pub number: Bits<3>,
@@ -60,7 +60,7 @@ pub struct ReadSent {
     pub region: Bits<16>,
     /// Offset of the descriptor, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// Its segments, the address segment included.
+    /// Segments of the descriptor, the address segment included.
     pub segments: Bits<8>,
     /// Bytes of the message.
     pub length: Bits<32>,
@@ -71,17 +71,17 @@ pub struct ReadSent {
 /// An answer from the wire: an acknowledgement, or a packet of the answer to an RDMA read.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Answer {
-    /// The VI.
+    /// The VI that the answer is for.
     pub vi: Vi,
-    /// It answers an RDMA read.
+    /// The answer is a packet of the answer to an RDMA read; otherwise an acknowledgement.
     pub response: bool,
     /// READ_RESPONSE_FIRST or _ONLY.
     pub first: bool,
     /// READ_RESPONSE_LAST or _ONLY.
     pub last: bool,
-    /// PSN.
+    /// PSN of the answer.
     pub psn: Bits<24>,
-    /// Payload bytes.
+    /// Payload bytes of the packet.
     pub length: Bits<13>,
     /// `viaduct_spec::wire::syndrome`; a MIDDLE has none.
     pub syndrome: Bits<8>,

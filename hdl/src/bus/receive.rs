@@ -15,7 +15,7 @@ pub struct AheadWord {
     pub slot: Bits<RECEIVE_AHEAD_LOG2>,
     /// Place of the word in the descriptor, 0 to 7.
     pub index: Bits<3>,
-    /// The word.
+    /// The eight bytes of that word.
     pub data: Bits<64>,
 }
 
@@ -26,14 +26,14 @@ pub struct Filled {
     pub vi: Vi,
     /// Slot of the descriptor, its position modulo the slots of a VI.
     pub slot: Bits<RECEIVE_AHEAD_LOG2>,
-    /// Region that holds it.
+    /// Region that holds the descriptor.
     pub region: Bits<16>,
-    /// Its offset in the region, in units of 64 bytes.
+    /// Offset of the descriptor in that region, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// Words of its first 64 bytes that the region holds, 0 to 8.
+    /// Words of the descriptor's first 64 bytes that the region holds, 0 to 8.
     pub words: Bits<4>,
     /// The descriptor could not be read.
     pub lost: bool,
-    /// One past its position in the ring.
+    /// One past the descriptor's position in the ring.
     pub position: Position,
 }

@@ -8,23 +8,23 @@ use rust_hdl::prelude::*;
 /// Where a descriptor lies.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct SendHead {
-    /// The VI.
+    /// The VI whose descriptor it is.
     pub vi: Vi,
     /// Region that holds the descriptor.
     pub region: Bits<16>,
-    /// Its offset in the region, in units of 64 bytes.
+    /// Offset of the descriptor in that region, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// Words of the 64 bytes that the region holds, 0 to 8; the rest read as 0.
+    /// Words of the descriptor's first 64 bytes that the region holds, 0 to 8; the rest read as 0.
     pub words: Bits<4>,
     /// The descriptor could not be read: nothing of it is valid and it cannot be completed.
     pub lost: bool,
-    /// Epoch of the VI in which it was fetched: see [`EpochWrite`].
+    /// Epoch of the VI in which the descriptor was fetched: see [`EpochWrite`].
     pub epoch: bool,
-    /// The first after a rewind: `psn` and `skip` count.
+    /// The descriptor is the first after a rewind: `psn` and `skip` count.
     pub restart: bool,
-    /// PSN of its first packet that is sent.
+    /// PSN of the message's first packet that is sent.
     pub psn: Bits<24>,
-    /// Packets of it that are acknowledged and not sent again.
+    /// Number of the message's packets that are acknowledged and not sent again.
     pub skip: Bits<24>,
     /// With `restart`: nothing is sent again; the VI goes on where it was parked.
     pub resume: bool,
@@ -33,24 +33,24 @@ pub struct SendHead {
 /// A VI sends again from where the [`Rewind`] says. What is of the other epoch, between fetch and transmit, is dropped.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct EpochWrite {
-    /// The VI.
+    /// The VI that sends again.
     pub vi: Vi,
-    /// Its epoch from now on.
+    /// Epoch of the VI from now on.
     pub epoch: bool,
 }
 
 /// Sends are to be fetched again.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Rewind {
-    /// The VI.
+    /// The VI that sends again.
     pub vi: Vi,
-    /// The new epoch.
+    /// New epoch of the VI.
     pub epoch: bool,
     /// Position of the oldest message that is not complete.
     pub position: Position,
-    /// Its packets that are acknowledged; not all of them.
+    /// Number of that message's packets that are acknowledged; never all of them.
     pub skip: Bits<24>,
-    /// PSN of the packet behind these.
+    /// PSN of the first packet behind these.
     pub psn: Bits<24>,
     /// Nothing is sent again: the VI goes on where it was parked.
     pub resume: bool,
@@ -59,7 +59,7 @@ pub struct Rewind {
 /// A packet to send, or the end of a message that sends nothing.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Packet {
-    /// The VI.
+    /// The VI that sends.
     pub vi: Vi,
     /// There is a packet to send; otherwise only the completion.
     pub send: bool,
@@ -83,11 +83,11 @@ pub struct Packet {
     pub errors: Bits<9>,
     /// The descriptor cannot be written: complete nothing.
     pub lost: bool,
-    /// Epoch of its head.
+    /// Epoch of the descriptor's [`SendHead`].
     pub epoch: bool,
     /// First packet after a rewind: `psn` counts.
     pub restart: bool,
-    /// Its PSN.
+    /// PSN of the packet; it counts with `restart` and `reply`.
     pub psn: Bits<24>,
     /// `viaduct_spec::descriptor::control` bits 1:0.
     pub operation: Bits<2>,
@@ -99,7 +99,7 @@ pub struct Packet {
     pub beyond: Bits<24>,
     /// RDMA read: segments of the descriptor.
     pub segments: Bits<8>,
-    /// RDMA read: its number, see [`ReadSent`]. With `parked`: the reads complete.
+    /// RDMA read: number of the read, see [`ReadSent`](super::ReadSent). With `parked`: number of reads that are complete.
     pub number: Bits<3>,
     /// The message may not begin before a read is complete: it, and all behind it, comes again.
     pub parked: bool,
@@ -112,12 +112,12 @@ pub struct Packet {
 /// A packet of a reliable VI has left, or a message has ended: in order for each VI.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Sent {
-    /// The VI.
+    /// The VI that has sent.
     pub vi: Vi,
     /// The message has left, or will never leave. Otherwise a packet that is not its last has left: only `vi`,
     /// `epoch`, `length`, `operation` and `psn` count.
     pub ends: bool,
-    /// Epoch in which it left.
+    /// Epoch in which the packet or message left.
     pub epoch: bool,
     /// Region of the descriptor.
     pub region: Bits<16>,
@@ -137,7 +137,7 @@ pub struct Sent {
     pub lost: bool,
     /// The message has not begun: it waits for a read to be complete, and comes again.
     pub parked: bool,
-    /// With `parked`: reads complete when that was seen, modulo 8.
+    /// With `parked`: number of reads that were complete when that was seen, modulo 8.
     pub number: Bits<3>,
 }
 
@@ -153,8 +153,8 @@ pub struct PayloadWord {
 /// All bytes of a packet's payload are there, or none of them ever will be.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Whole {
-    /// The checker refused an access to them.
+    /// The checker refused an access to the bytes.
     pub refused: bool,
-    /// They could not be read.
+    /// The bytes could not be read.
     pub failed: bool,
 }

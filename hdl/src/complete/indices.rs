@@ -1,9 +1,10 @@
 //! How far each completion queue is written and taken, and who sleeps for it.
 //!
 //! ```text
-//!           store (a pulse) ──►┌─────────┐──► raise: vector   ◄── raise_ready
-//!    cq; start, count, tell ──►│ Indices │──► row, taken, ready
-//!                              └─────────┘──► count_ignored
+//!              store ──►┌─────────┐──► raise
+//!                 cq ──►│ Indices │──► row, taken, ready
+//! start, count, tell ──►│         │──► count_ignored, busy
+//! started, following ──►└─────────┘
 //! ```
 //! Contract:
 //! - `start` puts a committed queue at index 0, disarmed. If it was live and armed, and still is live, its vector, the
@@ -21,7 +22,12 @@
 //! A store waits while a raise is not taken: at most two cycles, since who takes raises is busy with others for no longer. The edge makes
 //! at most one store in three cycles.
 //!
-//! Latency: 3 cycles from `store`, 1 from `count`, to `raise`. Tests: `tests/complete/indices.rs`.
+//! Latency: 3 cycles from `store`, 1 from `count`, to `raise`.
+//!
+//! Example: a queue has 4 entries written. Its consumer arms it at index 4: it is armed. The owner's next `count` raises its vector once, and
+//! disarms it.
+//!
+//! Tests: `tests/complete/indices.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -38,13 +44,13 @@ pub struct CqRow {
     pub written: CqIndex,
     /// log2 of the ring's entries.
     pub log2: Bits<5>,
-    /// Its interrupt vector.
+    /// The queue's interrupt vector.
     pub vector: Vector,
     /// The queue exists.
     pub live: bool,
-    /// Its consumer sleeps.
+    /// The queue's consumer sleeps.
     pub armed: bool,
-    /// Its overrun has been reported.
+    /// The queue's overrun has been reported.
     pub told: bool,
 }
 
@@ -55,54 +61,66 @@ pub struct Indices {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way; the rows are cleared by commits.
     pub reset: Signal<In, bool>,
-    /// A store of the host, this cycle only.
+    /// The host stores to the page of a completion queue.
     pub store: FlowSink<CqStore>,
-    /// The queue that is looked at, or changed.
+    /// The queue whose row is read and changed.
     pub cq: Signal<In, Cq>,
-    /// A commit: `started` is its row, at index 0.
+    /// The owner commits the queue: it begins at index 0 with the row `started`.
     pub start: Signal<In, bool>,
-    /// The new row: `log2`, `vector` and `live`.
+    /// The row of a queue that is committed; only `log2`, `vector` and `live` count.
     pub started: Signal<In, CqRow>,
-    /// What `written` is with one entry more.
+    /// The row's `written` with one entry more, computed by the owner.
     pub following: Signal<In, CqIndex>,
-    /// An entry is written.
+    /// The owner has written one more entry of the queue.
     pub count: Signal<In, bool>,
-    /// An overrun is reported.
+    /// The owner has reported an overrun of the queue.
     pub tell: Signal<In, bool>,
-    /// `row` and `taken` are `cq`'s, and the change is made.
+    /// `row` and `taken` are those of `cq` in this cycle, and a change that is asked for is made.
     pub ready: Signal<Out, bool>,
-    /// The queue's row.
+    /// What is known of the queue `cq`.
     pub row: Signal<Out, CqRow>,
-    /// Entries that its consumer has taken.
+    /// Number of entries that the consumer of `cq` has taken.
     pub taken: Signal<Out, CqIndex>,
-    /// A vector is raised, until it is taken.
+    /// The vector to raise for a consumer that sleeps.
     pub raise: Source<Vector>,
-    /// Pulse: a store was ignored.
+    /// A store to a queue that is not live is ignored.
     pub count_ignored: Pulse,
     /// A store or a raise is under way.
     pub busy: Signal<Out, bool>,
+    /// What is known of each queue.
     rows: LutRam<CqRow, CQ_LOG2>,
+    /// How many entries each queue's consumer has taken.
     takes: LutRam<CqIndex, CQ_LOG2>,
+    /// A store waits in `job`.
     held: DFF<bool>,
+    /// The store that is served next.
     job: DFF<CqStore>,
-    /// `elsewhere` is that of the job: its row has been read.
+    /// The row of the job's queue has been read: `elsewhere` is about it.
     judged: DFF<bool>,
     /// The job's queue stands at another index.
     elsewhere: DFF<bool>,
+    /// A vector is raised and not taken yet.
     raised: DFF<bool>,
-    vector: DFF<Vector>,
+    /// The vector that is raised.
+    raised_vector: DFF<Vector>,
+    /// A store was ignored in the cycle before.
     ignored: DFF<bool>,
+    /// No raise waits.
     free: Signal<Local, bool>,
+    /// The job is done in this cycle.
     serve: Signal<Local, bool>,
+    /// The owner's change is made in this cycle.
     change: Signal<Local, bool>,
+    /// The row as it is.
     now: Signal<Local, CqRow>,
+    /// The row as it is written back.
     changed: Signal<Local, CqRow>,
 }
 
 impl Logic for Indices {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, held, job, judged, elsewhere, raised, vector, ignored);
+        dff_setup!(self, clock, held, job, judged, elsewhere, raised, raised_vector, ignored);
         clock!(self, clock, rows, takes);
 
         self.free.next = !self.raised.q.val() | self.raise.ready.val();
@@ -145,7 +163,7 @@ impl Logic for Indices {
                 self.ignored.d.next = true;
             } else if self.job.q.val().arm {
                 self.raised.d.next = self.elsewhere.q.val();
-                self.vector.d.next = self.now.val().vector;
+                self.raised_vector.d.next = self.now.val().vector;
             } else {
                 self.takes.write_enable.next = true;
             }
@@ -155,7 +173,7 @@ impl Logic for Indices {
                 self.rows.write_enable.next = true;
                 self.takes.write_enable.next = true;
                 self.raised.d.next = self.now.val().live & self.now.val().armed & self.started.val().live;
-                self.vector.d.next = self.now.val().vector;
+                self.raised_vector.d.next = self.now.val().vector;
             } else if self.count.val() {
                 // CQ-6: the next entry answers an arm, once.
                 self.changed.next.written = self.following.val();
@@ -163,7 +181,7 @@ impl Logic for Indices {
                 self.changed.next.told = false;
                 self.rows.write_enable.next = true;
                 self.raised.d.next = self.now.val().armed;
-                self.vector.d.next = self.now.val().vector;
+                self.raised_vector.d.next = self.now.val().vector;
             } else if self.tell.val() {
                 self.changed.next.told = true;
                 self.rows.write_enable.next = true;
@@ -176,7 +194,7 @@ impl Logic for Indices {
         }
 
         self.raise.valid.next = self.raised.q.val();
-        self.raise.data.next = self.vector.q.val();
+        self.raise.data.next = self.raised_vector.q.val();
         self.count_ignored.next = self.ignored.q.val();
         self.busy.next = self.held.q.val() | self.raised.q.val();
         if self.reset.val() {

@@ -1,27 +1,32 @@
 //! Completion queues: an entry for each completion of a work queue that has one, and for each event.
 //!
 //! ```text
-//!    closed (v, r) ──►┌────────┐──► entry  ◄── entry_done, entry_ok
-//!     event (v, r) ──►│ Queues │──► raise: vector ◄── raise_ready
-//!  store (a pulse) ──►│        │──► fault (v, r)
-//!     commit (v, r) ──►└────────┘──► result, counts
+//!          closed ──►┌────────┐──► entry
+//!      ring_event ──►│        │◄── entry_end
+//!           store ──►│ Queues │──► raise
+//!          commit ──►│        │──► fault
+//!                    └────────┘──► result, count_*
 //! ```
 //! Contract:
 //! - WORK_QUEUE rows say which completion queue a work queue has; a commit starts its positions at 0. Each descriptor that
 //!   ends counts a position; one whose status is written makes an entry {token, VI, receive}.
 //! - An event makes an entry of the queue that has EVENTS. Without such a queue, or without room in it, it is lost and counted.
-//! - `entry` stays until `entry_done`, which says whether it was granted; then it is in the queue, and an armed
+//! - `entry` stays until `entry_end`, which says whether it was granted; then it is in the queue, and an armed
 //!   queue is raised. `complete/writer` writes it: behind the status, which was written before `closed`.
-//! - No room: the entry is lost and counted, and breaks its VI: CONN_LOST. The first such since the queue had room is reported
-//!   before: event CQ_OVERRUN, which names the queue. No such queue, or no such memory: COMP_PROT, and its VI breaks.
+//! - Without room the entry is lost and counted, and CONN_LOST breaks its VI. Before that, the first entry lost since the queue had
+//!   room is reported by the event CQ_OVERRUN, which names the queue. Without such a queue or such memory, COMP_PROT breaks the VI.
 //! - A commit of COMPLETION_QUEUE is taken between entries: `result` is the number of entries that the old ring has.
 //! - A commit of WORK_QUEUE comes behind the descriptors of that queue that have ended: whoever saw their status has them on
 //!   the old row.
-//! - One thing at a time. A commit waits for one descriptor or event at most, and a descriptor goes before an event. A store is never in anybody's way for more than two cycles.
+//! - The block does one thing at a time. A commit waits for one descriptor or event at most, and a descriptor goes before an event. A store
+//!   holds nobody up for more than two cycles.
 //!
 //! Latency: 7 cycles from `closed` to `entry`; 4 if the work queue has no completion queue.
 //!
 //! How: ring places and the work queues' rows share one block RAM of 36-bit words, read a word at a time.
+//!
+//! Example: a work queue has completion queue 3, which is armed and has room. `closed` of its descriptor gives an `entry` {token, VI, receive} 7
+//! cycles later; when `entry_end` is true, the queue's vector is raised.
 //!
 //! Tests: `tests/complete/queues.rs`, `cq_random.rs`.
 
@@ -84,59 +89,77 @@ pub struct Queues {
     pub reset: Signal<In, bool>,
     /// A row of WORK_QUEUE or COMPLETION_QUEUE.
     pub commit: Sink<Commit>,
-    /// Entries written to the ring that the last commit of a completion queue has ended.
+    /// Number of entries written to the old ring of the completion queue that was committed last.
     pub result: Signal<Out, CqIndex>,
-    /// A descriptor has ended.
+    /// A descriptor that has ended, from `complete/writer`.
     pub closed: Sink<Closed>,
-    /// There is an event.
+    /// An event for the error ring, from `vi/state`.
     pub ring_event: Sink<Event>,
-    /// A store to a queue's page, this cycle only.
+    /// The host stores to the page of a completion queue.
     pub store: FlowSink<CqStore>,
-    /// An entry to write.
+    /// The entry to write, to `complete/writer`; it holds still until `entry_end`.
     pub entry: FlowSource<CqEntry>,
-    /// It is written, or refused.
+    /// `complete/writer` is done with the entry; true: it is written, false: its memory is refused.
     pub entry_end: FlowSink<bool>,
-    /// A vector is raised, until it is taken.
+    /// The vector to raise for a consumer that sleeps.
     pub raise: Source<Vector>,
-    /// A VI breaks.
+    /// A VI breaks because an entry of its is lost.
     pub fault: Source<Fault>,
-    /// Pulse: an entry is lost.
+    /// An entry found no room and is lost.
     pub count_overrun: Pulse,
-    /// Pulse: an event is lost.
+    /// An event found no queue or no room and is lost.
     pub count_lost: Pulse,
-    /// Pulse: a store was ignored.
+    /// A store to a queue that is not live is ignored.
     pub count_ignored: Pulse,
-    /// An event that was taken is not in the error ring, nor lost.
+    /// An event that was taken is neither in the error ring nor lost yet.
     pub event_writing: Signal<Out, bool>,
-    /// Something is under way.
+    /// A commit, a descriptor, an event or a store is under way.
     pub busy: Signal<Out, bool>,
+    /// Places of the rings and rows of the work queues, half a row a word.
     words: Ram<Bits<36>, WORD_LOG2>,
     indices: Indices,
     step: DFF<Step>,
     /// A commit is next. From a register: what `complete/writer` does next hangs on it.
     commit_turn: DFF<bool>,
+    /// The descriptor that has ended and is at hand.
     closing: DFF<Closed>,
-    /// The entry is an event, `token` all of its first word.
+    /// The entry is an event; `token` is all of its first word.
     is_event: DFF<bool>,
+    /// First word of the entry.
     token: DFF<Bits<64>>,
+    /// The completion queue at hand.
     cq: DFF<Cq>,
     /// The queue that takes events.
     event_cq: DFF<Cq>,
+    /// There is a queue that takes events: `event_cq`.
     has_events: DFF<bool>,
+    /// `result`.
     old: DFF<CqIndex>,
+    /// The word read last.
     found: DFF<Bits<36>>,
+    /// What is known of the queue at hand.
     row: DFF<CqRow>,
+    /// Entries that the queue's consumer has taken.
     taken: DFF<CqIndex>,
+    /// Offset of the ring, in units of 64 bytes.
     offset: DFF<Bits<34>>,
+    /// Region of the ring.
     region: DFF<Bits<16>>,
+    /// Tag that the region must have.
     tag: DFF<Bits<16>>,
+    /// Place of the entry in the ring.
     slot: DFF<Bits<18>>,
+    /// Phase of the ring's lap.
     phase: DFF<bool>,
+    /// The ring has no room.
     full: DFF<bool>,
     /// There is no such queue, or its memory is refused.
     gone: DFF<bool>,
+    /// Where the entry goes, in bytes.
     address: DFF<Bits<40>>,
+    /// An entry was lost in the cycle before.
     overrun: DFF<bool>,
+    /// An event was lost in the cycle before.
     lost: DFF<bool>,
     word0: Signal<Local, Bits<64>>,
     word1: Signal<Local, Bits<64>>,

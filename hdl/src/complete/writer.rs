@@ -1,11 +1,11 @@
 //! Writes completions into descriptors, in place, and lets the acknowledgement follow; and completion queue entries.
 //!
 //! ```text
-//!  receive: Completion ──►┌────────┐──► access, write
-//!     send: Completion ──►│ Writer │──► request, request_mark
-//!   entry: CqEntry     ──►│        │──► entry_done, entry_ok
-//!    verdict, issued   ──►│        │──► fault
-//!                         └────────┘──► ended, closed
+//!   receive, send ──►┌────────┐──► access, write
+//!           entry ──►│        │──► entry_end
+//!         verdict ──►│ Writer │──► request, request_mark
+//!          issued ──►│        │──► fault
+//!          commit ──►└────────┘──► ended, closed
 //! ```
 //! Contract: completions are written in the order in which each input gives them, the two inputs in turn:
 //! ImmediateData if any, then Length and Status as one aligned 8-byte write. The acknowledgement is asked for when
@@ -16,11 +16,14 @@
 //! written: the queue's position moves on whether or not its consumer can see why. The next completion waits until both
 //! are taken, an entry does not.
 //!
-//! `entry` goes before the next completion, as 16 bytes at once; `entry_done` tells when they are granted and gone
-//! (`entry_ok`), or refused.
+//! `entry` goes before the next completion, as 16 bytes at once; `entry_end` tells when they are granted and gone
+//! (true), or refused (false).
 //! A row of RECEIVE is a new connection: the last word of the one before is forgotten (`bus::word`).
 //!
 //! Latency: 2 cycles and the checker's to the status's data, twice that with immediate data.
+//!
+//! Example: a receive of 8 bytes without immediate data asks `access` for 8 bytes at the descriptor's Length; `verdict` grants them, `write` brings
+//! Length and Status, and `request` asks for the acknowledgement with `issued` as its mark.
 //!
 //! Tests: `tests/complete/writer/`.
 
@@ -62,54 +65,64 @@ pub struct Writer {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way.
     pub reset: Signal<In, bool>,
-    /// A receive completion.
+    /// A receive descriptor to complete, and the acknowledgement that follows it.
     pub receive: Sink<Completion>,
-    /// A send completion.
+    /// A send descriptor to complete.
     pub send: Sink<Completion>,
-    /// A row of RECEIVE: the VI's tag.
+    /// A row of RECEIVE: the VI's tag, and the beginning of a connection.
     pub commit: Sink<Commit>,
-    /// Memory to write.
+    /// A write that `protect` is asked for.
     pub access: Source<Access>,
-    /// The checker has decided about a write.
+    /// The verdict of `protect` on a write of any client; only those of COMPLETE count here.
     pub verdict: FlowSink<WriteVerdict>,
-    /// Data of a granted write.
+    /// The data of a granted write, to the write engine.
     pub write: Source<WriteBeat>,
-    /// Write commands issued, modulo 256.
+    /// Number of write commands issued, modulo 256, from `protect`.
     pub issued: Signal<In, Bits<8>>,
-    /// An acknowledgement is asked for.
+    /// An acknowledgement to send.
     pub request: Source<AckRequest>,
-    /// Write commands that must be out first.
+    /// The number of write commands, modulo 256, that must be out before the acknowledgement of `request`.
     pub request_mark: Signal<Out, Bits<8>>,
-    /// A completion could not be written.
+    /// A VI breaks because a completion's memory is refused.
     pub fault: Source<Fault>,
-    /// A descriptor has ended.
+    /// The work queue of which a descriptor has ended, to `interrupt/notify`.
     pub ended: Source<Queue>,
-    /// A descriptor has ended.
+    /// The descriptor that has ended, to `complete/queues`.
     pub closed: Source<Closed>,
-    /// An entry to write, until it is done.
+    /// A completion queue entry to write; it holds still until `entry_end`.
     pub entry: FlowSink<CqEntry>,
-    /// The entry is written or refused, this cycle only.
+    /// The entry is done; true: it is written, false: its memory is refused.
     pub entry_end: FlowSource<bool>,
     /// A completion with an error bit is written.
     pub count_error: Pulse,
     /// A completion is under way.
     pub busy: Signal<Out, bool>,
-    /// A receive's completion is being written.
+    /// The completion under way is a receive's.
     pub receiving: Signal<Out, bool>,
     step: DFF<Step>,
-    /// An access is asked for: in the three steps that do.
+    /// An access is on show: in the three steps that ask for one.
     asks: DFF<bool>,
+    /// The completion at hand.
     at: DFF<Completion>,
-    /// The send queue's turn.
+    /// The next completion is `send`'s, if it offers one.
     send_turn: DFF<bool>,
+    /// The verdict has come, and the write is granted.
     granted: DFF<bool>,
+    /// The verdict has come, and the write is refused.
     refused: DFF<bool>,
+    /// `ended` is not taken yet.
     ended_waits: DFF<bool>,
+    /// The work queue of `ended`.
     queue: DFF<Queue>,
+    /// `closed` is not taken yet.
     closing: DFF<bool>,
+    /// The descriptor of `closed`.
     ending: DFF<Closed>,
+    /// The status written has an error bit.
     wrong: DFF<bool>,
+    /// The tag of each VI.
     tags: LutRam<Bits<16>, VI_LOG2>,
+    /// The tag of the VI at hand.
     tag: DFF<Bits<16>>,
     take_send: Signal<Local, bool>,
     own_verdict: Signal<Local, bool>,

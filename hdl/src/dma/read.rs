@@ -1,12 +1,11 @@
 //! Reads of host memory: commands in, read requests out, completions in, data out in the order of the commands.
 //!
 //! ```text
-//!   command_valid, command ─►┌─────────┐──► tx_valid, tx
-//!            command_ready ◄─│         │◄── tx_ready
-//!    completion (no ready)  ─►│ DmaRead │──► beat_valid, beat          (no ready)
-//!                      cfg ─►│         │──► retire_valid, retire_epoch (pulse)
-//!                 time_now ─►│         │──► deadline, timed_out, busy
-//!                            └─────────┘──► count_unexpected, count_lost (pulses)
+//!                       command ──►┌─────────┐──► tx
+//!                    completion ──►│         │──► beat, retire
+//! cfg_*, max_read, extended_tag ──►│ DmaRead │──► deadline, timed_out
+//!                      time_now ──►│         │──► busy, outstanding
+//!                down, draining ──►└─────────┘──► count_unexpected, count_lost
 //! ```
 //! Contract: a command is cut into requests of at most `max_read` and 512 bytes, each inside one aligned block of that
 //! size. Each takes a slot of 512 bytes before it is sent, so its completions, in whatever pieces and
@@ -26,6 +25,9 @@
 //! Latency: 3 cycles from a command to its request, 2 from the last beat of a completion to the last beat of its
 //! data; the others leave as they come. Throughput: 8 bytes a cycle less one cycle for each slot; a request every 5 cycles.
 //!
+//! Example: `max_read` is 512 bytes. A command for 600 bytes at address 0x1000 becomes two requests, of 512 bytes with tag 0 and of 88 with
+//! tag 1. Whichever is answered first, `beat` brings the 600 bytes in order, and `retire` comes with the last.
+//!
 //! Tests: `tests/tlp/dma_read`.
 
 use super::read_drain::ReadDrain;
@@ -44,39 +46,39 @@ const _: () = assert!(READ_BYTES == 512 && READ_TAGS_LOG2 == 4);
 pub struct DmaRead {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets everything, lost slots too.
+    /// Forgets everything, the slots that are lost too.
     pub reset: Signal<In, bool>,
-    /// What comes next is a completion's first beat.
+    /// With `reset`: what comes next at `completion` is a packet's first beat.
     pub down: Signal<In, bool>,
-    /// A reset is to come, and waits for `outstanding`.
+    /// A reset is to come and waits for `outstanding`.
     pub draining: Signal<In, bool>,
-    /// Completions will come, or have begun to.
+    /// Completions of requests that have left are still to come.
     pub outstanding: Signal<Out, bool>,
-    /// A command waits.
+    /// A read, from `protect`.
     pub command: Sink<DmaCommand>,
-    /// A beat of a completion.
+    /// A beat of a completion, from the PCIe edge.
     pub completion: FlowSink<TlpBeat>,
-    /// Our own identifier.
+    /// The function's own bus, device and function number.
     pub cfg_requester_id: Signal<In, Bits<16>>,
-    /// Most bytes of a request: 128 << n.
+    /// Largest read request: 128 << n bytes.
     pub max_read: Signal<In, Bits<3>>,
-    /// Tags of 8 bits are allowed.
+    /// The function may use tags of 8 bits; the block needs 4.
     pub extended_tag: Signal<In, bool>,
-    /// Time in ticks of 1.024 us.
+    /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// A beat of a request.
+    /// The read requests, to the PCIe edge.
     pub tx: Source<TlpBeat>,
-    /// Data leaves.
+    /// The data that was read, in the order of the commands.
     pub beat: FlowSource<ReadBeat>,
-    /// A command is done, this cycle only.
+    /// A command has ended; the data is its epoch, for `protect`.
     pub retire: FlowSource<bool>,
-    /// A request is waited for until `deadline`. When it will have failed.
+    /// The time at which the oldest request will have failed; given while there is one.
     pub deadline: FlowSource<Bits<32>>,
     /// A request has timed out since reset.
     pub timed_out: Signal<Out, bool>,
-    /// There is work.
+    /// A command or a slot is under way.
     pub busy: Signal<Out, bool>,
-    /// A completion was dropped.
+    /// A completion that nobody waits for is dropped.
     pub count_unexpected: Pulse,
     /// A request has timed out.
     pub count_lost: Pulse,
@@ -84,14 +86,19 @@ pub struct DmaRead {
     issue: ReadIssue,
     slots: ReadSlots,
     drain: ReadDrain,
-    /// The next slot; its top bit counts the rounds.
+    /// The slot that the next request takes; the top bit counts the rounds.
     tail: DFF<Bits<5>>,
+    /// The oldest slot; the top bit counts the rounds.
     head: DFF<Bits<5>>,
-    /// Slots that wait for completions, whose data cannot be used, that timed out.
+    /// The slots that wait for completions.
     open: DFF<Bits<READ_TAGS>>,
+    /// The slots whose data cannot be used.
     failed: DFF<Bits<READ_TAGS>>,
+    /// The slots that have timed out.
     dead: DFF<Bits<READ_TAGS>>,
+    /// A slot was struck in the cycle before.
     struck: DFF<bool>,
+    /// Every slot is dead: reads fail at once.
     all_lost: DFF<bool>,
     /// Slot `tail` can be used.
     room: DFF<bool>,

@@ -1,13 +1,11 @@
 //! Hands out what was read, slot by slot in the order of issue, and watches the time.
 //!
 //! ```text
-//!   reserve, _tag, piece, hollow ─►┌───────────┐──► head, taken  (the oldest slot; it is free again)
-//!     waiting, open, faulty    ─►│           │──► strike       (the oldest slot has timed out)
-//!  flowing, flow_tag, fill    ─►│           │
-//!                      progress ─►│ ReadDrain │──► read_row
-//!                          time_now ─►│           │◄── read_data    (next cycle)
-//!                                 │           │──► beat_valid, beat
-//!                                 └───────────┘──► retire, deadline
+//! reserve, _tag, piece, hollow ──►┌───────────┐──► head, taken, strike
+//!        waiting, open, faulty ──►│           │──► read_row
+//!      flowing, flow_tag, fill ──►│ ReadDrain │◄── read_data   (next cycle)
+//!  progress, time_now, draining ─►│           │──► beat, retire, deadline
+//!                                 └───────────┘
 //! ```
 //! Contract: the oldest slot is looked at while `waiting`; its bytes leave as beats, one row of 8 a cycle, when it
 //! is not `open` any more, and all rows but the last before that, while they flow in (`flowing` into slot `flow_tag`, rows
@@ -21,6 +19,10 @@
 //!
 //! Latency: 1 cycle from the slot's end of `open`, or from `fill`, to a beat if it was the oldest already. One cycle
 //! is lost between two slots.
+//!
+//! Example: slots 0 and 1 are reserved and slot 1 closes first: nothing leaves but the rows of slot 0 as they flow in. When slot 0 closes, its
+//! last row leaves in the next cycle, and slot 1 follows.
+//!
 //! Tests: through `DmaRead`.
 
 use super::split::Piece;
@@ -37,18 +39,27 @@ pub const LIMIT: u64 = 3 << 14;
 /// What a slot holds.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Slot {
-    /// Row and lane of its first byte.
+    /// Row of the piece's first byte.
     row: Bits<6>,
+    /// Lane of the piece's first byte.
     lane: Bits<3>,
-    /// Row and lane of its last byte.
+    /// Row of the piece's last byte.
     last_row: Bits<6>,
+    /// Lane of the piece's last byte.
     last_lane: Bits<3>,
+    /// Client of the piece's access.
     client: Bits<2>,
+    /// `user` of the piece's access.
     user: Bits<8>,
+    /// Epoch of the piece's command.
     epoch: bool,
+    /// The piece is the last of its access.
     last: bool,
+    /// The piece is the last of its command.
     done: bool,
+    /// The access was refused: the slot has no data.
     refused: bool,
+    /// The slot is for nothing.
     hollow: bool,
 }
 
@@ -59,72 +70,90 @@ pub struct ReadDrain {
     pub clock: Signal<In, Clock>,
     /// Starts with slot 0 again.
     pub reset: Signal<In, bool>,
-    /// `piece` belongs into slot `reserve_tag`.
+    /// The tables of slot `reserve_tag` take `piece`.
     pub reserve: Signal<In, bool>,
-    /// Its number.
+    /// The slot that is reserved.
     pub reserve_tag: Signal<In, ReadTag>,
-    /// What the slot is for.
+    /// The piece of a command that the slot is for.
     pub piece: Signal<In, Piece>,
-    /// The slot is for nothing.
+    /// The reserved slot is for nothing: it is passed over.
     pub hollow: Signal<In, bool>,
-    /// There is an oldest slot.
+    /// At least one slot is in use; the oldest is `head`.
     pub waiting: Signal<In, bool>,
-    /// Slots that wait for completions.
+    /// One bit for each slot that waits for completions.
     pub open: Signal<In, Bits<READ_TAGS>>,
-    /// Slots whose data cannot be used.
+    /// One bit for each slot whose data cannot be used.
     pub faulty: Signal<In, Bits<READ_TAGS>>,
-    /// Rows below `fill` of slot `flow_tag` are there.
+    /// Rows below `fill` of slot `flow_tag` are in the memory, though the slot is still open.
     pub flowing: Signal<In, bool>,
-    /// The slot.
+    /// The slot that data flows into.
     pub flow_tag: Signal<In, ReadTag>,
-    /// The row.
+    /// The row of that slot that is not there yet; all below it are.
     pub fill: Signal<In, Bits<6>>,
-    /// A good completion for the oldest slot.
+    /// A good completion for the oldest slot has begun.
     pub progress: Signal<In, bool>,
-    /// Time in ticks.
+    /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// A reset waits for what is open.
+    /// A reset waits for the slots that are open: no time is added.
     pub draining: Signal<In, bool>,
-    /// The oldest slot.
+    /// The number of the oldest slot.
     pub head: Signal<Out, ReadTag>,
-    /// It is free from the next cycle on.
+    /// The oldest slot is free from the next cycle on.
     pub taken: Signal<Out, bool>,
-    /// It has timed out.
+    /// The oldest slot has timed out.
     pub strike: Signal<Out, bool>,
-    /// {slot, 8 bytes in it}.
+    /// The row of the slots' memory to read: {slot, 8 bytes in it}.
     pub read_row: Signal<Out, Bits<10>>,
-    /// They, in the next cycle.
+    /// The 8 bytes of the `read_row` of the cycle before.
     pub read_data: Signal<In, Bits<64>>,
-    /// A beat leaves.
+    /// The data that was read, to the clients.
     pub beat: FlowSource<ReadBeat>,
-    /// A command has ended with this beat.
+    /// A command has ended with this beat; the data is its epoch.
     pub retire: FlowSource<bool>,
-    /// `deadline` counts. When the oldest slot times out.
+    /// The time at which the oldest slot times out; given while one is open.
     pub deadline: FlowSource<Bits<32>>,
 
+    /// What each slot is for.
     slots: LutRam<Slot, READ_TAGS_LOG2>,
+    /// The oldest slot.
     at: DFF<ReadTag>,
-    /// The same, one-hot.
+    /// The oldest slot, one-hot.
     turn: DFF<Bits<READ_TAGS>>,
+    /// `row`, `lane` and `slot` are the oldest slot's.
     loaded: DFF<bool>,
+    /// The row that is read next.
     row: DFF<Bits<6>>,
+    /// The first lane of that row that counts.
     lane: DFF<Bits<3>>,
+    /// What the oldest slot is for.
     slot: DFF<Slot>,
     /// A piece of this access was faulty.
     spoiled: DFF<bool>,
+    /// A beat is on show.
     valid: DFF<bool>,
+    /// First lane of the beat on show that counts.
     start: DFF<Bits<3>>,
+    /// Number of lanes of the beat on show that count.
     count: DFF<Bits<4>>,
+    /// Client of the beat on show.
     client: DFF<Bits<2>>,
+    /// `user` of the access of the beat on show.
     user: DFF<Bits<8>>,
+    /// The beat on show is the last of its access.
     last: DFF<bool>,
+    /// The access of the beat on show was refused.
     refused: DFF<bool>,
+    /// The read of the beat on show has failed.
     failed: DFF<bool>,
+    /// The beat on show ends a command.
     retiring: DFF<bool>,
+    /// Epoch of the command of the beat on show.
     epoch: DFF<bool>,
+    /// The time of the oldest slot counts.
     armed: DFF<bool>,
-    /// Its time is up, and there was no progress in that cycle.
+    /// The time of the oldest slot is up, and there was no progress in that cycle.
     late: DFF<bool>,
+    /// When the time of the oldest slot is up.
     limit: DFF<Bits<32>>,
 
     entry: Signal<Local, Slot>,
@@ -246,7 +275,7 @@ impl Logic for ReadDrain {
         self.opened.next = (self.open.val() & self.turn.q.val()).any();
         self.fault.next = (self.faulty.val() & self.turn.q.val()).any() & !self.slot.q.val().refused;
         self.final_row.next = self.row.q.val() == self.slot.q.val().last_row;
-        // Not the last row: what became of the slot must be known then.
+        // The last row waits: what became of the slot must be known then.
         self.early.next = self.flowing.val()
             & (self.flow_tag.val() == self.at.q.val())
             & (self.row.q.val() < self.fill.val())
@@ -310,7 +339,7 @@ impl Logic for ReadDrain {
             self.turn.d.next = (self.turn.q.val() << 1) | (self.turn.q.val() >> 15);
         }
 
-        // Its time.
+        // The time of the oldest slot.
         // WQ-8: 50.3 ms without progress.
         self.overdue.next = self.time_now.val() - self.limit.q.val();
         self.late.d.next = self.armed.q.val() & !self.progress.val() & !self.overdue.val().get_bit(31);

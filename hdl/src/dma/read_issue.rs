@@ -1,11 +1,10 @@
 //! Sends the read requests of commands.
 //!
 //! ```text
-//!   command_valid, command ─►┌───────────┐──► reserve, piece    (to the slot's tables)
-//!            command_ready ◄─│           │◄── reserve_ready
-//!        tag, room, silent ─►│ ReadIssue │──► issued, opened    (pulse: the slot is in use)
-//!                      cfg ─►│           │──► tx_valid, tx
-//!                            └───────────┘◄── tx_ready
+//!           command ──►┌───────────┐──► reserve, piece  (to the slot's tables)
+//! tag, room, silent ──►│ ReadIssue │◄── reserve_ready
+//!   cfg_*, max_read ──►│           │──► issued, opened, leaving
+//!                      └───────────┘──► tx, busy
 //! ```
 //! Contract: one slot, whose number is the tag, for each piece of a command; `room` says that slot `tag` is
 //! free. While `reserve` is high the piece belongs into the tables of slot `tag`, which is done when `reserve_ready` is high
@@ -15,6 +14,10 @@
 //!
 //! Latency: 3 cycles from the command to the first beat. At most one request every 5 cycles, as `room` needs one to look at
 //! the next slot.
+//!
+//! Example: a command of one piece finds slot 3 free: `reserve` and `piece` fill the tables of slot 3, two beats with tag 3 leave, and with the
+//! last `issued` and `opened` are high.
+//!
 //! Tests: through `DmaRead`.
 
 use super::split::{Piece, Split};
@@ -37,38 +40,40 @@ pub struct ReadIssue {
     pub clock: Signal<In, Clock>,
     /// Forgets the command.
     pub reset: Signal<In, bool>,
-    /// A command waits.
+    /// A read, from `protect`.
     pub command: Sink<DmaCommand>,
-    /// Our own identifier.
+    /// The function's own bus, device and function number.
     pub cfg_requester_id: Signal<In, Bits<16>>,
-    /// Most bytes of a request: 128 << n.
+    /// Largest read request: 128 << n bytes.
     pub max_read: Signal<In, Bits<3>>,
-    /// The next slot.
+    /// The slot that the next request takes.
     pub tag: Signal<In, ReadTag>,
-    /// It is free.
+    /// Slot `tag` is free.
     pub room: Signal<In, bool>,
-    /// It cannot be used for a request.
+    /// Slot `tag` cannot be used for a request: no request is sent.
     pub silent: Signal<In, bool>,
-    /// The piece belongs into the tables of slot `tag`.
+    /// The tables of slot `tag` are to take `piece`.
     pub reserve: Signal<Out, bool>,
-    /// It is written there.
+    /// The tables take the piece in this cycle.
     pub reserve_ready: Signal<In, bool>,
-    /// The piece.
+    /// The piece of the command that the slot is for.
     pub piece: Signal<Out, Piece>,
-    /// The slot is in use from now on.
+    /// Slot `tag` is in use from now on.
     pub issued: Signal<Out, bool>,
-    /// With `issued`: completions will come.
+    /// With `issued`: a request has left, so completions will come for the slot.
     pub opened: Signal<Out, bool>,
-    /// A request has begun to leave, and the slot is not open yet.
+    /// A request has begun to leave, and its slot is not open yet.
     pub leaving: Signal<Out, bool>,
-    /// A beat of a request.
+    /// The read requests, to the PCIe edge.
     pub tx: Source<TlpBeat>,
-    /// There is a command.
+    /// A command is under way.
     pub busy: Signal<Out, bool>,
 
     split: Split,
     state: DFF<State>,
+    /// A beat is on show at `tx`.
     beat_valid: DFF<bool>,
+    /// The beat on show.
     beat: DFF<TlpBeat>,
     free: Signal<Local, bool>,
     mute: Signal<Local, bool>,
@@ -135,7 +140,7 @@ impl Logic for ReadIssue {
                 }
             }
             State::Gone => {
-                // Not in the cycle in which the beat is taken: that is known late, and what comes of it is much.
+                // The slot is not opened in the cycle in which the beat is taken: that is known late, and much depends on it.
                 if !self.beat_valid.q.val() {
                     self.sent.next = true;
                     self.state.d.next = State::First;
@@ -147,7 +152,7 @@ impl Logic for ReadIssue {
         }
         self.issued.next = self.sent.val() | self.skipped.val();
         self.opened.next = self.sent.val();
-        // Its second beat waits only behind the first.
+        // The request's second beat waits only behind the first.
         self.leaving.next = self.state.q.val() == State::Gone;
         self.split.piece.ready.next = self.sent.val() | self.skipped.val();
 

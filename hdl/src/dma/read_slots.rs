@@ -1,11 +1,11 @@
 //! Checks completions and keeps their data until it is handed out.
 //!
 //! ```text
-//!   completion_valid, completion ─►┌───────────┐──► accept, close, spoil, tag (events)
-//!           reserve, _tag, piece ─►│           │──► reserve_ready
-//!        open, cfg_requester_id  ─►│ ReadSlots │──► count_unexpected (pulse)
-//!                       read_row ─►│           │──► read_data (next cycle)
-//!                                  └───────────┘──► flowing, fill
+//!             completion ──►┌───────────┐──► tag, accept, close, spoil
+//!   reserve, _tag, piece ──►│           │──► reserve_ready
+//! open, cfg_requester_id ──►│ ReadSlots │──► flowing, fill
+//!               read_row ──►│           │──► read_data   (next cycle)
+//!                   down ──►└───────────┘──► count_unexpected
 //! ```
 //! Contract: slot t holds the aligned block of 512 bytes that the request with tag t lies in: memory byte a is at
 //! byte a % 512. For each open slot a table says what its next completion must be: lower address and byte
@@ -31,6 +31,9 @@
 //! second beat's double word is written before the header is judged, but only where the slot, which is open, expects
 //! one: a completion that is dropped spoils nothing, as the right one writes there again.
 //!
+//! Example: slot 2 expects 64 bytes. A completion of 64 bytes with tag 2 comes: `accept` at its header, and `close` behind its last beat; then
+//! the memory holds the bytes. A second one is dropped and counted.
+//!
 //! Tests: through `DmaRead`.
 
 use super::split::Piece;
@@ -43,7 +46,7 @@ use viaduct_spec::profile::{READ_TAGS, READ_TAGS_LOG2};
 /// What the next completion of a slot must be.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Expected {
-    /// Its first double word in the slot.
+    /// Place in the slot of the completion's first double word.
     word: Bits<7>,
     /// Bytes of that double word before the first byte.
     before: Bits<2>,
@@ -62,74 +65,100 @@ pub struct ReadSlots {
     pub clock: Signal<In, Clock>,
     /// Forgets what came of the packet under way, but not where it ends.
     pub reset: Signal<In, bool>,
-    /// What comes next is a packet's first beat.
+    /// With `reset`: what comes next is a packet's first beat.
     pub down: Signal<In, bool>,
-    /// A beat of a completion.
+    /// A beat of a completion, from the PCIe edge.
     pub completion: FlowSink<TlpBeat>,
-    /// Our own identifier.
+    /// The function's own bus, device and function number.
     pub cfg_requester_id: Signal<In, Bits<16>>,
-    /// Slots that wait for completions.
+    /// One bit for each slot that waits for completions.
     pub open: Signal<In, Bits<READ_TAGS>>,
-    /// `piece` belongs into slot `reserve_tag`.
+    /// The table of slot `reserve_tag` is to take `piece`.
     pub reserve: Signal<In, bool>,
-    /// Its number.
+    /// The slot that is reserved.
     pub reserve_tag: Signal<In, ReadTag>,
-    /// What the slot is for.
+    /// The piece of a command that the slot is for.
     pub piece: Signal<In, Piece>,
-    /// It is written.
+    /// The table takes the piece in this cycle.
     pub reserve_ready: Signal<Out, bool>,
-    /// The slot that the events below are about.
+    /// The slot that `accept`, `close`, `spoil` and `flowing` are about.
     pub tag: Signal<Out, ReadTag>,
-    /// A good completion has begun.
+    /// A good completion for slot `tag` has begun.
     pub accept: Signal<Out, bool>,
-    /// Nothing more will come for the slot.
+    /// Nothing more will come for slot `tag`.
     pub close: Signal<Out, bool>,
-    /// The slot's data cannot be used.
+    /// The data of slot `tag` cannot be used.
     pub spoil: Signal<Out, bool>,
-    /// A completion nobody waits for, or not like this.
+    /// A completion is dropped: nobody waits for it, or not for one like this.
     pub count_unexpected: Pulse,
     /// The completion that comes for slot `tag` is good so far.
     pub flowing: Signal<Out, bool>,
-    /// With `flowing`: the slot's rows below this one are there.
+    /// With `flowing`: the rows of the slot below this one are in the memory.
     pub fill: Signal<Out, Bits<6>>,
-    /// {slot, 8 bytes in it}.
+    /// The row to read: {slot, 8 bytes in it}.
     pub read_row: Signal<In, Bits<10>>,
-    /// They, in the next cycle.
+    /// The 8 bytes of the `read_row` of the cycle before.
     pub read_data: Signal<Out, Bits<64>>,
 
+    /// What the next completion of each slot must be.
     expected: LutRam<Expected, READ_TAGS_LOG2>,
+    /// The double words with even addresses.
     bank0: Ram<Bits<32>, 10>,
+    /// The double words with odd addresses.
     bank1: Ram<Bits<32>, 10>,
 
     // The packet that comes in.
+    /// A packet has begun and not ended.
     under_way: DFF<bool>,
+    /// The next beat is the packet's second.
     ahead: DFF<bool>,
+    /// The packet has data, by its header.
     with_data: DFF<bool>,
+    /// Double words of data, by the header.
     length: DFF<Bits<10>>,
+    /// The packet is poisoned, by its header.
     poisoned: DFF<bool>,
+    /// Byte count of the header.
     byte_count: DFF<Bits<12>>,
+    /// The header has an error status.
     refused: DFF<bool>,
 
-    // From its second beat on: where it goes.
+    // From the packet's second beat on: where it goes.
+    /// The slot that the packet is for.
     slot: DFF<ReadTag>,
+    /// The packet is what its slot waits for.
     good: DFF<bool>,
+    /// The packet says that its read has failed.
     bad: DFF<bool>,
+    /// The packet is dropped: nobody waits for it, or not for one like this.
     unexpected: DFF<bool>,
+    /// The packet in `slot` is poisoned.
     poison: DFF<bool>,
+    /// The packet brings all that its slot misses.
     is_final: DFF<bool>,
+    /// The second beat came in the cycle before.
     fresh: DFF<bool>,
-    /// It had no third beat; and its one double word was there.
+    /// The packet had no third beat.
     single: DFF<bool>,
+    /// The one double word of a packet without third beat was there.
     single_whole: DFF<bool>,
-    /// The double word that the slot expects behind it.
+    /// The double word that the slot expects behind the packet.
     word: DFF<Bits<7>>,
+    /// `flowing`, if the packet is good.
     flows: DFF<bool>,
+    /// `fill`.
     filled: DFF<Bits<6>>,
+    /// The packet's first double word has an odd address.
     odd: DFF<bool>,
+    /// The row that the next beat goes to.
     row: DFF<Bits<6>>,
+    /// The row that the beat before went to.
     row_before: DFF<Bits<6>>,
+    /// Double words of the packet that are still to come.
     left: DFF<Bits<8>>,
+    /// Double words that the slot misses behind the packet.
     rest: DFF<Bits<8>>,
+    /// Bytes of the read's last double word behind the last byte.
     behind: DFF<Bits<2>>,
 
     data: Signal<Local, Bits<64>>,
@@ -227,7 +256,7 @@ impl Logic for ReadSlots {
             self.word.d.next = self.entry_word.val() + bit_cast::<7, 10>(self.length.q.val());
         }
 
-        // Its data into the banks. The second beat has data in its high half only.
+        // The completion's data goes into the banks. The second beat has data in its high half only.
         self.now_slot.next = self.slot.q.val();
         self.now_row.next = self.row.q.val();
         self.now_odd.next = self.odd.q.val();
@@ -290,7 +319,7 @@ impl Logic for ReadSlots {
         self.flowing.next = self.flows.q.val() & self.good.q.val();
         self.fill.next = self.filled.q.val();
 
-        // What became of it.
+        // What became of the completion.
         self.ending.next =
             self.good.q.val() & (self.single.q.val() | (self.third.val() & self.completion.data.val().last));
         self.enough.next = !self.left.q.val().get_bits::<7>(1).any()

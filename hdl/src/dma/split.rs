@@ -1,10 +1,10 @@
 //! Cuts a command into pieces that fit one packet each, and makes their headers.
 //!
 //! ```text
-//!    command_valid, command ─►┌───────┐──► piece_valid, piece
-//!             command_ready ◄─│ Split │──► header0, header1, long
-//!   size, settled, write,    ─►│       │◄── piece_ready
-//!   requester, tag            └───────┘──► chosen
+//!          command ──►┌───────┐──► piece
+//!    size, settled ──►│ Split │──► header0, header1, long
+//! write, requester ──►│       │──► chosen
+//!              tag ──►└───────┘──► busy
 //! ```
 //! Contract: a piece never leaves its aligned block of `128 << size` bytes (at most 4096), so it crosses
 //! neither 4 KiB nor more than one packet's payload. Pieces come in order of address; `done` marks the
@@ -16,6 +16,8 @@
 //!
 //! Latency: 2 cycles from the command to its first piece; then one piece a cycle, and one without between two commands. The outputs follow from
 //! registers and `write`, `requester`, `tag`.
+//!
+//! Example: `size` is 1 (256 bytes). A command of 300 bytes at 0x10C0 becomes two pieces: 64 bytes at 0x10C0, and 236 at 0x1100 with `done`.
 //!
 //! Tests: through `DmaRead` and `DmaWrite`.
 
@@ -34,17 +36,17 @@ pub struct Piece {
     pub length: Bits<13>,
     /// Double words that it touches, 1 to 1024.
     pub words: Bits<11>,
-    /// From the command.
+    /// Client of the command.
     pub client: Bits<2>,
-    /// From the command.
+    /// `user` of the command.
     pub user: Bits<8>,
-    /// From the command.
+    /// Epoch of the command.
     pub epoch: bool,
     /// Last piece of the access.
     pub last: bool,
     /// Last piece of the command.
     pub done: bool,
-    /// From the command.
+    /// The command was refused.
     pub refused: bool,
 }
 
@@ -55,59 +57,76 @@ pub struct Split {
     pub clock: Signal<In, Clock>,
     /// Forgets the command; `size` is in force behind it.
     pub reset: Signal<In, bool>,
-    /// A command waits.
+    /// A command to cut.
     pub command: Sink<DmaCommand>,
-    /// Block size: 128 << n bytes; above 5 as 5.
+    /// Largest piece: 128 << n bytes; n above 5 counts as 5.
     pub size: Signal<In, Bits<3>>,
-    /// What was cut has gone as far as the size matters.
+    /// The pieces that were cut have gone as far as the size matters.
     pub settled: Signal<In, bool>,
-    /// The size in force.
+    /// The size that commands are cut by now: 128 << n bytes.
     pub chosen: Signal<Out, Bits<3>>,
-    /// Headers of writes, not of reads.
+    /// The headers are those of writes; otherwise those of reads.
     pub write: Signal<In, bool>,
-    /// For the header.
+    /// The requester's identifier, for the header.
     pub requester: Signal<In, Bits<16>>,
-    /// For the header.
+    /// The tag, for the header.
     pub tag: Signal<In, Bits<8>>,
-    /// A piece is on show.
+    /// The next piece of the command.
     pub piece: Source<Piece>,
-    /// First beat of its packet.
+    /// The first beat of the piece's packet.
     pub header0: Signal<Out, Bits<64>>,
-    /// Second beat; with a short header its high half is 0 and free for data.
+    /// The second beat; with a short header its high half is 0 and free for data.
     pub header1: Signal<Out, Bits<64>>,
-    /// The header has 4 double words.
+    /// The header has 4 double words, otherwise 3.
     pub long: Signal<Out, bool>,
-    /// There is a command.
+    /// A command is under way.
     pub busy: Signal<Out, bool>,
 
     // What is left of the command.
+    /// There is a command.
     valid: DFF<bool>,
+    /// Address of the first byte that is not cut yet.
     address: DFF<Bits<64>>,
     /// Offset of the command's last byte in the block of `address`, or beyond it.
     reach: DFF<Bits<13>>,
+    /// Client of the command.
     client: DFF<Bits<2>>,
+    /// `user` of the command.
     user: DFF<Bits<8>>,
+    /// Epoch of the command.
     epoch: DFF<bool>,
+    /// The command is the last of its access.
     last: DFF<bool>,
+    /// The command was refused.
     refused: DFF<bool>,
 
-    // The piece on show: addresses of its first byte and, low bits only, of its last.
+    // The piece on show.
+    /// A piece is on show.
     shown_valid: DFF<bool>,
+    /// Address of the first byte of the piece on show.
     shown_address: DFF<Bits<64>>,
+    /// Low bits of the address of the last byte of the piece on show.
     finish: DFF<Bits<12>>,
+    /// Client of the piece on show.
     shown_client: DFF<Bits<2>>,
+    /// `user` of the piece on show.
     shown_user: DFF<Bits<8>>,
+    /// Epoch of the piece on show.
     shown_epoch: DFF<bool>,
+    /// `last` of the piece on show.
     shown_last: DFF<bool>,
+    /// `done` of the piece on show.
     shown_done: DFF<bool>,
+    /// `refused` of the piece on show.
     shown_refused: DFF<bool>,
 
-    /// The size in force; and the same in units of 128 bytes, less one.
+    /// `chosen`.
     in_force: DFF<Bits<3>>,
+    /// The same size in units of 128 bytes, less one.
     blocks: DFF<Bits<5>>,
-    /// It is not the size that is asked for, or was not a moment ago: no command is taken.
+    /// `size` is not the size in force, or was not a moment ago: no command is taken.
     changing: DFF<bool>,
-    /// Offset in the block, as a mask.
+    /// The offset in a block, as a mask.
     mask: Signal<Local, Bits<13>>,
     beyond: Signal<Local, Bits<13>>,
     low: Signal<Local, Bits<12>>,
@@ -226,7 +245,7 @@ impl Logic for Split {
         self.piece.data.next.done = self.shown_done.q.val();
         self.piece.data.next.refused = self.shown_refused.q.val();
 
-        // Its header.
+        // The header of the piece on show.
         self.first_enables.next = bits::<4>(0xF) << self.first.val().get_bits::<2>(0);
         self.last_enables.next = bits::<4>(0xF);
         if self.finish.q.val().get_bits::<2>(0) == bits::<2>(0) {

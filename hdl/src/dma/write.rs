@@ -1,11 +1,10 @@
 //! Writes to host memory: commands and data in, memory write packets out.
 //!
 //! ```text
-//!   command_valid, command ─►┌──────────┐──► tx_valid, tx
-//!            command_ready ◄─│          │◄── tx_ready
-//!           scatter (v, r)  ─►│ DmaWrite │──► retire_valid, retire_epoch (pulse)
-//!          complete (v, r)  ─►│          │──► retired
-//!                      cfg ─►└──────────┘──► busy, cut
+//!           command ──►┌──────────┐──► tx
+//!           scatter ──►│ DmaWrite │──► retire, retired
+//!          complete ──►│          │──► cut
+//! cfg_*, max_payload ─►└──────────┘──► busy
 //! ```
 //! Contract: a command takes exactly its `length` bytes from its client's stream (client COMPLETE: `complete`,
 //! any other: `scatter`), whatever the borders of the beats: one beat may be shared by two commands, and what is
@@ -16,7 +15,7 @@
 //! `cut` is the size by which whatever is here is cut: that of `max_payload`, but when it changes the old one until the last packet of
 //! before is out. So it is what credits have to be counted by.
 //!
-//! `retire_valid` pulses, and `retired` counts, when the last beat of a command has been taken at `tx`.
+//! `retire` is given, and `retired` counts, when the last beat of a command has been taken at `tx`.
 //!
 //! All streams come through registers, so that no source waits for the sums of this cycle, nor for the bus: `scatter` through a
 //! slice of full rate, `complete`, which brings a few beats a message, through one that takes a beat every other cycle.
@@ -27,6 +26,9 @@
 //!
 //! How: header and payload are one stream of bytes to a `Packer`. The header is put in front as two pieces, the
 //! second with as many bytes behind the header as the address has below its double word.
+//!
+//! Example: a command of COMPLETE for 16 bytes at 0x2008 and two beats of 8 bytes at `complete`: one packet with 16 bytes of payload leaves at
+//! `tx`; with its last beat `retire` is given and `retired` goes up by one.
 //!
 //! Tests: `tests/tlp/dma_write/`.
 
@@ -65,51 +67,58 @@ pub struct DmaWrite {
     pub clock: Signal<In, Clock>,
     /// Forgets everything under way.
     pub reset: Signal<In, bool>,
-    /// A command waits.
+    /// A write, from `protect`.
     pub command: Sink<DmaCommand>,
-    /// Data for the commands of SCATTER.
+    /// Data for the commands of client SCATTER.
     pub scatter: Sink<WriteBeat>,
-    /// Data for the commands of COMPLETE.
+    /// Data for the commands of client COMPLETE.
     pub complete: Sink<WriteBeat>,
-    /// Our own identifier.
+    /// The function's own bus, device and function number.
     pub cfg_requester_id: Signal<In, Bits<16>>,
-    /// Largest payload of a packet: 128 << n bytes.
+    /// Largest payload of a packet, as the system has set it: 128 << n bytes.
     pub max_payload: Signal<In, Bits<3>>,
-    /// Largest payload of the packets that go out.
+    /// Largest payload of the packets that go out: 128 << n bytes.
     pub cut: Signal<Out, Bits<3>>,
-    /// A beat goes out.
+    /// The memory writes, to the PCIe edge.
     pub tx: Source<TlpBeat>,
-    /// A command is done, this cycle only.
+    /// A command has ended; the data is its epoch, for `protect`.
     pub retire: FlowSource<bool>,
-    /// Commands done, modulo 256.
+    /// Number of commands that have ended, modulo 256.
     pub retired: Signal<Out, Bits<8>>,
-    /// There is work.
+    /// A command or data is under way.
     pub busy: Signal<Out, bool>,
 
     split: Split,
     scattered: Skid<WriteBeat>,
     packer: Packer,
-    /// A beat of `complete` is held.
+    /// `completed` holds a beat of `complete`.
     completed_valid: DFF<bool>,
+    /// The beat of `complete` that is held.
     completed: DFF<WriteBeat>,
     state: DFF<State>,
-    /// Bytes of the piece that are still to come, and those of the beat on show that are taken already: what the piece's end has to be
-    /// compared with is a beat's count alone.
+    /// Bytes of the piece that are still to come.
     needs: DFF<Bits<13>>,
+    /// Bytes of the `scatter` beat on show that are taken already.
     scatter_used: DFF<Bits<3>>,
+    /// Bytes of the `complete` beat on show that are taken already. What the piece's end has to be compared with is a beat's count alone.
     complete_used: DFF<Bits<3>>,
-    /// Pieces for the packer: the bus's ready ends here.
+    /// Pieces on their way to the packer: the bus's ready ends here.
     stage: Skid<Part>,
     /// The packet that leaves is the last of its command.
     ending: DFF<bool>,
+    /// Epoch of that packet's command.
     ending_epoch: DFF<bool>,
+    /// `retire` is given in this cycle.
     retiring: DFF<bool>,
+    /// The epoch that `retire` gives.
     epoch: DFF<bool>,
+    /// `retired`.
     number: DFF<Bits<8>>,
 
+    /// The piece at hand.
     piece: Signal<Local, Piece>,
     lane: Signal<Local, Bits<12>>,
-    /// The piece's data comes from `complete`: as of State::First.
+    /// The piece's data comes from `complete`, as of State::First.
     from_complete: DFF<bool>,
     first_valid: Signal<Local, bool>,
     first_used: Signal<Local, Bits<3>>,
@@ -152,7 +161,7 @@ impl Logic for DmaWrite {
         self.split.reset.next = self.reset.val();
         Sink::<DmaCommand>::link(&mut self.command, &mut self.split.command);
         self.split.size.next = self.max_payload.val();
-        // Not the streams: they may wait for the command that waits for this.
+        // The streams do not count: they may wait for the command that waits for this.
         self.split.settled.next =
             !(self.split.busy.val() | self.stage.source.valid.val() | self.packer.source.valid.val());
         self.cut.next = self.split.chosen.val();
@@ -162,7 +171,7 @@ impl Logic for DmaWrite {
         self.piece.next = self.split.piece.data.val();
         self.lane.next = self.piece.val().first;
 
-        // Where its data comes from.
+        // Where the piece's data comes from.
         self.first_valid.next = self.scattered.source.valid.val();
         self.first_used.next = self.scatter_used.q.val();
         if self.piece.val().client == bits::<2>(3) {
@@ -286,7 +295,7 @@ impl Logic for DmaWrite {
             self.ending_epoch.d.next = self.stage.source.data.val().epoch;
         }
 
-        // Out.
+        // The packets leave.
         self.tx.valid.next = self.packer.source.valid.val();
         self.over_four.next = self.packer.out_count.val() > bits::<4>(4);
         self.tx.data.next.data = self.packer.source.data.val();

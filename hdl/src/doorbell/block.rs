@@ -1,13 +1,12 @@
 //! Takes the stores to the doorbell pages, keeps the last one of each queue, and queues the VIs that have work.
 //!
 //! ```text
-//!   mmio_write ──►┌──────────────────────────┐──► send_valid, send_vi        ◄── send_ready
-//!       commit ──►│ open bits   2 run queues │──► receive_valid, receive_vi  ◄── receive_ready
-//!  again_fetch ──►│                          │
-//! again_receive ─►│ rows       copy of       │──► row_token, row_posted, row_inline
-//!   again_send ──►│            posted        │──► posted_position
-//!  row_address ──►└──────────────────────────┘
-//!    posted_vi ──►             └──► arm_valid, arm_queue, arm_position
+//!      mmio_write ──►┌──────────────────────────┐──► send
+//!          commit ──►│ open bits   2 run queues │──► receive
+//!     again_fetch ──►│                          │◄── row: queue, its row
+//!   again_receive ──►│ rows       copy of       │◄── posted: VI, its position
+//!      again_send ──►│            posted        │──► arm
+//!                    └──────────────────────────┘──► count_ignored, busy
 //! ```
 //! Contract:
 //! - A store of a whole token to the send or receive doorbell of an open queue puts {token, posted = position + 1,
@@ -18,13 +17,18 @@
 //! - A VI is in a run queue at most once, not counting the one on show. One that is pushed in the cycle in which it
 //!   is taken, or later, is queued again, and its row, read from the next cycle on, has the store. Requeues of other
 //!   blocks wait for stores of a token, be the queue open or not. A VI can be taken every other cycle.
-//! - `row_*` answers the address of the cycle before with every store that came a cycle or more before it,
-//!   `posted_position` with every one that came three cycles before it: whoever asks there looks again, or was told by a
+//! - `row` answers the index of the cycle before with every store that came a cycle or more before it,
+//!   `posted` with every one that came three cycles before it: whoever asks there looks again, or was told by a
 //!   peer, which takes longer.
 //! - A commit to WORK_QUEUE empties the row and sets whether the queue is open. While it stays on the bus it is
 //!   written again in each cycle without a store.
 //!
-//! Latency: an arm word 2 cycles; a VI is on show four cycles after the store, its row can be read the cycle after it. Tests: `tests/queues/doorbell/`.
+//! Latency: an arm word 2 cycles; a VI is on show four cycles after the store, its row can be read the cycle after it.
+//!
+//! Example: the host stores the token of position 6 to the send doorbell of VI 3, which is open. Four cycles later `send` shows VI 3; its row has
+//! the token and `posted` 7.
+//!
+//! Tests: `tests/queues/doorbell/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -48,61 +52,78 @@ pub struct Doorbell {
     pub clock: Signal<In, Clock>,
     /// Empties the run queues; rows and open bits stay.
     pub reset: Signal<In, bool>,
-    /// A store of the host.
+    /// A store of the host; those to BAR 0 are not looked at.
     pub mmio_write: FlowSink<MmioWrite>,
-    /// A table row is on the bus.
+    /// A row of WORK_QUEUE: the queue begins or ends.
     pub commit: Sink<Commit>,
-    /// The fetch block has left work in a queue.
+    /// A queue in which fetch has left work.
     pub again_fetch: Sink<QueueId>,
-    /// There is room again for receive descriptors of a VI.
+    /// A VI for which there is room for receive descriptors again, from receive.
     pub again_receive: Sink<Vi>,
-    /// There is room again for send descriptors of a VI.
+    /// A VI for which there is room for send descriptors again, from `complete/sends`.
     pub again_send: Sink<Vi>,
-    /// A VI has work in its send queue.
+    /// The VI whose send queue has had work for longest, to fetch.
     pub send: Source<Vi>,
-    /// A VI has work in its receive queue.
+    /// The VI whose receive queue has had work for longest, to fetch.
     pub receive: Source<Vi>,
-    /// Row to read: {VI, receive}.
+    /// For a work queue: what its last doorbell said, in the next cycle.
     pub row: Table<Queue, DoorbellRow>,
-    /// VI whose receive queue is asked for.
+    /// For a VI: the position behind the last descriptor posted to its receive queue, in the next cycle.
     pub posted: Table<Vi, Position>,
-    /// A consumer goes to sleep, this cycle only.
+    /// The consumer of a work queue goes to sleep at a position.
     pub arm: FlowSource<Arm>,
-    /// Pulse: a store was ignored.
+    /// A store is ignored.
     pub count_ignored: Pulse,
     /// A queue has work, or the run queues are being cleared.
     pub busy: Signal<Out, bool>,
 
-    /// The store of the cycle before: to a VI's page,
+    /// There was a store to a VI's page in the cycle before.
     stored: DFF<bool>,
-    /// a doorbell that may count,
+    /// The store of the cycle before is a doorbell, if its queue is open.
     posts: DFF<bool>,
-    /// an arm word that may,
+    /// The store of the cycle before is an arm word, if its queue is open.
     arms: DFF<bool>,
-    /// with the token,
+    /// The store of the cycle before had the whole token.
     whole: DFF<bool>,
+    /// The word stored.
     word: DFF<Bits<64>>,
+    /// The work queue that was stored to.
     queue: DFF<Queue>,
+    /// The queues that are open.
     opened: LutRam<bool, QUEUE_LOG2>,
+    /// What the last doorbell of each queue said.
     rows: Ram<DoorbellRow, QUEUE_LOG2>,
     /// `posted` of the receive queues again, for the receive side.
     posted_copy: LutRam<Bits<14>, VI_LOG2>,
-    /// It is written a cycle behind the row, from registers: which store counts is known late in the cycle.
+    /// `posted_copy` is written in this cycle, one behind the row: which store counts is known late in the cycle.
     posted_write: DFF<bool>,
+    /// The VI whose position is written.
     posted_write_vi: DFF<Vi>,
+    /// What `posted` shows.
     posted_shown: DFF<Bits<14>>,
+    /// The VIs whose send queues have work.
     sends: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    /// The VIs whose receive queues have work.
     receives: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     /// What was written in the cycle before: for a reader that asked in that very cycle, and for `posted`.
     written: DFF<DoorbellRow>,
+    /// `row` shows `written`.
     row_forward: DFF<bool>,
+    /// A store was ignored in the cycle before.
     ignored: DFF<bool>,
+    /// `arm` is given in this cycle.
     armed: DFF<bool>,
+    /// The queue that `arm` names.
     armed_queue: DFF<Queue>,
+    /// The position that `arm` names.
     armed_position: DFF<Position>,
+    /// `send_head` is on show.
     send_shown: DFF<bool>,
+    /// The VI on show at `send`.
     send_head: DFF<Vi>,
+    /// `receive_head` is on show.
     receive_shown: DFF<bool>,
+    /// The VI on show at `receive`.
     receive_head: DFF<Vi>,
 
     address: Signal<Local, Bits<STORE_LOG2>>,
@@ -201,7 +222,7 @@ impl Logic for Doorbell {
                 | bits::<QUEUE_LOG2>(1);
         }
 
-        // Whether it counts, in the next cycle.
+        // In the next cycle it is known whether the store counts.
         self.opened.read_address.next = self.queue.q.val();
         self.taken.next = self.posts.q.val() & self.opened.read_data.val();
         self.to_receive.next = self.queue.q.val().get_bit(0);

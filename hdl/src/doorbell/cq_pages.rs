@@ -1,7 +1,7 @@
 //! Takes the stores to the completion queues' pages.
 //!
 //! ```text
-//!   mmio_write ──►┌─────────┐──► store_valid, store
+//!   mmio_write ──►┌─────────┐──► store
 //!                 │ CqPages │──► count_ignored
 //!                 └─────────┘
 //! ```
@@ -9,7 +9,11 @@
 //! other store to a page from VIS on changes nothing and is counted. Those before are [`Doorbell`](super::Doorbell)'s.
 //! Whether the queue exists is known to who hears of it.
 //!
-//! Latency: 1 cycle. Tests: `tests/queues/cq_pages.rs`.
+//! Latency: 1 cycle.
+//!
+//! Example: the host stores 5 to ARM of the page VIS + 2: in the next cycle `store` is {queue 2, index 5, arm}.
+//!
+//! Tests: `tests/queues/cq_pages.rs`.
 
 use crate::stream::{FlowSink, FlowSource, Pulse};
 use rust_hdl::prelude::*;
@@ -26,14 +30,17 @@ pub struct CqPages {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way.
     pub reset: Signal<In, bool>,
-    /// A store of the host.
+    /// A store of the host; those to the VIs' pages are not looked at.
     pub mmio_write: FlowSink<MmioWrite>,
-    /// A store to a queue's page, this cycle only.
+    /// A store to the page of a completion queue, to `complete/queues`.
     pub store: FlowSource<CqStore>,
-    /// Pulse: a store was ignored.
+    /// A store to a page from VIS on is ignored.
     pub count_ignored: Pulse,
+    /// `held` is given in this cycle.
     taken: DFF<bool>,
+    /// A store was ignored in the cycle before.
     ignored: DFF<bool>,
+    /// The store that is given.
     held: DFF<CqStore>,
     address: Signal<Local, Bits<STORE_LOG2>>,
     word: Signal<Local, Bits<64>>,

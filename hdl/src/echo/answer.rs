@@ -1,9 +1,9 @@
 //! Keeps the frames that are questions, and sends them back as their answers.
 //!
 //! ```text
-//!                rx ──►┌────────┐──► tx ◄── tx_ready
-//! decided, keep, asked►│ Answer │
-//!  station, address ──►└────────┘──► pause, count_dropped
+//!                   rx ──►┌────────┐──► tx
+//! decided, keep, asked ──►│ Answer │──► pause
+//!     station, address ──►└────────┘──► count_dropped
 //! ```
 //! Contract: every beat is kept until the frame is judged by [`Question`](super::Question); one that is no question is taken back. 8 KB are
 //! kept, and 16 questions; a frame that finds no room is taken back whole and counted. The answer is the question with the addresses turned round: so
@@ -12,6 +12,9 @@
 //! `pause` is high while less than half of the room is left.
 //!
 //! Latency: 6 cycles behind `decided`. Throughput: a beat in 4 cycles, twice what the line takes.
+//!
+//! Example: a ping of 98 bytes comes: `decided` and `keep` are high 4 cycles behind its last beat, and `tx` brings 98 bytes with the addresses
+//! turned round.
 //!
 //! Tests: `tests/mac/echo.rs`.
 
@@ -37,43 +40,50 @@ pub struct Answer {
     pub clock: Signal<In, Clock>,
     /// Forgets everything.
     pub reset: Signal<In, bool>,
-    /// A beat of a frame.
+    /// A beat of a frame received, from the MAC.
     pub rx: FlowSink<FrameBeat>,
-    /// The frame whose last beat came last is judged.
+    /// The frame whose last beat came last is judged, by [`Question`](super::Question).
     pub decided: Signal<In, bool>,
-    /// It is a question.
+    /// With `decided`: that frame is a question.
     pub keep: Signal<In, bool>,
-    /// What the answer needs.
+    /// With `keep`: what the answer to the question needs.
     pub asked: Signal<In, Asked>,
     /// Our Ethernet address, first byte in bits 7:0.
     pub station: Signal<In, Bits<48>>,
     /// Our IPv4 address, first byte in bits 7:0.
     pub address: Signal<In, Bits<32>>,
-    /// A beat of an answer is offered.
+    /// A beat of an answer, to the MAC.
     pub tx: Source<FrameBeat>,
-    /// The peer should hold its frames.
+    /// The peer should hold its frames: less than half of the room is left.
     pub pause: Signal<Out, bool>,
-    /// A question found no room.
+    /// A question found no room and is dropped.
     pub count_dropped: Pulse,
+    /// The beats that are kept.
     ram: Ram<FrameBeat, 10>,
     questions: Fifo<Asked, 4, 5>,
-    /// Where the next beat goes, with a wrap bit.
+    /// Where the next beat is written, with a wrap bit.
     tail: DFF<Bits<11>>,
-    /// Behind the last question.
+    /// The place behind the last question.
     whole: DFF<Bits<11>>,
     /// The beat that is read.
     head: DFF<Bits<11>>,
     /// The frame that comes in found no room.
     overflow: DFF<bool>,
+    /// What is done with the answer's beat at hand.
     step: DFF<Step>,
     /// Beats of this answer sent, up to 6.
     index: DFF<Bits<3>>,
+    /// The beat that was read.
     word: DFF<FrameBeat>,
+    /// The beat on show.
     out: DFF<FrameBeat>,
-    /// Beats kept, a cycle ago; and whether there is room, two cycles ago.
+    /// Number of beats kept, a cycle ago.
     used: DFF<Bits<11>>,
+    /// Whether there was room, two cycles ago.
     space: DFF<bool>,
+    /// `pause`.
     paused: DFF<bool>,
+    /// `count_dropped`.
     dropped: DFF<bool>,
     room: Signal<Local, bool>,
     question: Signal<Local, Asked>,

@@ -1,15 +1,17 @@
 //! Finds the PHY on the management bus and asks it for its link.
 //!
 //! ```text
-//!  reset ──►┌────────┐◄─► Mdio
-//!           │ Finder │──► found, address, link
-//!           └────────┘
+//! reset ──►┌────────┐──► command_valid, address, phy_register  (to Mdio)
+//!          │ Finder │◄── command_ready, done, value, answered  (from Mdio)
+//!          └────────┘──► found, link
 //! ```
 //! Contract: reads register 2 (identifier) of one address after the other, without end, until one answers with something that an open line
 //! does not say; then `found` is high and `address` is where. From then on it reads register 1, whose bit 2 is `link`; no answer begins
 //! the search anew.
 //!
 //! Latency: 34 us a read.
+//!
+//! Example: the PHY is at address 3: reads of addresses 0, 1 and 2 find nothing; the fourth does, and `found` is high from then on.
 //!
 //! Tests: `tests/mac/echo.rs`, with a PHY at some address.
 
@@ -23,27 +25,31 @@ pub struct Finder {
     pub clock: Signal<In, Clock>,
     /// Begins anew.
     pub reset: Signal<In, bool>,
-    /// A read for `Mdio`.
+    /// A read is offered to `Mdio`.
     pub command_valid: Signal<Out, bool>,
-    /// It is taken.
+    /// `Mdio` takes the read.
     pub command_ready: Signal<In, bool>,
-    /// The PHY's address.
+    /// The PHY's address that is read.
     pub address: Signal<Out, Bits<5>>,
-    /// The register.
+    /// The register that is read.
     pub phy_register: Signal<Out, Bits<5>>,
-    /// The read is over.
+    /// `Mdio` has ended the read.
     pub done: Signal<In, bool>,
-    /// What was read.
+    /// The value that `Mdio` has read.
     pub value: Signal<In, Bits<16>>,
-    /// A PHY has answered.
+    /// A PHY has answered the read.
     pub answered: Signal<In, bool>,
-    /// There is a PHY.
+    /// A PHY was found at `address`.
     pub found: Signal<Out, bool>,
-    /// It has a link.
+    /// That PHY has a link.
     pub link: Signal<Out, bool>,
+    /// `address`.
     at: DFF<Bits<5>>,
+    /// `found`.
     here: DFF<bool>,
+    /// `link`.
     linked: DFF<bool>,
+    /// A read is under way.
     waiting: DFF<bool>,
     identifier: Number<5, 2>,
     status: Number<5, 1>,

@@ -18,6 +18,9 @@
 //!
 //! Latency: 4 cycles.
 //!
+//! Example: an ARP request for `address` to everybody, with a good FCS: 4 cycles behind its last beat `decided` and `keep` are high, and `asked`
+//! has the sender's two addresses.
+//!
 //! Tests: `tests/mac/echo.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
@@ -30,7 +33,7 @@ use rust_hdl::prelude::*;
 /// What the answer to a question needs.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Asked {
-    /// An echo request; or an ARP request.
+    /// The question is an echo request; otherwise an ARP request.
     pub echo: bool,
     /// Who asks: Ethernet address.
     pub peer: Bits<48>,
@@ -49,38 +52,45 @@ pub struct Question {
     pub clock: Signal<In, Clock>,
     /// Forgets the frame under way.
     pub reset: Signal<In, bool>,
-    /// A beat of a frame.
+    /// A beat of a frame received, from the MAC.
     pub rx: FlowSink<FrameBeat>,
-    /// Our Ethernet address.
+    /// Our Ethernet address, first byte in bits 7:0.
     pub station: Signal<In, Bits<48>>,
-    /// Our IPv4 address.
+    /// Our IPv4 address, first byte in bits 7:0.
     pub address: Signal<In, Bits<32>>,
-    /// A frame is over, and judged.
+    /// A frame is over and judged, in this cycle only.
     pub decided: Signal<Out, bool>,
-    /// It is a question.
+    /// With `decided`: that frame is a question.
     pub keep: Signal<Out, bool>,
-    /// What the answer needs.
+    /// With `keep`: what the answer to the question needs.
     pub asked: Signal<Out, Asked>,
     /// Beats of the frame so far, up to 7.
     index: DFF<Bits<3>>,
-    /// Bytes of it.
+    /// Bytes of the frame so far.
     length: DFF<Bits<16>>,
-    /// It may still be one.
+    /// The frame may still be an ARP request for us.
     arp: DFF<bool>,
+    /// The frame may still be an echo request for us.
     echo: DFF<bool>,
+    /// `asked`, as far as it is known.
     asked_kept: DFF<Asked>,
     /// Bytes of the packet, from its header.
     total: DFF<Bits<16>>,
     /// Time to live and protocol.
     life: DFF<Bits<16>>,
+    /// Check sum of the question's IPv4 header.
     header_sum: DFF<Bits<16>>,
+    /// Check sum of the question's ICMP message.
     echo_sum: DFF<Bits<16>>,
-    /// The header's 16-bit words of one beat, and of all.
+    /// Sum of the header's 16-bit words in one beat.
     part: DFF<Bits<20>>,
+    /// Sum of the header's 16-bit words in all beats.
     sum: DFF<Bits<20>>,
     /// Steps behind the last beat.
     closing: DFF<Bits<4>>,
+    /// All of the packet is in the frame.
     fits: DFF<bool>,
+    /// The header's check sum is right.
     summed: DFF<bool>,
     data: Signal<Local, Bits<64>>,
     low: Signal<Local, Bits<16>>,
@@ -95,15 +105,20 @@ pub struct Question {
     part_low: Signal<Local, Bits<20>>,
     part_high: Signal<Local, Bits<20>>,
     // The sums, a step each: the last beat is three behind the fields they are made of.
+    /// Bytes that the frame must have for the packet.
     needed: DFF<Bits<16>>,
+    /// `sum`, its carries added once.
     folded: DFF<Bits<20>>,
     folded_twice: Signal<Local, Bits<20>>,
     old_sum: Signal<Local, Bits<16>>,
     old_life: Signal<Local, Bits<16>>,
+    /// The answer's header sum with its carries.
     new_header: DFF<Bits<20>>,
+    /// The answer's header sum, its carries added once.
     new_header_folded: DFF<Bits<20>>,
     new_header_sum: Signal<Local, Bits<16>>,
     old_echo: Signal<Local, Bits<16>>,
+    /// The answer's ICMP sum with its carries.
     new_echo: DFF<Bits<20>>,
     new_echo_folded: Signal<Local, Bits<20>>,
     new_echo_sum: Signal<Local, Bits<16>>,

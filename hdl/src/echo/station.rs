@@ -11,6 +11,8 @@
 //!
 //! Latency: store and forward; about 50 cycles behind the end of a question.
 //!
+//! Example: somebody pings `address`: light 2 goes on with the request and light 3 with the answer, each for 67 ms.
+//!
 //! Tests: `tests/mac/echo.rs`, with frames that Scapy made.
 
 use super::{Answer, Finder, Question};
@@ -30,37 +32,40 @@ pub struct Echo {
     pub station: Signal<In, Bits<48>>,
     /// Our IPv4 address, first byte in bits 7:0.
     pub address: Signal<In, Bits<32>>,
-    /// 125 MHz for the way out.
+    /// 125 MHz for the transmit side.
     pub tx_clock: Signal<In, Clock>,
-    /// Clock to the PHY.
+    /// RGMII: the clock to the PHY.
     pub pads_tx_clock: Signal<Out, Bits<1>>,
-    /// Data to the PHY.
+    /// RGMII: data to the PHY, four bits at each edge.
     pub pads_tx_data: Signal<Out, Bits<4>>,
-    /// Control to the PHY.
+    /// RGMII: control to the PHY.
     pub pads_tx_control: Signal<Out, Bits<1>>,
-    /// The PHY's clock.
+    /// RGMII: the PHY's clock.
     pub rx_clock: Signal<In, Clock>,
-    /// Data from the PHY.
+    /// RGMII: data from the PHY, four bits at each edge.
     pub pads_rx_data: Signal<In, Bits<4>>,
-    /// Control from the PHY.
+    /// RGMII: control from the PHY.
     pub pads_rx_control: Signal<In, Bits<1>>,
-    /// Clock of the management bus.
+    /// The clock of the management bus.
     pub mdc: Signal<Out, bool>,
-    /// Data of it, out.
+    /// The management bus's bit to the PHY.
     pub mdio_out: Signal<Out, bool>,
-    /// Drive them.
+    /// The pin drives `mdio_out`.
     pub mdio_enable: Signal<Out, bool>,
-    /// Data of it, in.
+    /// The management bus's bit from the PHY.
     pub mdio_in: Signal<In, bool>,
-    /// What a person may look at.
+    /// What a person may look at: see the contract.
     pub lights: Signal<Out, Bits<4>>,
     mac: Mac,
     question: Question,
     answer: Answer,
     mdio: Mdio,
     finder: Finder,
+    /// Cycles for which light 2 stays on.
     received: DFF<Bits<23>>,
+    /// Cycles for which light 3 stays on.
     sent: DFF<Bits<23>>,
+    /// `lights`.
     shown: DFF<Bits<4>>,
 }
 

@@ -1,17 +1,21 @@
 //! Answers loads: one completion for each.
 //!
 //! ```text
-//!          read_valid, read ─►┌─────────────┐──► load_valid, load_address (pulse)
-//!                read_ready ◄─│ TlpComplete │◄── answer_valid, answer
-//!          cfg_requester_id ─►│             │──► tx_valid, tx
-//!                             └─────────────┘◄── tx_ready
+//!             read ──►┌─────────────┐──► load
+//!                     │ TlpComplete │◄── answer
+//! cfg_requester_id ──►└─────────────┘──► tx
 //! ```
-//! Contract: a load of BAR 0 is asked of the registers by one `load_valid` and waits for one `answer_valid`,
-//! at any later time; the answer is the aligned 8 bytes around `load_address`, in their lanes. A load of BAR 2
+//! Contract: a load of BAR 0 is asked of the registers by one `load` and waits for one `answer`,
+//! at any later time; the answer is the aligned 8 bytes around the address in `load`, in their lanes. A load of BAR 2
 //! reads as 0. One that is not supported is answered so, without data. `read` stays the same until it is
 //! taken, which is when the completion has been made.
 //!
-//! Latency: 3 cycles from the load to its completion, and the registers' own. Tests: `tests/tlp/complete.rs`.
+//! Latency: 3 cycles from the load to its completion, and the registers' own.
+//!
+//! Example: the host loads 4 bytes at offset 0x14: `load` is 0x14, `answer` brings the 8 bytes at 0x10, and the completion has the upper 4 of
+//! them.
+//!
+//! Tests: `tests/tlp/complete.rs`.
 
 use crate::bus::{MmioRead, TlpBeat};
 use crate::stream::{FlowSink, FlowSource, Sink, Source};
@@ -31,24 +35,29 @@ enum State {
 pub struct TlpComplete {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the load.
+    /// Forgets the load under way.
     pub reset: Signal<In, bool>,
-    /// A load waits.
+    /// A load of the host, from the PCIe edge.
     pub read: Sink<MmioRead>,
-    /// A register is asked for, this cycle only. Its byte offset in BAR 0, low 2 bits 0.
+    /// The byte offset in BAR 0 of the register that is asked for; its low 2 bits are 0.
     pub load: FlowSource<Bits<20>>,
-    /// The registers answer. The aligned 8 bytes around `load_address`.
+    /// The registers' answer: the aligned 8 bytes around the address in `load`.
     pub answer: FlowSink<Bits<64>>,
-    /// Our own identifier.
+    /// The function's own bus, device and function number.
     pub cfg_requester_id: Signal<In, Bits<16>>,
-    /// A beat of a completion.
+    /// The completions, to the PCIe edge.
     pub tx: Source<TlpBeat>,
 
     state: DFF<State>,
+    /// The 8 bytes of the answer.
     word: DFF<Bits<64>>,
+    /// `load` is given in this cycle.
     loads: DFF<bool>,
+    /// The byte offset that is asked for.
     load_at: DFF<Bits<20>>,
+    /// `beat` is on show at `tx`.
     beat_valid: DFF<bool>,
+    /// The beat on show.
     beat: DFF<TlpBeat>,
 
     free: Signal<Local, bool>,

@@ -9,13 +9,13 @@ use rust_hdl::prelude::*;
 /// Packets from the host. There is no `ready`: the NIC has room.
 #[derive(Clone, Debug, Default, LogicInterface)]
 pub struct TlpRx {
-    /// There is a beat.
+    /// A beat comes in this cycle.
     pub valid: Signal<In, bool>,
     /// Two double words, the earlier in bits 31:0.
     pub data: Signal<In, Bits<64>>,
-    /// Which of them are there: 01 or 11; 01 only with `last`.
+    /// Which of the two double words are there: 01 or 11; 01 only with `last`.
     pub keep: Signal<In, Bits<2>>,
-    /// Last beat of the packet.
+    /// The beat is the last of its packet.
     pub last: Signal<In, bool>,
     /// The BAR that a request hits, 0 or 2; it counts in the first beat.
     pub bar: Signal<In, Bits<3>>,
@@ -30,9 +30,9 @@ pub struct TlpTx {
     pub ready: Signal<In, bool>,
     /// Two double words, the earlier in bits 31:0.
     pub data: Signal<Out, Bits<64>>,
-    /// Which of them are there: 01 or 11; 01 only with `last`.
+    /// Which of the two double words are there: 01 or 11; 01 only with `last`.
     pub keep: Signal<Out, Bits<2>>,
-    /// Last beat of the packet.
+    /// The beat is the last of its packet.
     pub last: Signal<Out, bool>,
     /// `viaduct_spec::tlp::class` of the packet.
     pub class: Signal<Out, Bits<2>>,
@@ -41,13 +41,13 @@ pub struct TlpTx {
 /// What may be sent to the host now.
 #[derive(Clone, Debug, Default, LogicInterface)]
 pub struct Credits {
-    /// Headers of posted packets.
+    /// Number of headers of posted packets.
     pub ph: Signal<In, Bits<8>>,
     /// Data of posted packets, in units of 16 bytes.
     pub pd: Signal<In, Bits<12>>,
-    /// Headers of non-posted packets.
+    /// Number of headers of non-posted packets.
     pub nph: Signal<In, Bits<8>>,
-    /// Headers of completions.
+    /// Number of headers of completions.
     pub ch: Signal<In, Bits<8>>,
     /// Data of completions, in units of 16 bytes.
     pub cd: Signal<In, Bits<12>>,
@@ -79,13 +79,13 @@ pub struct Config {
 /// Frames from the MAC. There is no `ready`: a frame that finds no room is dropped whole and counted.
 #[derive(Clone, Debug, Default, LogicInterface)]
 pub struct EthRx {
-    /// There is a beat.
+    /// A beat comes in this cycle.
     pub valid: Signal<In, bool>,
     /// Eight bytes, the first in bits 7:0.
     pub data: Signal<In, Bits<64>>,
-    /// Which of them are there: all but in the last beat.
+    /// Which of the eight bytes are there: all of them but in the last beat.
     pub keep: Signal<In, Bits<8>>,
-    /// Last beat of the frame.
+    /// The beat is the last of its frame.
     pub last: Signal<In, bool>,
     /// With `last`: the MAC found the frame damaged.
     pub bad: Signal<In, bool>,
@@ -100,9 +100,9 @@ pub struct EthTx {
     pub ready: Signal<In, bool>,
     /// Eight bytes, the first in bits 7:0.
     pub data: Signal<Out, Bits<64>>,
-    /// Which of them are there: all but in the last beat.
+    /// Which of the eight bytes are there: all of them but in the last beat.
     pub keep: Signal<Out, Bits<8>>,
-    /// Last beat of the frame.
+    /// The beat is the last of its frame.
     pub last: Signal<Out, bool>,
 }
 
@@ -116,8 +116,8 @@ pub struct EthWatch {
     pub ready: Signal<Out, bool>,
     /// Eight bytes, the first in bits 7:0.
     pub data: Signal<Out, Bits<64>>,
-    /// Which of them are there: all but in the last beat.
+    /// Which of the eight bytes are there: all of them but in the last beat.
     pub keep: Signal<Out, Bits<8>>,
-    /// Last beat of the frame.
+    /// The beat is the last of its frame.
     pub last: Signal<Out, bool>,
 }

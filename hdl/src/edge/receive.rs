@@ -1,11 +1,10 @@
 //! Takes transaction layer packets apart: stores, loads, completions.
 //!
 //! ```text
-//!                         ┌────────────┐──► mmio_write_valid, mmio_write  (pulse)
-//!           rx_valid, rx ─►│            │──► mmio_read_valid, mmio_read
-//!   rx_bar (first beat) ─►│ TlpReceive │◄── read_ready
-//!              np_ready ◄─│            │──► completion_valid, completion (no ready)
-//!                         └────────────┘──► count_dropped                (pulse)
+//!                  rx ──►┌────────────┐──► mmio_write
+//! rx_bar (first beat) ──►│ TlpReceive │──► mmio_read
+//!            np_ready ◄──│            │──► completion
+//!                down ──►└────────────┘──► count_dropped
 //! ```
 //! Contract: one beat is taken every cycle, whatever happens. A packet becomes one of
 //! - a store: memory write of 1 or 2 double words to BAR 0 or 2, not poisoned, a pair 8-byte aligned. Byte
@@ -25,7 +24,12 @@
 //! source that sees it a cycle late, or starts one more request by it, loses nothing; a third is
 //! dropped and counted.
 //!
-//! Latency: one cycle from the beat that completes a store or a load. Tests: `tests/tlp/receive`.
+//! Latency: one cycle from the beat that completes a store or a load.
+//!
+//! Example: a memory write of 1 double word to offset 0x24 of BAR 0: one cycle behind its data `mmio_write` has address 0x20, the data in bits
+//! 63:32, and `enables` 0xF0.
+//!
+//! Tests: `tests/tlp/receive`.
 
 use crate::bus::{MmioRead, MmioWrite, TlpBeat, STORE_LOG2};
 use crate::prims::{Number, Skid};
@@ -43,52 +47,71 @@ const PAIR_LOG2: usize = STORE_LOG2 - 3;
 pub struct TlpReceive {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the packet under way, but not where it ends, and the loads held.
+    /// Forgets the packet under way, but not where it ends, and the loads that are held.
     pub reset: Signal<In, bool>,
     /// With `reset`: what comes next is a packet's first beat.
     pub down: Signal<In, bool>,
-    /// A beat comes in.
+    /// A beat of a packet from the host.
     pub rx: FlowSink<TlpBeat>,
-    /// Which BAR a memory request hits; looked at with its first beat.
+    /// The BAR that a memory request hits, 0 or 2; it counts with the request's first beat.
     pub rx_bar: Signal<In, Bits<3>>,
-    /// A non-posted request may start.
+    /// The host may start a non-posted request.
     pub np_ready: Signal<Out, bool>,
-    /// A store, this cycle only.
+    /// A store of the host.
     pub mmio_write: FlowSource<MmioWrite>,
-    /// A load waits. The load; it stays the same until it is taken.
+    /// A load of the host, to `edge/complete`; it holds still until it is taken.
     pub mmio_read: Source<MmioRead>,
-    /// A beat of a completion.
+    /// A beat of a completion, to the read engine.
     pub completion: FlowSource<TlpBeat>,
-    /// A packet was dropped.
+    /// A packet is dropped.
     pub count_dropped: Pulse,
 
-    // The header as far as it is known. `position`: 0 first beat, 1 second, 2 third, 3 any later.
+    // The header as far as it is known.
+    /// Place of the next beat: 0 first, 1 second, 2 third, 3 any later.
     position: DFF<Bits<2>>,
+    /// The packet is a store.
     writing: DFF<bool>,
+    /// The packet is a load.
     reading: DFF<bool>,
+    /// The packet is a request that is answered as unsupported.
     unsupported: DFF<bool>,
+    /// The packet is a completion.
     completing: DFF<bool>,
     /// What the packet asks for is done, the rest of it is nothing.
     settled: DFF<bool>,
+    /// The header has 4 double words.
     long: DFF<bool>,
+    /// The request is for 2 double words.
     pair: DFF<bool>,
+    /// The request hits BAR 2.
     doorbell: DFF<bool>,
+    /// Byte enables of the first double word.
     first_enables: DFF<Bits<4>>,
+    /// Byte enables of the last double word.
     last_enables: DFF<Bits<4>>,
+    /// Tag of the request.
     tag: DFF<Bits<8>>,
+    /// Identifier of the function that asks.
     requester: DFF<Bits<16>>,
+    /// Traffic class and attributes of the request.
     attributes: DFF<Bits<5>>,
     /// Offset in the BAR, in double words.
     address: DFF<Bits<WORD_LOG2>>,
     /// High half of the beat before.
     held: DFF<Bits<32>>,
 
+    /// `write` is given in this cycle.
     write_valid: DFF<bool>,
+    /// The store that is given.
     write: DFF<MmioWrite>,
     loads: Skid<MmioRead>,
+    /// `completion_beat` is given in this cycle.
     completion_beat_valid: DFF<bool>,
+    /// The beat that is given.
     completion_beat: DFF<TlpBeat>,
+    /// `np_ready`.
     nonposted_room: DFF<bool>,
+    /// A packet was dropped in the cycle before.
     dropped: DFF<bool>,
 
     data: Signal<Local, Bits<64>>,

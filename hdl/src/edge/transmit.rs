@@ -1,16 +1,15 @@
 //! One stream of transaction layer packets out of four sources, as far as the link partner's credits go.
 //!
 //! ```text
-//!         posted ─►┌─────────────┐
-//!      nonposted ─►│ TlpTransmit │──► tx_valid, tx, tx_class
-//!     completion ─►│             │◄── tx_ready
-//!        message ─►│             │
-//!   credits, cfg ─►└─────────────┘
+//!         posted, message ──►┌─────────────┐──► tx, tx_class
+//!   nonposted, completion ──►│ TlpTransmit │
+//!      credit, bus_master ──►│             │──► settled
+//! hold, mute, max_payload ──►└─────────────┘
 //! ```
 //! Contract: packets leave whole, in order within a source, and whose turn it is stands in a register, and so does whether it may go: behind each packet, and
 //! when the source has none or no credits for it, the turn goes round robin to another one that has both. So no
 //! class ever waits for the credits of another, and no source's path goes through another's. Interrupts (`message`) are posted, as memory
-//! writes are; one may be withdrawn (`message_valid` falls) until its first beat is taken. The order on `tx` is the order on the
+//! writes are; one may be withdrawn (`message.valid` falls) until its first beat is taken. The order on `tx` is the order on the
 //! link: a block that must know its write to be ahead of something else waits until `tx` took it.
 //! With Bus Master off no posted or non-posted packet starts, nor under `hold`, and under `mute` no completion. `settled` says under
 //! `hold` that no packet is half taken, and under `mute` that all have left, too.
@@ -21,8 +20,13 @@
 //! holds our 8 bytes. What is on its way is not counted yet, so until it has left twice as much is asked for.
 //! That is enough if the source of the credits has counted a packet in the cycle after its last beat was taken.
 //!
-//! Latency: 1 cycle, 1 more if the turn was another's; throughput: one beat every cycle. Outputs are those of a queue of two beats, and `tx_ready` reaches no input of
-//! this block in the same cycle. Tests: `tests/tlp/transmit`.
+//! Latency: 1 cycle, 1 more if the turn was another's; throughput: one beat every cycle. Outputs are those of a queue of two beats,
+//! and `tx.ready` reaches no input of this block in the same cycle.
+//!
+//! Example: posted and nonposted each offer a packet and it is posted's turn: its packet leaves whole, then the turn goes to nonposted. Without
+//! credits for non-posted packets the turn stays with those that have some.
+//!
+//! Tests: `tests/tlp/transmit`.
 
 use super::Credits;
 use crate::bus::TlpBeat;
@@ -46,44 +50,46 @@ pub struct TlpTransmit {
     pub clock: Signal<In, Clock>,
     /// Forgets what is under way.
     pub reset: Signal<In, bool>,
-    /// A beat of a memory write.
+    /// The memory writes, from the write engine.
     pub posted: Sink<TlpBeat>,
-    /// A beat of a memory read.
+    /// The memory reads, from the read engine.
     pub nonposted: Sink<TlpBeat>,
-    /// A beat of a completion.
+    /// The completions, from `edge/complete`.
     pub completion: Sink<TlpBeat>,
-    /// A beat of an interrupt: posted, too.
+    /// The interrupts, from `interrupt/vectors`: posted, too.
     pub message: Sink<TlpBeat>,
-    /// What may be sent to the host now.
+    /// What may be sent to the host now, by the link partner's credits.
     pub credit: Credits,
-    /// The function may send requests.
+    /// The function may send memory requests.
     pub bus_master: Signal<In, bool>,
-    /// No posted or non-posted packet starts.
+    /// No posted or non-posted packet may start: a reset is to come.
     pub hold: Signal<In, bool>,
-    /// No completion starts.
+    /// No completion may start.
     pub mute: Signal<In, bool>,
-    /// It has been so for a cycle, and no packet is half out.
+    /// `hold` has been high for a cycle, and no packet is half out.
     pub settled: Signal<Out, bool>,
-    /// Largest payload of a packet: 128 << n bytes.
+    /// Largest payload of a posted packet: 128 << n bytes.
     pub max_payload: Signal<In, Bits<3>>,
-    /// A beat goes out.
+    /// The packets, to the host.
     pub tx: Source<TlpBeat>,
-    /// Class of its packet: `viaduct_spec::tlp::class`.
+    /// Class of the packet whose beat is on show: `viaduct_spec::tlp::class`.
     pub tx_class: Signal<Out, Bits<2>>,
 
     successor: Successor,
     out: Fifo<Outgoing, 1, 2>,
-    /// Whose turn it is: its class, or 3 for interrupts.
+    /// Whose turn it is: a class, or 3 for interrupts.
     turn: DFF<Bits<2>>,
-    /// It is in the middle of a packet.
+    /// The source that has the turn is in the middle of a packet.
     active: DFF<bool>,
     /// Which sources have the credits for a packet.
     allowed: DFF<Bits<4>>,
-    /// Whose beat is taken if there is room: that of the turn, if a packet is under way or it may start one.
+    /// The source whose beat is taken if there is room, one-hot: the one that has the turn, if a packet is under way or it may start one.
     ready: DFF<Bits<4>>,
     /// Nothing is under way that the credits may not count yet.
     exact: DFF<bool>,
+    /// `hold`, a cycle later.
     held: DFF<bool>,
+    /// `mute`, a cycle later.
     muted: DFF<bool>,
 
     units: Signal<Local, Bits<12>>,
@@ -138,12 +144,12 @@ impl Logic for TlpTransmit {
 
         self.held.d.next = self.hold.val();
         self.muted.d.next = self.mute.val();
-        // Of a cycle ago: nothing was half taken, nothing waits to leave.
+        // A cycle ago nothing was half taken, and nothing waited to leave.
         self.settled.next = self.held.q.val()
             & !self.active.q.val()
             & (!self.mute.val() | (self.muted.q.val() & self.exact.q.val()));
 
-        // Who could go.
+        // The sources that could send.
         self.waiting.next = bits::<4>(0);
         if self.posted.valid.val() {
             self.waiting.next = self.waiting.val() | bits::<4>(1);
@@ -227,7 +233,7 @@ impl Logic for TlpTransmit {
             self.ready.d.next = self.next_one.val() & self.allowed.d.val();
         }
 
-        // Out.
+        // The beat leaves.
         self.on_show.next = self.out.source.data.val();
         self.tx.valid.next = self.out.source.valid.val();
         self.tx.data.next.data = self.on_show.val().data;

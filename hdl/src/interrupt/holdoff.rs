@@ -1,20 +1,22 @@
 //! Interrupt moderation: after an interrupt its vector rests.
 //!
 //! ```text
-//!    left (a pulse): vector ──►┌─────────┐──► resting
-//!             commit (v, r) ──►│ Holdoff │──► deadline_valid, deadline
-//!            look, time_now ──►└─────────┘
+//!           left ──►┌─────────┐──► resting
+//!         commit ──►│ Holdoff │──► deadline
+//! look, time_now ──►└─────────┘
 //! ```
 //! Contract:
 //! - A commit of MODERATION says for how many ticks; it counts from the vector's next interrupt on.
 //! - `left`: an interrupt of the vector leaves. From the next cycle but one the vector is in `resting`, until the time base has moved
-//!   on by its ticks: none, never.
-//! - `look` goes round: the vector that it names is let go if its time has come. `deadline` is when the first vector that rests has
-//!   its time, found within two rounds; it may be early. Whoever lets time jump does not jump over it, so 16 bits of time are
-//!   enough.
+//!   on by its ticks. A vector with 0 ticks never rests.
+//! - `look` goes round: the vector that it names is let go if its time has come. `deadline` is when the first rest ends. It is found
+//!   within two rounds, and may be early. Whoever lets time jump does not jump over it, so 16 bits of time are enough.
 //! - `reset` forgets who rests.
 //!
 //! Latency: from the end of a rest at most a round and a cycle.
+//!
+//! Example: MODERATION of vector 2 is 10 ticks. Its interrupt leaves at time 100, so vector 2 rests; it is let go in the first round at time 110
+//! or later.
 //!
 //! Tests: `tests/interrupt/moderation.rs`.
 
@@ -33,31 +35,39 @@ const _: () = assert!(moderation::HOLDOFF.lo == 0 && moderation::HOLDOFF.width =
 pub struct Holdoff {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Nobody rests; the ticks are cleared by commits.
+    /// No vector rests any more; commits clear the ticks.
     pub reset: Signal<In, bool>,
-    /// A row of MODERATION.
+    /// A row of MODERATION: for how many ticks a vector rests.
     pub commit: Sink<Commit>,
-    /// An interrupt leaves, this cycle only.
+    /// The vector whose interrupt leaves in this cycle.
     pub left: FlowSink<Vector>,
-    /// The vector looked at.
+    /// The vector that is looked at in this cycle; [`Vectors`](super::Vectors) goes round.
     pub look: Signal<In, Vector>,
-    /// The time base.
+    /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// Vectors that rest.
+    /// One bit for each vector that rests: no interrupt of it may leave.
     pub resting: Signal<Out, Bits<VECTORS>>,
-    /// A vector rests until `deadline`, or longer. When its time has come.
+    /// The time at which the first rest may end; given while a vector rests.
     pub deadline: FlowSource<Bits<32>>,
+    /// For how long each vector rests.
     ticks: LutRam<Bits<15>, VECTOR_LOG2>,
+    /// When the rest of each vector ends, low 16 bits.
     ends: LutRam<Bits<16>, VECTOR_LOG2>,
+    /// The vectors that rest.
     rests: DFF<Bits<VECTORS>>,
+    /// An interrupt has left in the cycle before.
     leaving: DFF<bool>,
+    /// The vector of that interrupt.
     leaver: DFF<Vector>,
-    /// The earliest end in this round so far.
+    /// A vector has been found in this round that rests.
     some: DFF<bool>,
+    /// The earliest end found in this round so far.
     soonest: DFF<Bits<16>>,
-    /// That of the round before.
+    /// A vector was found in the round before that rests.
     found: DFF<bool>,
+    /// The earliest end found in the round before.
     first: DFF<Bits<16>>,
+    /// `first` as a time of 32 bits.
     awaited: DFF<Bits<32>>,
     now: Signal<Local, Bits<16>>,
     ending: Signal<Local, Bits<16>>,

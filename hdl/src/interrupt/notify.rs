@@ -1,15 +1,15 @@
 //! Knows how far each queue is complete, and raises the queue's vector for a consumer that sleeps.
 //!
 //! ```text
-//!   arm (a pulse) ──►┌────────┐
-//!   ended (v, r)  ──►│ Notify │──► raise (a pulse): vector
-//!   commit        ──►└────────┘
+//!    arm ──►┌────────┐──► raise
+//!  ended ──►│ Notify │
+//! commit ──►└────────┘──► busy
 //! ```
 //! Contract:
 //! - A commit of WORK_QUEUE empties a queue's row: position 0, disarmed, its vector.
 //! - `ended`: one more descriptor of the queue has ended; an armed queue is disarmed and its vector raised.
-//! - `arm`: the consumer has not seen the descriptor at `arm_position` complete. It is the queue's position: the queue is
-//!   armed. It is not, so something has ended meanwhile: the vector is raised at once, and the queue is not armed.
+//! - `arm`: the consumer has not seen the descriptor at `arm.position` complete. If that is the queue's position, the queue is
+//!   armed. If it is not, something has ended meanwhile: the vector is raised at once, and the queue is not armed.
 //! - What comes in one cycle is done one after the other, the arm first, then the end, then the commit. So an end and
 //!   an arm, in whichever order, raise exactly once. An arm is never refused, and may come in every cycle.
 //!
@@ -19,6 +19,9 @@
 //!
 //! How: read, wait in a register (block RAM is slow), change and write. Jobs for one row follow each other
 //! closer than that, so the row comes from the memory or from the two jobs before.
+//!
+//! Example: a queue stands at position 4. `arm` at 4 arms it; the next `ended` raises its vector and disarms it. `arm` at 4 again, while the
+//! queue stands at 5, raises the vector at once.
 //!
 //! Tests: `tests/interrupt/notify.rs`.
 
@@ -37,16 +40,16 @@ use viaduct_spec::tables::work_queue;
 pub struct Row {
     /// Descriptors ended: the position of the next.
     pub position: Position,
-    /// Its consumer sleeps.
+    /// The queue's consumer sleeps.
     pub armed: bool,
-    /// Its interrupt vector.
+    /// The queue's interrupt vector.
     pub vector: Vector,
 }
 
 /// What is to be done to a row; neither `arm` nor `end`: a commit.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Job {
-    /// The row.
+    /// The work queue whose row it is.
     pub queue: Queue,
     /// The consumer goes to sleep.
     pub arm: bool,
@@ -65,32 +68,43 @@ pub struct Notify {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way; the rows are cleared by commits.
     pub reset: Signal<In, bool>,
-    /// A consumer goes to sleep, this cycle only.
+    /// The consumer of a work queue goes to sleep at a position.
     pub arm: FlowSink<Arm>,
-    /// A descriptor has ended.
+    /// The work queue of which a descriptor has ended, from `complete/writer`.
     pub ended: Sink<Queue>,
-    /// A row of WORK_QUEUE.
+    /// A row of WORK_QUEUE: the queue starts at position 0 with its vector.
     pub commit: Sink<Commit>,
-    /// A vector is raised, this cycle only.
+    /// The vector that is raised for the consumer of a queue.
     pub raise: FlowSource<Vector>,
-    /// A job is under way.
+    /// A job or a raise is under way.
     pub busy: Signal<Out, bool>,
+    /// The row of each queue.
     rows: Ram<Row, QUEUE_LOG2>,
-    /// The job whose row comes out of the memory.
+    /// The memory gives the row of `reader` in this cycle.
     read: DFF<bool>,
+    /// The job whose row comes out of the memory.
     reader: DFF<Job>,
-    /// The job whose row is in `row`: it is changed and written.
+    /// There is a job in `job`.
     active: DFF<bool>,
+    /// The job that is done in this cycle.
     job: DFF<Job>,
+    /// The row of `job`.
     row: DFF<Row>,
-    /// What was written in the cycle before.
+    /// A row was written in the cycle before.
     wrote: DFF<bool>,
+    /// The queue whose row that was.
     written_queue: DFF<Queue>,
+    /// The row as it was written.
     written: DFF<Row>,
+    /// A vector is raised in this cycle.
     raised: DFF<bool>,
-    vector: DFF<Vector>,
+    /// The vector that is raised.
+    raised_vector: DFF<Vector>,
+    /// The job that is taken in this cycle.
     next_job: Signal<Local, Job>,
+    /// The row as the job leaves it.
     changed: Signal<Local, Row>,
+    /// The position behind the row's.
     following: Signal<Local, Position>,
     behind: Signal<Local, bool>,
     commit_word: Signal<Local, Bits<64>>,
@@ -106,10 +120,10 @@ impl Logic for Notify {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, read, reader, active, job, row, wrote, written_queue, written);
-        dff_setup!(self, clock, raised, vector);
+        dff_setup!(self, clock, raised, raised_vector);
         clock!(self, clock, rows);
 
-        // Which job: its row is read.
+        // The job is chosen, and its row is read.
         self.commit_word.next = self.commit.data.val().word1;
         self.next_job.next.queue = bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row);
         self.next_job.next.arm = self.arm.valid.val();
@@ -128,7 +142,7 @@ impl Logic for Notify {
         self.read.d.next = self.arm.valid.val() | self.ended.valid.val() | self.commit.valid.val();
         self.reader.d.next = self.next_job.val();
 
-        // What becomes of the row.
+        // The row is changed.
         self.following.next = self.row.q.val().position + 1;
         self.behind.next = self.row.q.val().position != self.job.q.val().position;
         self.changed.next = self.row.q.val();
@@ -149,7 +163,7 @@ impl Logic for Notify {
         self.rows.write_enable.next = self.active.q.val();
         self.rows.write_address.next = self.job.q.val().queue;
         self.rows.write_data.next = self.changed.val();
-        self.vector.d.next = self.row.q.val().vector;
+        self.raised_vector.d.next = self.row.q.val().vector;
 
         // The row of the job behind: what was changed last counts.
         self.active.d.next = self.read.q.val();
@@ -165,7 +179,7 @@ impl Logic for Notify {
         self.written.d.next = self.changed.val();
 
         self.raise.valid.next = self.raised.q.val();
-        self.raise.data.next = self.vector.q.val();
+        self.raise.data.next = self.raised_vector.q.val();
         self.busy.next = self.read.q.val() | self.active.q.val() | self.raised.q.val();
 
         if self.reset.val() {

@@ -14,6 +14,8 @@
 //! How: the store waits a cycle in registers, because their synchronous clear makes the zeros for nothing; gates before
 //! the memory would take a LUT a bit.
 //!
+//! Example: the host stores 0 to the control of vector 3 (row 7, upper half): bit 3 of `open` is high two cycles later.
+//!
 //! Tests: `tests/interrupt/vectors.rs`.
 
 use crate::bus::{MmioWrite, STORE_LOG2};
@@ -31,37 +33,48 @@ pub const ROW_LOG2: usize = VECTOR_LOG2 + 1;
 pub struct VectorTable {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Masks and clears.
+    /// Masks every vector and clears the table.
     pub reset: Signal<In, bool>,
-    /// A store of the host.
+    /// A store of the host; those outside the table are not looked at.
     pub mmio_write: FlowSink<MmioWrite>,
-    /// Row to read.
+    /// The row of 8 bytes that is read.
     pub row: Signal<In, Bits<ROW_LOG2>>,
-    /// Its 8 bytes.
+    /// The 8 bytes of `row`.
     pub data: Signal<Out, Bits<64>>,
-    /// The vectors that are not masked.
+    /// One bit for each vector that is not masked.
     pub open: Signal<Out, Bits<VECTORS>>,
-    /// A store is under way.
+    /// A store is on its way into the memory.
     pub busy: Signal<Out, bool>,
     lanes: [LutRam<Bits<8>, ROW_LOG2>; 8],
+    /// The vectors that are not masked.
     opened: DFF<Bits<VECTORS>>,
+    /// The rows are being cleared after a reset.
     clearing: DFF<bool>,
+    /// The row that is cleared next.
     clear_row: DFF<Bits<ROW_LOG2>>,
-    /// The store, one cycle later.
+    /// The bytes that are written in this cycle: those of the store in the cycle before.
     enables: DFF<Bits<8>>,
+    /// The row that they are written to.
     write_row: DFF<Bits<ROW_LOG2>>,
-    /// Bits 1:0, which are reserved in an address; 31:2; 32, the mask bit in a control; 63:33, reserved there.
+    /// Bits 1:0 of what is written: reserved in an address.
     lowest: DFF<Bits<2>>,
+    /// Bits 31:2 of what is written.
     low: DFF<Bits<30>>,
+    /// Bit 32 of what is written: the mask bit in a control.
     mask: DFF<bool>,
+    /// Bits 63:33 of what is written: reserved in a control.
     high: DFF<Bits<31>>,
     address: Signal<Local, Bits<20>>,
+    /// There is a store to the table in this cycle.
     store: Signal<Local, bool>,
     store_row: Signal<Local, Bits<ROW_LOG2>>,
     store_data: Signal<Local, Bits<64>>,
-    vector: Signal<Local, Bits<VECTOR_LOG2>>,
+    /// The vector whose row is written.
+    written_vector: Signal<Local, Bits<VECTOR_LOG2>>,
+    /// What is written, of which each lane takes its byte.
     rest: Signal<Local, Bits<64>>,
     lane: Signal<Local, Bits<8>>,
+    /// The same vector, one-hot.
     which: Signal<Local, Bits<VECTORS>>,
     one: Number<VECTORS, 1>,
     table_place: Number<13, { MSIX_TABLE >> 7 }>,
@@ -106,8 +119,8 @@ impl Logic for VectorTable {
             self.mask.d.next = self.clear_row.q.val().get_bit(0);
         }
 
-        self.vector.next = self.write_row.q.val().get_bits::<VECTOR_LOG2>(1);
-        self.which.next = self.one.val() << self.vector.val();
+        self.written_vector.next = self.write_row.q.val().get_bits::<VECTOR_LOG2>(1);
+        self.which.next = self.one.val() << self.written_vector.val();
         if self.write_row.q.val().get_bit(0) & self.enables.q.val().get_bit(4) {
             self.opened.d.next = self.opened.q.val() | self.which.val();
             if self.mask.q.val() {

@@ -1,20 +1,22 @@
 //! Keeps the pending interrupts, and sends each as one memory write when the host's system lets it.
 //!
 //! ```text
-//!           raise (a pulse) ──►┌─────────┐──► tx_valid, tx ◄── tx_ready
-//!         queue_raise (v, r) ──►│ Vectors │──► load_done, load_value
-//!           issued, retired ──►│         │──► pending
-//!  commit of MODERATION, time ──►│         │──► deadline
-//!   mmio_write, load, cfg_* ──►└─────────┘
+//! raise, queue_raise ──►┌─────────┐──► tx
+//!    issued, retired ──►│         │──► load_value
+//!   commit, time_now ──►│ Vectors │──► pending, busy
+//!   mmio_write, load ──►│         │──► deadline
+//!     cfg_*, restart ──►└─────────┘──► count_interrupt
 //! ```
 //! Contract:
-//! - A raised vector is pending. It leaves when the write engine has retired the commands that were issued in the cycle after it was raised, the
-//!   vector is not masked and does not rest, MSI-X is enabled and not masked, and the function is bus master. Raised again
-//!   before the first beat is taken, it is one interrupt, and leaves behind the commands of the later time. `queue_raise` waits while there is a `raise`.
-//! - An interrupt is a packet of two beats, or three with an address above 4 GiB, and two cycles between them. Until its first beat is taken it is
-//!   withdrawn (`tx_valid` falls) as soon as it may not leave any more: so whoever has masked a vector and reads its
+//! - A raised vector is pending. Its interrupt leaves when the write engine has retired the commands that were issued in the cycle after it
+//!   was raised, the vector is not masked and does not rest, MSI-X is enabled and not masked, and the function is bus master. A vector that is
+//!   raised again before the first beat is taken gives one interrupt, which leaves behind the commands of the later time. `queue_raise` waits
+//!   while there is a `raise`.
+//! - An interrupt is a packet of two beats, or three with an address above 4 GiB, and two cycles between them. Until its first beat is taken
+//!   it is withdrawn (`tx.valid` falls) as soon as it may not leave any more: so whoever has masked a vector and reads its
 //!   mask back gets no interrupt after that.
-//! - An interrupt that leaves lets its vector rest for the ticks in its row of MODERATION: see [`Holdoff`]. What is raised meanwhile is one interrupt.
+//! - An interrupt that leaves lets its vector rest for the ticks in its row of MODERATION: see [`Holdoff`]. What is raised meanwhile is one
+//!   interrupt.
 //! - Vectors are served in turn. None waits for another's mask or mark.
 //! - `restart`, the agent's reset, forgets what is pending and who rests; the table is the system's and stays. `reset` clears both.
 //!
@@ -22,6 +24,9 @@
 //!
 //! How: one vector is looked at in each cycle. The commands issued by then are a vector's mark, and `held` vectors wait for it; the comparison is of signed
 //! 8-bit distances, so it is made while fewer than 128 commands are under way, and its result kept. Whether the vector may leave is asked in the cycle behind.
+//!
+//! Example: vector 1 is raised while 3 write commands are under way. It is pending at once; its interrupt leaves when all 3 have retired. If it is
+//! raised again before that, there is still one interrupt.
 //!
 //! Tests: `tests/interrupt/vectors.rs`, `random.rs`, `moderation.rs`; in the whole NIC `nic.rs`.
 
@@ -48,61 +53,66 @@ enum Step {
 pub struct Vectors {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Nothing is pending, and the table is cleared.
+    /// Clears what is pending, and the table.
     pub reset: Signal<In, bool>,
-    /// Nothing is pending.
+    /// The agent's reset: clears what is pending, and leaves the table.
     pub restart: Signal<In, bool>,
-    /// A store of the host.
+    /// A store of the host, perhaps to the MSI-X table.
     pub mmio_write: FlowSink<MmioWrite>,
-    /// A row of the table is wanted, until `load_done`. Which: {vector, its second half}.
+    /// The row of the table that the registers ask for, given until `load_value`: {vector, which of its two halves}.
     pub load: FlowSink<Bits<ROW_LOG2>>,
-    /// `load_value` is it, this cycle only.
+    /// The 8 bytes of the row that was asked for.
     pub load_value: FlowSource<Bits<64>>,
-    /// The pending bits.
+    /// One bit for each vector that is pending: the MSI-X pending bits.
     pub pending: Signal<Out, Bits<VECTORS>>,
-    /// A vector is raised, this cycle only.
+    /// The vector that [`Notify`](super::Notify) raises for a work queue.
     pub raise: FlowSink<Vector>,
-    /// A completion queue's vector is raised.
+    /// The vector that a completion queue raises.
     pub queue_raise: Sink<Vector>,
-    /// Write commands issued, modulo 256.
+    /// Number of write commands issued, modulo 256, from `protect`.
     pub issued: Signal<In, Mark>,
-    /// Write commands retired, modulo 256.
+    /// Number of write commands retired, modulo 256, from the write engine.
     pub retired: Signal<In, Mark>,
-    /// A row of MODERATION.
+    /// A row of MODERATION, for [`Holdoff`].
     pub commit: Sink<Commit>,
-    /// The time base.
+    /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// A vector rests until `deadline`, or longer. When its time has come.
+    /// The time at which the first rest of a vector may end; given while a vector rests.
     pub deadline: FlowSource<Bits<32>>,
-    /// Our own identifier.
+    /// The function's own bus, device and function number.
     pub cfg_requester_id: Signal<In, Bits<16>>,
-    /// MSI-X is enabled.
+    /// The host's system has enabled MSI-X.
     pub cfg_msix_enable: Signal<In, bool>,
-    /// All vectors are masked.
+    /// The host's system has masked all vectors.
     pub cfg_msix_mask: Signal<In, bool>,
-    /// The function may send requests.
+    /// The function may send memory requests.
     pub cfg_bus_master: Signal<In, bool>,
-    /// A beat goes out.
+    /// The interrupts' memory writes, to the PCIe edge.
     pub tx: Source<TlpBeat>,
-    /// An interrupt leaves, or will without anybody's doing.
+    /// An interrupt leaves, or will leave without anybody's doing.
     pub busy: Signal<Out, bool>,
-    /// An interrupt's first beat is taken.
+    /// The first beat of an interrupt is taken.
     pub count_interrupt: Pulse,
     table_rows: VectorTable,
     holdoff: Holdoff,
+    /// For each vector: the commands that were issued when it was raised.
     marks: LutRam<Mark, VECTOR_LOG2>,
+    /// The vectors that are pending.
     waiting: DFF<Bits<VECTORS>>,
-    /// Pending, and the mark is not reached.
+    /// The vectors that are pending and whose mark is not reached.
     held: DFF<Bits<VECTORS>>,
     /// Interrupts may leave at all.
     allowed: DFF<bool>,
-    /// The vector whose mark is looked at, and that of the cycle before, which may leave.
+    /// The vector whose mark is looked at in this cycle.
     look: DFF<Vector>,
+    /// The vector of the cycle before: it may leave.
     looked: DFF<Vector>,
     step: DFF<Step>,
-    /// The vector that is sent, and the same as one bit.
+    /// The vector whose interrupt is made or sent.
     served: DFF<Vector>,
+    /// The same vector, one-hot.
     chosen: DFF<Bits<VECTORS>>,
+    /// The interrupt's address needs more than 32 bits.
     long: DFF<bool>,
     /// Which double word goes into the chain: header 0 and 1, address high and low, data.
     part: DFF<Bits<3>>,
@@ -116,20 +126,27 @@ pub struct Vectors {
     left: DFF<Bits<3>>,
     /// The first beat is taken.
     begun: DFF<bool>,
+    /// The words have moved one place since a beat was taken; they move two.
     half: DFF<bool>,
+    /// A beat is on show at `tx`.
     offered: DFF<bool>,
+    /// `value` answers the load in this cycle.
     done: DFF<bool>,
+    /// The row that was loaded.
     value: DFF<Bits<64>>,
     turn: Signal<Local, Bits<VECTORS>>,
     candidate: Signal<Local, Bits<VECTORS>>,
     since: Signal<Local, Mark>,
     reached: Signal<Local, bool>,
+    /// The vector in `looked` may leave.
     due: Signal<Local, bool>,
     taken: Signal<Local, bool>,
     /// A vector was raised in the cycle before.
     raises: DFF<bool>,
+    /// The vector that was raised in the cycle before.
     raising: DFF<Vector>,
     raised: Signal<Local, Bits<VECTORS>>,
+    /// The vector in `served` may still leave.
     stays: Signal<Local, bool>,
     /// The table is read for the packet, in `Length` and `Fill`: a register, because the table's words are behind it.
     reading: DFF<bool>,

@@ -1,13 +1,13 @@
 //! A stream queue from one clock domain to another, on distributed RAM.
 //!
 //! ```text
-//!  (write_clock)  in_valid ──►┌───────────┐──► out_valid  (read_clock)
-//!                 in_ready ◄──│ AsyncFifo │◄── out_ready
-//!                  in_data ──►│    2^N    │──► out_data
-//!                             └───────────┘
+//!   sink (write_clock) ──►┌───────────┐──► source (read_clock)
+//!                         │ AsyncFifo │
+//!                         │    2^N    │
+//!                         └───────────┘
 //! ```
 //! Contract: words come out in order, none lost, none twice, whatever the clocks' ratio and phase. 2^N words fit, and one more on show.
-//! `in_ready`, `out_valid` and `out_data` come from registers. There is no reset, on purpose: either clock may stand still, and a reset that
+//! `sink.ready` and `source` come from registers. There is no reset, on purpose: either clock may stand still, and a reset that
 //! one side alone sees would make words of nothing. A user who starts anew reads the queue empty.
 //!
 //! How: each side counts its words in Gray code, of which one bit changes at a time, and sees the other's count through a [`Crossing`]:
@@ -15,7 +15,10 @@
 //! So a side may take the queue for fuller (emptier) than it is, and never for what it is not. A word lies in the memory two cycles before
 //! the reader's side knows.
 //!
-//! Latency: 4 to 6 cycles of `read_clock` to `out_valid`. Throughput: one word every cycle of the slower clock, if N >= 4.
+//! Latency: 4 to 6 cycles of `read_clock` to `source.valid`. Throughput: one word every cycle of the slower clock, if N >= 4.
+//!
+//! Example: the writer puts in one word: some 4 to 6 cycles of `read_clock` later `source` shows it. If `read_clock` stands still, nothing is lost:
+//! the queue fills, and `sink.ready` falls.
 //!
 //! Tests: `tests/mac/crossing.rs`, with clocks of relatively prime periods.
 
@@ -27,26 +30,37 @@ use rust_hdl::prelude::*;
 /// See the module's description. `T` is the word, `2^N` the number of words, `N1 = N + 1`.
 #[derive(LogicBlock)]
 pub struct AsyncFifo<T: Synth, const N: usize, const N1: usize> {
-    /// Rising edge; where words come from.
+    /// Rising edge; the clock of `sink`.
     pub write_clock: Signal<In, Clock>,
-    /// A word is offered. The word offered.
+    /// The words to be queued, from the writer.
     pub sink: Sink<T>,
-    /// Rising edge; where words go.
+    /// Rising edge; the clock of `source`.
     pub read_clock: Signal<In, Clock>,
-    /// A word is on show. The word on show.
+    /// The oldest word in the queue, to the reader.
     pub source: Source<T>,
+    /// The words.
     ram: LutRam<T, N>,
     // The writer's side.
+    /// Words written, counted with a wrap bit.
     tail: DFF<Bits<N1>>,
+    /// The same count in Gray code.
     tail_gray: DFF<Bits<N1>>,
+    /// The reader's count, as the writer's side sees it.
     head_crossing: Crossing<N1>,
+    /// The writer may write.
     room: DFF<bool>,
     // The reader's side.
+    /// Words read, counted with a wrap bit.
     head: DFF<Bits<N1>>,
+    /// The same count in Gray code.
     head_gray: DFF<Bits<N1>>,
+    /// The writer's count, as the reader's side sees it.
     tail_crossing: Crossing<N1>,
+    /// The memory holds a word.
     some: DFF<bool>,
+    /// A word is on show.
     shown_valid: DFF<bool>,
+    /// The word on show.
     shown: DFF<T>,
     push: Signal<Local, bool>,
     tail_after: Signal<Local, Bits<N1>>,

@@ -9,17 +9,17 @@ pub const LONGEST: u64 = 4224;
 
 /// Why a frame is not to be used: the values of [`MacBeat::reason`].
 pub mod reason {
-    /// It is good.
+    /// The frame is good.
     pub const NONE: u64 = 0;
-    /// Its FCS is wrong.
+    /// The frame's FCS is wrong.
     pub const FCS: u64 = 1;
-    /// It has fewer than 64 bytes, the FCS among them.
+    /// The frame has fewer than 64 bytes, the FCS among them.
     pub const RUNT: u64 = 2;
-    /// It has more than [`LONGEST`](super::LONGEST) bytes and the FCS.
+    /// The frame has more than [`LONGEST`](super::LONGEST) bytes and the FCS.
     pub const LONG: u64 = 3;
-    /// The PHY marked an error in it.
+    /// The PHY marked an error in the frame.
     pub const CODING: u64 = 4;
-    /// The core did not take it in time.
+    /// The core did not take the frame in time.
     pub const OVERRUN: u64 = 5;
 }
 
@@ -52,10 +52,10 @@ pub mod counter {
 pub struct MacBeat {
     /// Eight bytes, the first in bits 7:0.
     pub data: Bits<64>,
-    /// How many of them are there, 1 to 8; fewer than 8 only with `last`; 0 only with `last` and a reason.
+    /// Number of bytes that are there, 1 to 8; fewer than 8 only with `last`; 0 only with `last` and a reason.
     pub count: Bits<4>,
-    /// Last beat of the frame.
+    /// The beat is the last of its frame.
     pub last: bool,
-    /// With `last`: see [`reason`].
+    /// With `last`: why the frame is not to be used, see [`reason`].
     pub reason: Bits<3>,
 }

@@ -1,18 +1,21 @@
 //! The core's end of the way in: takes MAC control frames out, and says what became of each frame.
 //!
 //! ```text
-//!   beat ──►┌─────────┐──► rx
-//!  reset ──►│ Control │──► pause_valid, pause_quanta
-//! station──►│         │──► count_*
-//!           └─────────┘
+//!    beat ──►┌─────────┐──► rx
+//!   reset ──►│ Control │──► pause
+//! station ──►│         │──► count_*
+//!            └─────────┘
 //! ```
 //! Contract: every beat is taken. Frames leave as they came, but for those of type 8808, which stay here, and for those of 16 bytes
 //! or fewer, which are never good. A good control frame of opcode 1 for the group 01-80-C2-00-00-01 or for our own address is a
-//! pause of `pause_quanta` times 512 bits. `station` is our own address, first byte in bits 7:0.
+//! pause of as many times 512 bits as `pause` says. `station` is our own address, first byte in bits 7:0.
 //!
 //! A frame that is half way out when `reset` comes is not ended: who reads `rx` is reset too. Its rest is dropped.
 //!
 //! Latency: 2 cycles behind the next beat; a last beat 2 behind itself. Throughput: one beat every cycle.
+//!
+//! Example: a good pause frame of 100 quanta comes: nothing leaves at `rx`, `pause` is 100 for one cycle, and `count_received` and `count_paused`
+//! are high for one.
 //!
 //! Tests: `tests/mac/pause.rs`, `tests/mac/receive.rs`.
 
@@ -29,44 +32,53 @@ pub struct Control {
     pub clock: Signal<In, Clock>,
     /// Drops the frame under way.
     pub reset: Signal<In, bool>,
-    /// A beat is offered; it is taken.
+    /// A beat from the receive side, over the crossing.
     pub beat: FlowSink<MacBeat>,
-    /// Our own address.
+    /// Our own Ethernet address, first byte in bits 7:0.
     pub station: Signal<In, Bits<48>>,
-    /// A beat of a frame.
+    /// A beat of a frame, to the core.
     pub rx: FlowSource<FrameBeat>,
-    /// The peer asks us to pause. For so long.
+    /// The peer asks us to pause: for how many times 512 bits.
     pub pause: FlowSource<Bits<16>>,
-    /// A good frame has come, control or not.
+    /// A good frame has come; control frames count too.
     pub count_received: Pulse,
-    /// One with a wrong FCS.
+    /// A frame with a wrong FCS has come.
     pub count_fcs: Pulse,
-    /// One too short.
+    /// A frame has come that is too short.
     pub count_runt: Pulse,
-    /// One too long.
+    /// A frame has come that is too long.
     pub count_long: Pulse,
-    /// One that the PHY marked.
+    /// A frame has come in which the PHY marked an error.
     pub count_coding: Pulse,
-    /// One that the core did not take.
+    /// A frame has come that the core did not take in time.
     pub count_overrun: Pulse,
-    /// A pause was asked for.
+    /// A good pause frame has come.
     pub count_paused: Pulse,
     /// Beats of this frame so far: 0, 1, 2, or 3 for more.
     index: DFF<Bits<2>>,
-    /// The beat before.
+    /// `held` holds a beat.
     held_valid: DFF<bool>,
+    /// The beat before this one.
     held: DFF<MacBeat>,
+    /// `out` is given in this cycle.
     out_valid: DFF<bool>,
+    /// The beat that goes to the core.
     out: DFF<FrameBeat>,
+    /// The frame is for the group of pause frames.
     to_group: DFF<bool>,
+    /// The frame is for our own address.
     to_station: DFF<bool>,
-    /// This is a control frame of opcode 1 for us.
+    /// The frame is a control frame of opcode 1 for us.
     pausing: DFF<bool>,
+    /// The pause that it asks for.
     quanta: DFF<Bits<16>>,
+    /// `pause` is given in this cycle.
     obey: DFF<bool>,
+    /// A frame has ended in the cycle before.
     ended: DFF<bool>,
+    /// The reason of the frame that has ended.
     verdict: DFF<Bits<3>>,
-    /// The next beat is none of a new frame; it counts through a reset.
+    /// The next beat belongs to the frame under way; it counts through a reset.
     midway: DFF<bool>,
     /// The rest of a frame is dropped.
     dropping: DFF<bool>,

@@ -1,17 +1,19 @@
 //! Sixteen counters of 32 bits.
 //!
 //! ```text
-//!  events 16 ──►┌──────────┐
-//!   read_row ──►│ Counters │──► read_value
-//!               └──────────┘
+//! events 16 ──►┌──────────┐
+//!              │ Counters │◄── read: index, its counter
+//!              └──────────┘
 //! ```
 //! Contract: bit n of `events` adds one to counter n, if it is 0 for 16 cycles behind that: every event here is one of a frame, of which
-//! two end 84 cycles apart. `read_value` is counter `read_row`, at any time. Reset clears all counters within 17 cycles; an event
+//! two end 84 cycles apart. `read` answers with the counter of its index, at any time. Reset clears all counters within 17 cycles; an event
 //! meanwhile may be lost.
 //!
 //! Latency: an event shows 1 to 17 cycles later; a read takes 1.
 //!
 //! How: one counter a cycle is written, with what has come for it.
+//!
+//! Example: bit 0 of `events` is high for one cycle: within 17 cycles counter 0 is one higher, and `read` at index 0 shows that a cycle later.
 //!
 //! Tests: `tests/mac/receive.rs`, `tests/mac/transmit.rs`.
 
@@ -26,19 +28,25 @@ pub struct Counters {
     pub clock: Signal<In, Clock>,
     /// Clears every counter.
     pub reset: Signal<In, bool>,
-    /// One bit for each counter: see [`counter`](super::counter).
+    /// One bit for each counter: an event of it, see [`counter`](super::counter).
     pub events: Signal<In, Bits<16>>,
-    /// Which counter is wanted.
+    /// For a counter's number: its value, in the next cycle.
     pub read: Table<Bits<4>, Bits<32>>,
+    /// The counters.
     rows: LutRam<Bits<32>, 4>,
+    /// The counters again, for `read`.
     copy: LutRam<Bits<32>, 4>,
+    /// The counters for which an event waits.
     pending: DFF<Bits<16>>,
+    /// The counter that is written in this cycle.
     scan: DFF<Bits<4>>,
-    /// The same, one bit a counter.
+    /// The same counter, one-hot.
     turn: DFF<Bits<16>>,
-    /// Rows to clear.
+    /// The next counter to clear after a reset; the top bit says that all are.
     clear: DFF<Bits<5>>,
+    /// What `read` shows.
     value: DFF<Bits<32>>,
+    /// The counter in `scan` has an event.
     due: Signal<Local, bool>,
     row: Signal<Local, Bits<32>>,
 }

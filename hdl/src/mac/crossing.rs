@@ -13,6 +13,8 @@
 //! How: a change that comes with the clock's edge may be seen at that edge or at the next. To keep users honest, in Verilator each bit that
 //! has changed since the edge before is taken as it was or as it is, at random.
 //!
+//! Example: a bit rises between two edges of `clock`: `out_data` has it behind the second edge, or behind the third.
+//!
 //! Tests: `tests/mac/crossing.rs`.
 
 use rust_hdl::prelude::*;
@@ -20,11 +22,11 @@ use rust_hdl::prelude::*;
 /// `W` bits, at most 32: see the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Crossing<const W: usize> {
-    /// Rising edge; where the bits go.
+    /// Rising edge; the clock of `out_data`.
     pub clock: Signal<In, Clock>,
-    /// The bits, of any clock.
+    /// The bits, from flip-flops of any clock.
     pub in_data: Signal<In, Bits<W>>,
-    /// The bits.
+    /// The same bits, in the domain of `clock`.
     pub out_data: Signal<Out, Bits<W>>,
 }
 

@@ -13,6 +13,8 @@
 //! How: ECP5's IDDRX1F and ODDRX1F, which sit beside the pins, when synthesised; in Verilator what they do, without their delays. They must
 //! be connected to pins and to nothing else.
 //!
+//! Example: RGMII sends the byte 0xA5 as `rise` 5 and `fall` 0xA: low half at the rising edge, high half at the falling one.
+//!
 //! Tests: with the MAC, `tests/mac/`.
 
 use rust_hdl::prelude::*;
@@ -28,13 +30,13 @@ fn cell(name: &str, ports: &str, declarations: &str) -> String {
 /// `W` pads in, see the module's description.
 #[derive(LogicBlock, Default)]
 pub struct DdrIn<const W: usize> {
-    /// Both edges count.
+    /// Both edges sample the pads.
     pub clock: Signal<In, Clock>,
     /// The pads.
     pub pad: Signal<In, Bits<W>>,
-    /// As they were at the rising edge before the last.
+    /// The pads as they were at the rising edge before the last.
     pub rise: Signal<Out, Bits<W>>,
-    /// As they were at the falling edge before the last rising one.
+    /// The pads as they were at the falling edge before the last rising one.
     pub fall: Signal<Out, Bits<W>>,
 }
 
@@ -80,11 +82,11 @@ assign fall = fall_shown;
 /// `W` pads out, see the module's description.
 #[derive(LogicBlock, Default)]
 pub struct DdrOut<const W: usize> {
-    /// Both edges count.
+    /// Both edges change the pads.
     pub clock: Signal<In, Clock>,
-    /// What the pads are to show from the next rising edge on.
+    /// What the pads show from the next rising edge on.
     pub rise: Signal<In, Bits<W>>,
-    /// And from the falling edge behind it.
+    /// What the pads show from the falling edge behind that.
     pub fall: Signal<In, Bits<W>>,
     /// The pads.
     pub pad: Signal<Out, Bits<W>>,

@@ -4,11 +4,13 @@
 //!  in_data ──►┌───────┐──► out_data
 //!             └───────┘
 //! ```
-//! Contract: between a pad and its DDR cell, on either side; the time is in steps of 25 ps, 0 to 127.
+//! Contract: the block stands between a pad and its DDR cell, on either side; the time is in steps of 25 ps, 0 to 127.
 //!
 //! Latency: the time; none in Verilator, whose tests move data and clock apart themselves.
 //!
-//! How: ECP5's DELAYG. No step, no cell.
+//! How: ECP5's DELAYG. With 0 steps there is no cell.
+//!
+//! Example: `Delay::new(80)` makes 2 ns.
 //!
 //! Tests: none but the build for a board: what it is for shows on the board only.
 
@@ -17,9 +19,9 @@ use rust_hdl::prelude::*;
 /// `W` pads, see the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Delay<const W: usize> {
-    /// As it comes.
+    /// The bits as they come.
     pub in_data: Signal<In, Bits<W>>,
-    /// Later.
+    /// The same bits, later by the fixed time.
     pub out_data: Signal<Out, Bits<W>>,
     _steps: u8,
 }

@@ -1,9 +1,9 @@
 //! CRC-32 of a byte a cycle: the frame check sequence of Ethernet.
 //!
 //! ```text
-//!     start ──►┌─────┐
-//!  in_valid ──►│ Fcs │──► value
-//!   in_data ──►└─────┘
+//!  start ──►┌─────┐──► value
+//!   sink ──►│ Fcs │
+//!           └─────┘
 //! ```
 //! Contract: `start` goes before the first byte. `value` is the register: the FCS is its complement, low byte first, and a
 //! frame that went through with its FCS leaves 0xDEBB20E3.
@@ -11,6 +11,8 @@
 //! Latency: 1 cycle. Throughput: one byte every cycle.
 //!
 //! How: as [`Crc32`](crate::prims::Crc32), eight steps of the shift register at once, each bit the parity of a mask.
+//!
+//! Example: `start`, then the nine bytes `123456789`: the complement of `value` is 0xCBF43926.
 //!
 //! Tests: with the receiver and the transmitter in `tests/mac/`, against crc32fast.
 
@@ -35,11 +37,11 @@ fn mask(bit: usize) -> u32 {
 pub struct Fcs {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forget what came before.
+    /// A new frame begins: `value` starts again from all ones.
     pub start: Signal<In, bool>,
-    /// A byte is given.
+    /// A byte of the frame.
     pub sink: FlowSink<Bits<8>>,
-    /// The state after the bytes given before this cycle.
+    /// The state after the bytes of all cycles before this one.
     pub value: Signal<Out, Bits<32>>,
     state: DFF<Bits<32>>,
     mixed: Signal<Local, Bits<32>>,

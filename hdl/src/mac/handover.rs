@@ -1,11 +1,11 @@
 //! A word that comes now and then, from one clock domain to another.
 //!
 //! ```text
-//!  (in_clock)  in_valid ──►┌──────────┐──► out_valid (out_clock)
-//!               in_data ──►│ Handover │──► out_data
-//!                          └──────────┘
+//!   sink (in_clock) ──►┌──────────┐──► source (out_clock)
+//!                      │ Handover │
+//!                      └──────────┘
 //! ```
-//! Contract: `in_valid` for one cycle brings `out_valid` for one cycle, if the next one comes no earlier than one cycle of
+//! Contract: a word at `sink` brings the same word at `source`, for one cycle, if the next one comes no earlier than one cycle of
 //! `in_clock` and four of `out_clock` later; there is no way to say so, because what is handed over here comes at most once a frame, and the
 //! shortest takes 84 byte times with its gap.
 //!
@@ -13,6 +13,8 @@
 //! has come to `out_clock`, the word has long been stable.
 //!
 //! Latency: 3 to 4 cycles of `out_clock`.
+//!
+//! Example: the pause 100 is handed over in one cycle of `in_clock`: 3 or 4 cycles of `out_clock` later `source` is 100 for one cycle.
 //!
 //! Tests: `tests/mac/crossing.rs`.
 
@@ -23,19 +25,25 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Handover<T: Synth> {
-    /// Rising edge; where words come from.
+    /// Rising edge; the clock of `sink`.
     pub in_clock: Signal<In, Clock>,
-    /// A word is handed over.
+    /// A word that is handed over.
     pub sink: FlowSink<T>,
-    /// Rising edge; where words go.
+    /// Rising edge; the clock of `source`.
     pub out_clock: Signal<In, Clock>,
-    /// A word has come.
+    /// The word that was handed over.
     pub source: FlowSource<T>,
+    /// The word, in the domain of `in_clock`.
     kept: DFF<T>,
+    /// The bit that turns with each word.
     turned: DFF<bool>,
+    /// The turned bit, as the other side sees it.
     crossing: Synchronizer,
+    /// The turned bit of the last word that came.
     seen: DFF<bool>,
+    /// `taken` is given in this cycle.
     valid: DFF<bool>,
+    /// The word, in the domain of `out_clock`.
     taken: DFF<T>,
 }
 

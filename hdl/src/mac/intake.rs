@@ -10,6 +10,8 @@
 //!
 //! Latency: 0; it holds nothing.
 //!
+//! Example: two beats of a frame have gone when `reset` comes: an empty last beat with SPOILED follows, and the wire sees a damaged frame.
+//!
 //! Tests: `tests/mac/reset.rs`.
 
 use super::beat::{reason, MacBeat};
@@ -25,11 +27,11 @@ pub struct Intake {
     pub clock: Signal<In, Clock>,
     /// The core starts anew.
     pub reset: Signal<In, bool>,
-    /// A beat is offered.
+    /// A beat of a frame to send, from the core.
     pub tx: Sink<FrameBeat>,
-    /// A beat for the crossing.
+    /// The beat for the crossing to the transmit side.
     pub beat: Source<MacBeat>,
-    /// The next beat is none of a new frame; it counts through a reset.
+    /// The next beat belongs to the frame under way; it counts through a reset.
     midway: DFF<bool>,
     /// The frame under way is to be ended here.
     ending: DFF<bool>,

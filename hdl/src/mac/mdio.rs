@@ -1,9 +1,9 @@
 //! The management interface of a PHY: reads and writes its registers (802.3 clause 22).
 //!
 //! ```text
-//!  command, phy_register  ──►┌──────┐──► mdc, mdio_out, mdio_enable
-//!             write, data ──►│ Mdio │◄── mdio_in
-//!       done, value ◄────────└──────┘
+//!    command_valid, write ──►┌──────┐──► command_ready
+//! phy, phy_register, data ──►│ Mdio │──► done, value, answered
+//!                 mdio_in ──►└──────┘──► mdc, mdio_out, mdio_enable
 //! ```
 //! Contract: a command is taken when `command_valid` and `command_ready` are high; its inputs are not looked at later. `done` is high for one
 //! cycle when it is over; then `value` is what was read and `answered` says that a PHY pulled its turn-around bit low.
@@ -11,6 +11,8 @@
 //! its falling edge, `mdio_in` is taken at its rising edge.
 //!
 //! Latency: 65 periods of `mdc`.
+//!
+//! Example: a read of register 1 of PHY 0 that answers 0x796D: `done` is high 65 periods of `mdc` later, with `value` 0x796D and `answered`.
 //!
 //! Tests: `tests/mac/mdio.rs`, against a PHY written from the standard.
 
@@ -27,41 +29,48 @@ pub struct Mdio {
     pub reset: Signal<In, bool>,
     /// A command is offered.
     pub command_valid: Signal<In, bool>,
-    /// It is taken.
+    /// The block is idle: it takes a command that is offered.
     pub command_ready: Signal<Out, bool>,
-    /// Write, or read.
+    /// The command writes a register; otherwise it reads one.
     pub write: Signal<In, bool>,
-    /// The PHY's address.
+    /// The address of the PHY.
     pub phy: Signal<In, Bits<5>>,
-    /// The register.
+    /// The number of the register.
     pub phy_register: Signal<In, Bits<5>>,
-    /// What to write.
+    /// The value to write.
     pub data: Signal<In, Bits<16>>,
-    /// The command is over.
+    /// The command is over, in this cycle only.
     pub done: Signal<Out, bool>,
-    /// What was read.
+    /// The value that was read.
     pub value: Signal<Out, Bits<16>>,
     /// A PHY has answered the read.
     pub answered: Signal<Out, bool>,
-    /// Clock to the PHY.
+    /// The clock of the management bus.
     pub mdc: Signal<Out, bool>,
-    /// Data to the PHY.
+    /// The bit to the PHY.
     pub mdio_out: Signal<Out, bool>,
-    /// Drive it.
+    /// The pin drives `mdio_out`.
     pub mdio_enable: Signal<Out, bool>,
-    /// Data from the PHY.
+    /// The bit from the PHY.
     pub mdio_in: Signal<In, bool>,
     crossing: Synchronizer,
     /// Bits left, the preamble's 32 among them; 0: idle.
     left: DFF<Bits<7>>,
+    /// Where in a period of `mdc` the block is.
     divider: DFF<Bits<6>>,
     /// What goes out, bit 31 first.
     out: DFF<Bits<32>>,
+    /// The bits read so far.
     sample: DFF<Bits<16>>,
+    /// The command reads.
     reading: DFF<bool>,
+    /// The PHY has pulled its turn-around bit low.
     turned: DFF<bool>,
+    /// `mdio_out`.
     line: DFF<bool>,
+    /// `mdio_enable`.
     drive: DFF<bool>,
+    /// `done`.
     pulse: DFF<bool>,
     /// Start, operation, address and register as they go out.
     head: Signal<Local, Bits<14>>,

@@ -1,16 +1,19 @@
 //! The MAC: the core's frame edge on one side, the pins of an RGMII on the other.
 //!
 //! ```text
-//!        tx ──►┌─────┐──► pads_tx_*
-//!   rx ◄───────│     │◄── rx_clock, pads_rx_*
-//!     pause ──►│ Mac │──► link, speed, duplex
-//!   station ──►│     │◄── tx_clock
-//! counter_* ◄─►└─────┘
+//!      tx ──►┌─────┐──► pads_tx_*
+//!      rx ◄──│     │◄── rx_clock, pads_rx_*
+//!   pause ──►│ Mac │──► link, gigabit, duplex
+//! station ──►│     │◄── tx_clock
+//! counter ──►└─────┘──► count_*
 //! ```
 //! Contract: docs/boards.md, "The MAC". `rx` is never refused; `tx`, once a frame has begun, must not wait for more than 8 beats' time on the
 //! wire. `station` must not change while frames are under way.
 //!
 //! Latency: from the last byte on the pins to the last beat about 20 cycles; from the first beat to the preamble about 8.
+//!
+//! Example: the core gives a frame of 60 bytes as 8 beats at `tx`: the wire has 8 bytes of preamble and delimiter, the frame, and 4 of FCS, and
+//! `count_sent` is high for one cycle.
 //!
 //! Tests: `tests/mac/`.
 
@@ -29,43 +32,43 @@ const _: () = assert!(
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Mac {
-    /// Rising edge, the core's.
+    /// Rising edge; the core's clock.
     pub clock: Signal<In, Clock>,
-    /// The core starts anew.
+    /// The core starts anew; the line's side does not.
     pub reset: Signal<In, bool>,
-    /// A beat of a frame received.
+    /// A beat of a frame received, to the core.
     pub rx: FlowSource<FrameBeat>,
-    /// A beat to send is offered.
+    /// A beat of a frame to send, from the core.
     pub tx: Sink<FrameBeat>,
-    /// The peer should hold its frames.
+    /// The core asks that the peer hold its frames.
     pub pause: Signal<In, bool>,
-    /// Our own address, first byte in bits 7:0.
+    /// Our own Ethernet address, first byte in bits 7:0.
     pub station: Signal<In, Bits<48>>,
-    /// The PHY says it has a link.
+    /// The PHY says that it has a link.
     pub link: Signal<Out, bool>,
-    /// Bit 1 of its speed: 1000 Mbit/s.
+    /// The PHY says that its speed is 1000 Mbit/s.
     pub gigabit: Signal<Out, bool>,
-    /// Full duplex.
+    /// The PHY says that its link is full duplex.
     pub duplex: Signal<Out, bool>,
-    /// Which counter is wanted: see [`counter`].
+    /// For a counter's number, see [`counter`]: its value, in the next cycle.
     pub counter: Table<Bits<4>, Bits<32>>,
     /// A good frame was received.
     pub count_received: Pulse,
     /// A frame was sent.
     pub count_sent: Pulse,
-    /// 125 MHz for the way out.
+    /// 125 MHz for the transmit side.
     pub tx_clock: Signal<In, Clock>,
-    /// Clock to the PHY.
+    /// RGMII: the clock to the PHY.
     pub pads_tx_clock: Signal<Out, Bits<1>>,
-    /// Data to the PHY.
+    /// RGMII: data to the PHY, four bits at each edge.
     pub pads_tx_data: Signal<Out, Bits<4>>,
-    /// Control to the PHY.
+    /// RGMII: control to the PHY.
     pub pads_tx_control: Signal<Out, Bits<1>>,
-    /// The PHY's clock.
+    /// RGMII: the PHY's clock.
     pub rx_clock: Signal<In, Clock>,
-    /// Data from the PHY.
+    /// RGMII: data from the PHY, four bits at each edge.
     pub pads_rx_data: Signal<In, Bits<4>>,
-    /// Control from the PHY.
+    /// RGMII: control from the PHY.
     pub pads_rx_control: Signal<In, Bits<1>>,
     rgmii: Rgmii,
     receive: Receive,
@@ -78,7 +81,7 @@ pub struct Mac {
     hold: Handover<Bits<16>>,
     /// What was sent, to the core.
     sent: Handover<Bits<2>>,
-    /// A flip-flop in front of the crossing.
+    /// `pause` in a flip-flop: the crossing wants one in front of it.
     pause_kept: DFF<bool>,
     pause_crossing: Synchronizer,
     link_crossing: Synchronizer,

@@ -1,15 +1,15 @@
 //! From the bytes of the wire to the beats of a frame, in the PHY's clock.
 //!
 //! ```text
-//!   in_data, in_valid, in_error ──►┌─────────┐──► beat ◄── beat_ready
-//!                                  │ Receive │
-//!                                  └─────────┘──► link, speed, duplex
+//!  sink, in_error ──►┌─────────┐──► beat
+//!                    │ Receive │
+//!                    └─────────┘──► link, speed, duplex
 //! ```
-//! Contract: a frame is what lies between the delimiter (D5, behind nothing but 55) and the end of `in_valid`, less four bytes of FCS. Its last
+//! Contract: a frame is what lies between the delimiter (D5, behind nothing but 55) and the end of `sink.valid`, less four bytes of FCS. Its last
 //! beat says whether it is good. One of more than [`LONGEST`] bytes ends there with a reason, and its rest is dropped. Every
 //! frame gives a last beat, one of four bytes or fewer an empty one.
 //!
-//! `beat_ready` is not waited for: a beat that finds it low is lost, and with it the rest of its frame; an empty last beat
+//! `beat.ready` is not waited for: a beat that finds it low is lost, and with it the rest of its frame; an empty last beat
 //! with OVERRUN follows when it is high again. So two frames never grow together.
 //!
 //! Between frames the PHY may show its status: link, speed (0: 10, 1: 100, 2: 1000 Mbit/s), full duplex.
@@ -18,6 +18,8 @@
 //! give 20.
 //!
 //! There is no reset: it would be of another clock. A frame that is half way in ends as damaged one way or the other.
+//!
+//! Example: a good frame of 64 bytes, FCS and all, gives 8 beats; the last has `count` 4 and no reason.
 //!
 //! Tests: `tests/mac/receive.rs`.
 
@@ -37,40 +39,47 @@ enum State {
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Receive {
-    /// Rising edge, 125 MHz, the PHY's.
+    /// Rising edge, 125 MHz; the PHY's clock.
     pub clock: Signal<In, Clock>,
-    /// It belongs to a frame or its preamble.
+    /// A byte of a frame or of its preamble; between frames, the PHY's status.
     pub sink: FlowSink<Bits<8>>,
-    /// The PHY marks an error.
+    /// The PHY marks an error in this byte.
     pub in_error: Signal<In, bool>,
-    /// A beat is on show, in this cycle only.
+    /// A beat of a frame, over the crossing to the core; it is offered for one cycle only.
     pub beat: Source<MacBeat>,
-    /// The PHY has a link.
+    /// The PHY says that it has a link.
     pub link: Signal<Out, bool>,
-    /// Its speed.
+    /// The PHY's speed: 0: 10, 1: 100, 2: 1000 Mbit/s.
     pub speed: Signal<Out, Bits<2>>,
-    /// It is full duplex.
+    /// The PHY says that its link is full duplex.
     pub duplex: Signal<Out, bool>,
     state: DFF<State>,
     fcs: Fcs,
+    /// The PHY's status, as it was shown last.
     status: DFF<Bits<4>>,
     /// The last four bytes, the newest in bits 31:24: perhaps the FCS.
     held: DFF<Bits<32>>,
     /// Bytes of the frame so far, FCS and all.
     length: DFF<Bits<13>>,
-    /// It has four or more; it has as many as may be.
+    /// The frame has four bytes or more.
     primed: DFF<bool>,
+    /// The frame has as many bytes as may be.
     enough: DFF<bool>,
+    /// The PHY has marked an error in the frame.
     errored: DFF<bool>,
-    /// The newest bytes that go into a beat, in the high lanes, and how many.
+    /// The newest bytes that go into a beat, in the high lanes.
     word: DFF<Bits<64>>,
+    /// How many bytes of `word` count.
     lanes: DFF<Bits<4>>,
     /// The frame has ended: `word` moves to its place.
     closing: DFF<bool>,
+    /// Bytes of the last beat.
     count: DFF<Bits<4>>,
+    /// The reason of the frame that ends.
     verdict: DFF<Bits<3>>,
     /// The beat that was made in the cycle before: it is taken now or never.
     made: DFF<bool>,
+    /// That beat.
     kept: DFF<MacBeat>,
     /// A beat was lost: its frame's end has to be said.
     lost: DFF<bool>,

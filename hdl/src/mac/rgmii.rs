@@ -1,15 +1,17 @@
 //! Bytes to the pins of an RGMII and back: four bits at each edge of a clock.
 //!
 //! ```text
-//!   tx_data, tx_enable, tx_error ──►┌───────┐──► pads_tx_clock, pads_tx_data, pads_tx_control
-//!                                   │ Rgmii │
-//!   rx_data, rx_valid, rx_error ◄───└───────┘◄── rx_clock, pads_rx_data, pads_rx_control
+//! tx_data, tx_enable, tx_error ──►┌───────┐──► pads_tx_clock, pads_tx_data, pads_tx_control
+//!                                 │ Rgmii │
+//!                 rx, rx_error ◄──└───────┘◄── rx_clock, pads_rx_data, pads_rx_control
 //! ```
 //! Contract: a byte a cycle of 125 MHz, its low half at the rising edge. Control is valid (enable) at the rising edge and valid xor
 //! error at the falling edge. The transmit clock leaves as the data do, so one of them needs the 2 ns between them: from the PHY, or
 //! from the steps given to [`Rgmii::new`]; so does the receive side.
 //!
 //! Latency: 2 cycles of each clock.
+//!
+//! Example: `tx_data` 0xA5 with `tx_enable` shows 5 on the pads at the rising edge and 0xA at the falling one, with control high at both.
 //!
 //! Tests: with the MAC, `tests/mac/`; each board's steps are in its README.
 
@@ -20,29 +22,29 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Rgmii {
-    /// 125 MHz of our own.
+    /// Rising edge, 125 MHz; the clock of the transmit side.
     pub tx_clock: Signal<In, Clock>,
-    /// Byte to send.
+    /// The byte to send.
     pub tx_data: Signal<In, Bits<8>>,
-    /// It is one of a frame or preamble.
+    /// The byte belongs to a frame or to its preamble.
     pub tx_enable: Signal<In, bool>,
-    /// It is to arrive as an error.
+    /// The byte is to arrive as an error.
     pub tx_error: Signal<In, bool>,
-    /// Clock to the PHY.
+    /// The clock to the PHY.
     pub pads_tx_clock: Signal<Out, Bits<1>>,
-    /// Data to the PHY.
+    /// Data to the PHY, four bits at each edge.
     pub pads_tx_data: Signal<Out, Bits<4>>,
     /// Control to the PHY.
     pub pads_tx_control: Signal<Out, Bits<1>>,
     /// The PHY's clock.
     pub rx_clock: Signal<In, Clock>,
-    /// Data from the PHY.
+    /// Data from the PHY, four bits at each edge.
     pub pads_rx_data: Signal<In, Bits<4>>,
     /// Control from the PHY.
     pub pads_rx_control: Signal<In, Bits<1>>,
-    /// It is one of a frame or preamble. Byte received; the status without one.
+    /// A byte of a frame or of its preamble; while `valid` is low, `data` is the PHY's status.
     pub rx: FlowSource<Bits<8>>,
-    /// The PHY marks an error.
+    /// The PHY marks an error in the byte.
     pub rx_error: Signal<Out, bool>,
     clock_out: DdrOut<1>,
     clock_delay: Delay<1>,
@@ -52,8 +54,11 @@ pub struct Rgmii {
     data_in: DdrIn<4>,
     control_delay: Delay<1>,
     control_in: DdrIn<1>,
+    /// The byte received.
     octet: DFF<Bits<8>>,
+    /// `rx.valid`.
     valid: DFF<bool>,
+    /// `rx_error`.
     error: DFF<bool>,
 }
 

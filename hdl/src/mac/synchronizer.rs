@@ -9,6 +9,8 @@
 //!
 //! Latency: 2 to 3 cycles.
 //!
+//! Example: `in_data` rises and stays: `out_data` rises 2 or 3 edges of `clock` later.
+//!
 //! Tests: `tests/mac/crossing.rs`.
 
 use super::Crossing;
@@ -17,11 +19,11 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Synchronizer {
-    /// Rising edge; where the bit goes.
+    /// Rising edge; the clock of `out_data`.
     pub clock: Signal<In, Clock>,
-    /// The bit, of any clock.
+    /// The bit, from a flip-flop of any clock.
     pub in_data: Signal<In, bool>,
-    /// The bit.
+    /// The same bit, in the domain of `clock`.
     pub out_data: Signal<Out, bool>,
     crossing: Crossing<1>,
 }

@@ -1,25 +1,27 @@
 //! From the beats of a frame to the bytes of the wire, in the transmit clock; and the pauses, both ways.
 //!
 //! ```text
-//!   beat ──►┌──────────┐──► out_data, out_enable, out_error
-//!  pause ──►│ Transmit │
-//!   hold ──►│          │──► event
-//!           └──────────┘
+//!    beat ──►┌──────────┐──► out_data, out_enable, out_error
+//!   pause ──►│ Transmit │
+//!    hold ──►│          │──► outcome
+//! station ──►└──────────┘
 //! ```
 //! Contract: preamble and delimiter, the frame, zeros up to 60 bytes, FCS, and at least 12 bytes of gap. A frame starts with its first
 //! beat; each further beat must be there 8 cycles behind the one before. If it is not, or the last beat has a reason, the frame ends with
 //! an inverted FCS and `out_error`; what comes of it later is dropped.
 //!
-//! `hold_valid` brings the quanta (512 bits, 64 cycles each) of a pause that the peer asked for: no frame of the core's starts until they
+//! `hold` brings the quanta (512 bits, 64 cycles each) of a pause that the peer asked for: no frame of the core's starts until they
 //! are over, but for our own pauses. A later one replaces it, 0 ends it.
 //!
 //! `pause` asks the peer to pause: one frame for 4095 quanta between two frames, another every 2^17 cycles while it stays high (half of the
 //! time asked for), and one for 0 when it has fallen. `station` is our own address, first byte in bits 7:0.
 //!
-//! `event` says what was sent: 0 a frame, 1 a pause, 2 a spoiled frame.
+//! `outcome` says what was sent: 0 a frame, 1 a pause, 2 a spoiled frame.
 //!
 //! Latency: 2 cycles to the preamble: a byte is chosen in the first and goes into the FCS, or is one of it, in the second.
 //! Throughput: the line's. No reset: see docs/boards.md.
+//!
+//! Example: a frame of 14 bytes leaves as 8 bytes of preamble and delimiter, the 14, 46 zeros, and 4 bytes of FCS; `outcome` is 0 for it.
 //!
 //! Tests: `tests/mac/transmit.rs`, `tests/mac/pause.rs`.
 
@@ -42,23 +44,23 @@ enum State {
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Transmit {
-    /// Rising edge, 125 MHz.
+    /// Rising edge, 125 MHz; the clock of the transmit side.
     pub clock: Signal<In, Clock>,
-    /// A beat is offered.
+    /// A beat of a frame to send, over the crossing from the core.
     pub beat: Sink<MacBeat>,
-    /// The peer should pause.
+    /// The core asks that the peer hold its frames.
     pub pause: Signal<In, bool>,
-    /// The peer wants us to pause. For so many quanta.
+    /// The peer asks us to pause: for how many quanta of 512 bits.
     pub hold: FlowSink<Bits<16>>,
-    /// Our own address.
+    /// Our own Ethernet address, first byte in bits 7:0.
     pub station: Signal<In, Bits<48>>,
-    /// A byte.
+    /// The byte for the wire.
     pub out_data: Signal<Out, Bits<8>>,
-    /// It belongs to a frame or its preamble.
+    /// The byte belongs to a frame or to its preamble.
     pub out_enable: Signal<Out, bool>,
-    /// It is to arrive as an error.
+    /// The byte is to arrive as an error.
     pub out_error: Signal<Out, bool>,
-    /// Something was sent.
+    /// Something was sent: 0 a frame, 1 a pause, 2 a spoiled frame.
     pub outcome: FlowSource<Bits<2>>,
     state: DFF<State>,
     fcs: Fcs,
@@ -66,33 +68,49 @@ pub struct Transmit {
     step: DFF<Bits<4>>,
     /// Bytes of the frame, up to 60.
     length: DFF<Bits<6>>,
-    /// Bytes to send next, the first in bits 7:0, and how many.
+    /// The bytes to send next, the first in bits 7:0.
     word: DFF<Bits<64>>,
+    /// How many bytes of `word` are still to be sent.
     left: DFF<Bits<4>>,
+    /// `word` is the frame's last.
     word_last: DFF<bool>,
+    /// The frame ends damaged.
     spoiled: DFF<bool>,
-    /// The frame under way is a pause, and how much of it is loaded.
+    /// The frame under way is a pause of our own.
     ours: DFF<bool>,
+    /// How much of that pause is loaded.
     part: DFF<Bits<2>>,
     /// The rest of a frame is dropped.
     dropping: DFF<bool>,
-    /// What the peer was told last, and the time until it is told again.
+    /// The peer was told last to pause.
     told: DFF<bool>,
+    /// The time until the peer is told again.
     refresh: DFF<Bits<17>>,
     /// What is left of a pause.
     holding: DFF<Bits<22>>,
+    /// A pause that the peer asked for is not over.
     held: DFF<bool>,
-    /// The byte chosen, whether the FCS covers it or it is the FCS's, which of these, and what goes with it.
+    /// The byte that was chosen for the wire.
     chosen: DFF<Bits<8>>,
+    /// The FCS covers that byte.
     covered: DFF<bool>,
+    /// That byte is one of the FCS.
     check: DFF<bool>,
+    /// Which byte of the FCS it is.
     place: DFF<Bits<2>>,
+    /// `out_enable` of that byte.
     chosen_enable: DFF<bool>,
+    /// `out_error` of that byte.
     chosen_error: DFF<bool>,
+    /// `out_data`.
     data: DFF<Bits<8>>,
+    /// `out_enable`.
     enable: DFF<bool>,
+    /// `out_error`.
     error: DFF<bool>,
+    /// `outcome` is given in this cycle.
     happened: DFF<bool>,
+    /// What was sent.
     kind: DFF<Bits<2>>,
     tell: Signal<Local, bool>,
     load: Signal<Local, bool>,

@@ -14,6 +14,8 @@
 //! How: `after` marks the requesters behind the last one granted; they go first. The lowest set bit of x is
 //! x & !(x - 1), and the bits above it are !(x ^ (x - 1)): one carry chain.
 //!
+//! Example: requesters 0 and 2 ask in every cycle and each grant is taken: the grants are 0, 2, 0, 2.
+//!
 //! Tests: `tests/prims/arbiter.rs`; proof: `formal/arbiter.sv`.
 
 use rust_hdl::prelude::*;
@@ -23,20 +25,23 @@ use rust_hdl::prelude::*;
 pub struct Arbiter<const N: usize, const L: usize> {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Priority starts again at requester 0.
+    /// Gives requester 0 the highest priority again.
     pub reset: Signal<In, bool>,
-    /// Who asks.
+    /// One bit for each requester that asks.
     pub request: Signal<In, Bits<N>>,
-    /// The grant is taken.
+    /// The owner takes the grant in this cycle.
     pub advance: Signal<In, bool>,
-    /// Who is granted, one-hot; 0 if nobody asks.
+    /// The requester that is granted, one-hot; 0 if nobody asks.
     pub grant: Signal<Out, Bits<N>>,
-    /// Its number; 0 if nobody asks.
+    /// The number of the requester that is granted; 0 if nobody asks.
     pub index: Signal<Out, Bits<L>>,
-    /// Somebody asks.
+    /// At least one requester asks.
     pub valid: Signal<Out, bool>,
+    /// The requesters behind the one that was granted last: they go first.
     after: DFF<Bits<N>>,
+    /// The requesters in `after`.
     preferred: Signal<Local, Bits<N>>,
+    /// Those that the grant is chosen from: `preferred`, or all if that is empty.
     pool: Signal<Local, Bits<N>>,
     /// `pool - 1`: differs from `pool` up to its lowest set bit.
     less: Signal<Local, Bits<N>>,

@@ -18,9 +18,9 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock)]
 pub struct Cast<A: Synth, B: Synth> {
-    /// What is looked at.
+    /// The value to be seen as a `B`.
     pub from: Signal<In, A>,
-    /// The same bits.
+    /// The bits of `from`, as a `B`.
     pub to: Signal<Out, B>,
 }
 

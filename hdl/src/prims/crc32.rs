@@ -1,13 +1,12 @@
 //! CRC-32 (reflected, polynomial 0xEDB88320: Ethernet's FCS and InfiniBand's ICRC) of 64 or 32 bits a cycle.
 //!
 //! ```text
-//!   in_valid ──►┌───────┐
-//!    in_data ──►│       │
-//!    in_half ──►│ Crc32 │──► value
-//!     preset ──►│       │
-//!  preset_value►└───────┘
+//!         sink ──►┌───────┐
+//!      in_half ──►│ Crc32 │──► value
+//!       preset ──►│       │
+//! preset_value ──►└───────┘
 //! ```
-//! Contract: lane 0 (bits 7 to 0) of `in_data` is the first byte; with `in_half` only the low 32 bits count. `preset`
+//! Contract: lane 0 (bits 7 to 0) of `sink` is the first byte; with `in_half` only the low 32 bits count. `preset`
 //! sets `value` to `preset_value`; a word in the same cycle does not count, so that no word's gates wait for it. `value` is the
 //! register itself: start from all ones, and the check sum sent is its complement, low byte first.
 //!
@@ -15,6 +14,8 @@
 //!
 //! How: 32 steps of the shift register are a 32x32 matrix over GF(2), each output bit the parity of a mask; the masks
 //! are made here from the polynomial. A word is two such steps, one after the other.
+//!
+//! Example: in cycle 0 `preset` is high and `preset_value` is all ones, in cycle 1 `sink` brings a word: `value` covers that word from cycle 2 on.
 //!
 //! Tests: `tests/prims/crc32.rs`, against an independent bytewise CRC.
 
@@ -41,15 +42,15 @@ pub struct Crc32 {
     pub clock: Signal<In, Clock>,
     /// Clears `value` to 0.
     pub reset: Signal<In, bool>,
-    /// A word is given.
+    /// A word whose bytes go into the check sum; lane 0 comes first.
     pub sink: FlowSink<Bits<64>>,
-    /// Only its low half counts.
+    /// Only the low 4 bytes of `sink` count.
     pub in_half: Signal<In, bool>,
-    /// Start again, from `preset_value`.
+    /// The owner starts the check sum again from `preset_value`.
     pub preset: Signal<In, bool>,
-    /// The state to start from.
+    /// The state that `preset` starts from.
     pub preset_value: Signal<In, Bits<32>>,
-    /// The state after the words given before this cycle.
+    /// The state after the words of all cycles before this one.
     pub value: Signal<Out, Bits<32>>,
     state: DFF<Bits<32>>,
     low: Signal<Local, Bits<32>>,

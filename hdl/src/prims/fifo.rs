@@ -1,16 +1,18 @@
 //! A small stream queue on distributed RAM, first word falls through.
 //!
 //! ```text
-//!  in_valid ──►┌──────┐──► out_valid
-//!  in_ready ◄──│ Fifo │◄── out_ready
-//!   in_data ──►│ 2^N  │──► out_data
-//!              └──────┘──► level
+//!   sink ──►┌──────┐──► source
+//!           │ Fifo │
+//!           │ 2^N  │──► level
+//!           └──────┘
 //! ```
-//! Contract: holds exactly 2^N words (N <= 5 is sensible), in order. `in_ready`, `out_valid` and `level` come from
+//! Contract: holds exactly 2^N words (N <= 5 is sensible), in order. `sink.ready`, `source.valid` and `level` come from
 //! registers only; a word cannot be taken out of a full queue and put in at once, so full throughput needs room for
 //! one more word than is in flight.
 //!
 //! Latency: a word is on show the cycle after it went in. Throughput: one word in and one out every cycle.
+//!
+//! Example: N is 4 and the reader takes nothing: the queue takes 16 words, one a cycle; then `sink.ready` is low and `level` is 16.
 //!
 //! Tests: `tests/prims/stream.rs`; proof: `formal/fifo.sv`.
 
@@ -25,15 +27,18 @@ pub struct Fifo<T: Synth, const N: usize, const N1: usize> {
     pub clock: Signal<In, Clock>,
     /// Empties the queue.
     pub reset: Signal<In, bool>,
-    /// A word is offered. The word offered.
+    /// The words to be queued, from the writer.
     pub sink: Sink<T>,
-    /// A word is on show. The word on show.
+    /// The oldest word in the queue, to the reader.
     pub source: Source<T>,
-    /// Words in the queue, 0 to 2^N.
+    /// Number of words in the queue, 0 to 2^N.
     pub level: Signal<Out, Bits<N1>>,
     ram: LutRam<T, N>,
+    /// Slot of the word on show.
     head: DFF<Bits<N>>,
+    /// Slot that the next word goes into.
     tail: DFF<Bits<N>>,
+    /// Words in the queue.
     count: DFF<Bits<N1>>,
     push: Signal<Local, bool>,
     pop: Signal<Local, bool>,

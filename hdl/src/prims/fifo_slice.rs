@@ -1,14 +1,16 @@
 //! A [`Fifo`] whose word on show stands in a register: what reads it has the whole cycle.
 //!
 //! ```text
-//!  in_valid ──►┌───────────┐──► out_valid
-//!  in_ready ◄──│ FifoSlice │◄── out_ready
-//!   in_data ──►│  2^N + 1  │──► out_data
-//!              └───────────┘──► held, level
+//!   sink ──►┌───────────┐──► source
+//!           │ FifoSlice │
+//!           │  2^N + 1  │──► held, level
+//!           └───────────┘
 //! ```
 //! Contract: holds exactly 2^N + 1 words, in order. Every output comes from registers only.
 //!
 //! Latency: a word is on show two cycles after it went in. Throughput: one word in and one out every cycle.
+//!
+//! Example: a word goes into the empty queue in cycle 0: `held` is high from cycle 1 on, and `source` shows the word from cycle 2 on.
 //!
 //! Tests: `tests/prims/stream.rs`.
 
@@ -23,17 +25,20 @@ pub struct FifoSlice<T: Synth, const N: usize, const N1: usize> {
     pub clock: Signal<In, Clock>,
     /// Empties the queue.
     pub reset: Signal<In, bool>,
-    /// A word is offered. The word offered.
+    /// The words to be queued, from the writer.
     pub sink: Sink<T>,
-    /// A word is on show. The word on show.
+    /// The oldest word in the queue, to the reader.
     pub source: Source<T>,
-    /// There is a word, on show or not yet.
+    /// The queue holds a word, be it on show yet or not.
     pub held: Signal<Out, bool>,
-    /// Words behind the one on show, 0 to 2^N.
+    /// Number of words behind the one on show, 0 to 2^N.
     pub level: Signal<Out, Bits<N1>>,
     fifo: Fifo<T, N, N1>,
+    /// A word is on show.
     shown_valid: DFF<bool>,
+    /// The word on show.
     shown: DFF<T>,
+    /// A word goes from the queue into the register that is on show.
     moves: Signal<Local, bool>,
 }
 

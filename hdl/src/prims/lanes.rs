@@ -17,10 +17,11 @@ use rust_hdl::prelude::*;
 /// From a count to a mask.
 #[derive(LogicBlock, Default)]
 pub struct Keep {
-    /// Lanes that are there, 1 to 8.
+    /// Number of lanes that hold a byte, 1 to 8.
     pub count: Signal<In, Bits<4>>,
-    /// A bit for each of them.
+    /// One bit for each lane that holds a byte, from the lowest on.
     pub keep: Signal<Out, Bits<8>>,
+    /// Lanes that hold none.
     missing: Signal<Local, Bits<4>>,
     eight: Number<4, 8>,
     all: Number<8, 0xff>,
@@ -37,9 +38,9 @@ impl Logic for Keep {
 /// From a mask to a count.
 #[derive(LogicBlock, Default)]
 pub struct Count {
-    /// A bit for each lane that is there, from the lowest on.
+    /// One bit for each lane that holds a byte, from the lowest on.
     pub keep: Signal<In, Bits<8>>,
-    /// How many they are, 1 to 8.
+    /// Number of lanes that hold a byte, 1 to 8.
     pub count: Signal<Out, Bits<4>>,
     eight: Number<4, 8>,
 }

@@ -6,11 +6,15 @@
 //!     write_data ──►│  2^N×T │──► read_data
 //!   read_address ──►└────────┘
 //! ```
+//! Contract: with `write_enable` the row of `write_address` becomes `write_data` at the rising edge.
+//!
 //! Latency: 0; the row of `read_address` in the same cycle. A row that is being written reads as its old contents
 //! until the clock edge.
 //!
 //! Several read ports are several copies with the same write port. Costs about two LUT4 per bit and 16 rows.
 //! Contents survive reset and are random at power-up in simulation.
+//!
+//! Example: row 3 is written in cycle 0 and read in cycles 0 and 1: cycle 0 shows the old contents, cycle 1 the new ones.
 //!
 //! Tests: `tests/prims/ram.rs`.
 
@@ -21,15 +25,15 @@ use rust_hdl::prelude::*;
 pub struct LutRam<T: Synth, const N: usize> {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Write in this cycle.
+    /// The owner writes a row in this cycle.
     pub write_enable: Signal<In, bool>,
-    /// Row to write.
+    /// The row that is written.
     pub write_address: Signal<In, Bits<N>>,
-    /// What to write.
+    /// The new contents of that row.
     pub write_data: Signal<In, T>,
-    /// Row to read.
+    /// The row that is read.
     pub read_address: Signal<In, Bits<N>>,
-    /// The row, in the same cycle.
+    /// The contents of the row at `read_address`, in the same cycle.
     pub read_data: Signal<Out, T>,
 }
 

@@ -1,28 +1,26 @@
 //! A byte-stream aligner: pieces of words in, full words out.
 //!
 //! ```text
-//!     in_valid ──►┌────────┐──► out_valid
-//!     in_ready ◄──│        │◄── out_ready
-//!      in_data ──►│ Packer │──► out_data
-//!     in_start ──►│        │──► out_count
-//!     in_count ──►│        │──► out_last
-//!     in_flush ──►│        │
-//! restart, _fill, │        │
-//!        _data ──►└────────┘
+//!                  sink ──►┌────────┐──► source
+//!    in_start, in_count ──►│ Packer │──► out_count
+//!              in_flush ──►│        │──► out_last
+//! restart, _fill, _data ──►└────────┘
 //! ```
 //! Lane k of a word is its bits 8k+7 to 8k; byte order in a run is lane order.
 //!
-//! Contract: each piece is the `in_count` bytes (0 to 8) of `in_data` from lane `in_start` on, start + count <= 8.
+//! Contract: each piece is the `in_count` bytes (0 to 8) of `sink` from lane `in_start` on, start + count <= 8.
 //! Pieces are appended without gaps and leave as words of 8 bytes. `in_flush` ends the run with this piece: the
 //! rest leaves as a word of `out_count` bytes (0 to 8; 0 if nothing was left) with `out_last`, its other lanes 0.
 //! Other words have count 8. `restart` drops bytes not yet shown and begins a run with the lowest `restart_fill`
-//! lanes of `restart_data`; it takes the cycle (`in_ready` is low).
+//! lanes of `restart_data`; it takes the cycle (`sink.ready` is low).
 //!
-//! Latency: 1 cycle, output registered; `in_ready` follows `out_ready` combinationally. Throughput: 8 bytes every
+//! Latency: 1 cycle, output registered; `sink.ready` follows `source.ready` combinationally. Throughput: 8 bytes every
 //! cycle. A flush that leaves two words (held and new bytes are more than 8) takes one more cycle.
 //!
 //! How: one rotator brings the piece's first byte to the first free lane; bytes that wrap around are just where the
 //! next word needs them.
+//!
+//! Example: a piece of 5 bytes, then one of 6 with `in_flush`: a word with `out_count` 8 leaves, then one with `out_count` 3 and `out_last`.
 //!
 //! Tests: `tests/prims/packer.rs`.
 
@@ -34,37 +32,42 @@ use rust_hdl::prelude::*;
 pub struct Packer {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops everything.
+    /// Drops every byte that is held or on show.
     pub reset: Signal<In, bool>,
-    /// A piece is offered. The word the piece is in.
+    /// The word that a piece lies in.
     pub sink: Sink<Bits<64>>,
-    /// Lane of its first byte.
+    /// The lane of the piece's first byte.
     pub in_start: Signal<In, Bits<3>>,
-    /// Number of bytes, 0 to 8.
+    /// Number of bytes of the piece, 0 to 8.
     pub in_count: Signal<In, Bits<4>>,
-    /// The run ends with this piece.
+    /// The run of bytes ends with this piece.
     pub in_flush: Signal<In, bool>,
-    /// Begin a run with the bytes of `restart_data`.
+    /// The owner drops what is held and begins a run with the bytes of `restart_data`.
     pub restart: Signal<In, bool>,
-    /// How many bytes it begins with.
+    /// Number of bytes in `restart_data`, 0 to 7.
     pub restart_fill: Signal<In, Bits<3>>,
-    /// Those bytes, from lane 0 on.
+    /// The first bytes of the new run, from lane 0 on.
     pub restart_data: Signal<In, Bits<64>>,
-    /// A word is on show.
+    /// The next word of the run.
     pub source: Source<Bits<64>>,
-    /// Number of bytes in it.
+    /// Number of bytes in the word on show, 0 to 8.
     pub out_count: Signal<Out, Bits<4>>,
-    /// The run ends with it.
+    /// The run ends with the word on show.
     pub out_last: Signal<Out, bool>,
     /// Bytes that wait for the rest of their word, in the lowest `fill` lanes. One register a lane, so that keeping
     /// a byte is a clock enable and no logic.
     held: [DFF<Bits<8>>; 8],
+    /// Number of bytes held.
     fill: DFF<Bits<3>>,
     /// A second word of a flush is still to leave.
     pending: DFF<bool>,
+    /// A word is on show.
     shown_valid: DFF<bool>,
+    /// The word on show.
     shown: DFF<Bits<64>>,
+    /// `out_count`.
     shown_count: DFF<Bits<4>>,
+    /// `out_last`.
     shown_last: DFF<bool>,
     free: Signal<Local, bool>,
     accept: Signal<Local, bool>,
@@ -72,12 +75,17 @@ pub struct Packer {
     count: Signal<Local, Bits<4>>,
     /// Held and new bytes: 8 or more make a word.
     total: Signal<Local, Bits<4>>,
+    /// Held and new bytes make a whole word.
     full: Signal<Local, bool>,
+    /// A flush leaves a second word.
     more: Signal<Local, bool>,
+    /// A word goes to `source`.
     emit: Signal<Local, bool>,
+    /// By how many lanes the piece is rotated.
     turn: Signal<Local, Bits<3>>,
     turn1: Signal<Local, Bits<64>>,
     turn2: Signal<Local, Bits<64>>,
+    /// The piece, its first byte in the first free lane.
     turned: Signal<Local, Bits<64>>,
     /// Lanes that hold a byte already.
     old: Signal<Local, Bits<64>>,

@@ -13,6 +13,8 @@
 //! that word is wrong on purpose in Verilator and arbitrary in the formal proofs. Contents survive reset and are
 //! random at power-up in simulation.
 //!
+//! Example: row 3 is written in cycle 0; `read_address` is 3 in cycle 1, and `read_data` is the new row in cycle 2.
+//!
 //! Tests: `tests/prims/ram.rs`; proof: `formal/ram.sv`.
 
 use rust_hdl::prelude::*;
@@ -22,15 +24,15 @@ use rust_hdl::prelude::*;
 pub struct Ram<T: Synth, const N: usize> {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Write in this cycle.
+    /// The owner writes a row in this cycle.
     pub write_enable: Signal<In, bool>,
-    /// Row to write.
+    /// The row that is written.
     pub write_address: Signal<In, Bits<N>>,
-    /// What to write.
+    /// The new contents of that row.
     pub write_data: Signal<In, T>,
-    /// Row to read.
+    /// The row that is read.
     pub read_address: Signal<In, Bits<N>>,
-    /// The row read in the cycle before.
+    /// The contents of the row at the `read_address` of the cycle before.
     pub read_data: Signal<Out, T>,
 }
 

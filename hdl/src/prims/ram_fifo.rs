@@ -1,12 +1,12 @@
 //! A deep stream queue on block RAM, first word falls through.
 //!
 //! ```text
-//!  in_valid ──►┌─────────┐──► out_valid
-//!  in_ready ◄──│ RamFifo │◄── out_ready
-//!   in_data ──►│   2^N   │──► out_data
-//!              └─────────┘──► level
+//!   sink ──►┌─────────┐──► source
+//!           │ RamFifo │
+//!           │   2^N   │──► level
+//!           └─────────┘
 //! ```
-//! Contract: holds exactly 2^N words, in order. `in_ready`, `out_valid`, `out_data` and `level` come from registers
+//! Contract: holds exactly 2^N words, in order. `sink.ready`, `source` and `level` come from registers
 //! (the word on show is the RAM's output register).
 //!
 //! Latency: a word put into an empty queue is on show two cycles later. Throughput: one word in and one out every
@@ -15,6 +15,8 @@
 //! How: the word on show is read again from its own slot every cycle, so the slot must not be written while it is
 //! on show: a word leaves `count` only when it is taken, and a full queue takes nothing. And the slot being written
 //! is never the slot being shown: `valid` looks at the tail before this cycle's push.
+//!
+//! Example: a word goes into the empty queue in cycle 0: `level` is 1 from cycle 1 on, and `source.valid` is high from cycle 2 on.
 //!
 //! Tests: `tests/prims/stream.rs`; proof: `formal/ram_fifo.sv`.
 
@@ -29,18 +31,20 @@ pub struct RamFifo<T: Synth, const N: usize, const N1: usize> {
     pub clock: Signal<In, Clock>,
     /// Empties the queue.
     pub reset: Signal<In, bool>,
-    /// A word is offered. The word offered.
+    /// The words to be queued, from the writer.
     pub sink: Sink<T>,
-    /// A word is on show. The word on show.
+    /// The oldest word in the queue, to the reader.
     pub source: Source<T>,
-    /// Words in the queue, on show or not, 0 to 2^N.
+    /// Number of words in the queue, on show or not, 0 to 2^N.
     pub level: Signal<Out, Bits<N1>>,
     ram: Ram<T, N>,
     /// Slot of the word on show, with a wrap bit.
     head: DFF<Bits<N1>>,
     /// Next slot to fill, with a wrap bit.
     tail: DFF<Bits<N1>>,
+    /// Words in the queue.
     count: DFF<Bits<N1>>,
+    /// A word is on show.
     valid: DFF<bool>,
     push: Signal<Local, bool>,
     pop: Signal<Local, bool>,

@@ -1,10 +1,10 @@
 //! A queue of identifiers in which each is at most once: who has work to do.
 //!
 //! ```text
-//!  push_valid ──►┌──────────┐──► pop_valid
-//!     push_id ──►│ RunQueue │◄── pop_ready
-//!                │   2^N    │──► pop_id
-//!                └──────────┘──► held, busy
+//!   push ──►┌──────────┐──► pop
+//!           │ RunQueue │
+//!           │   2^N    │──► held, busy
+//!           └──────────┘
 //! ```
 //! Contract: a push is never refused and may come every cycle. Pushing an identifier that is inside changes nothing;
 //! pushing one in the very cycle in which it is popped queues it again, so no wake-up is lost.
@@ -14,10 +14,14 @@
 //! Latency: an identifier is on show two cycles after its push. Throughput: one push and one pop every cycle. What is
 //! on show comes from registers.
 //!
-//! How: a push waits a cycle in a register, because owners know late whom they push. Two bits per identifier, in memories
-//! with one writer each: `pushed` turns over when it goes in, `popped` takes the same value when it goes out; unequal means inside. The oldest identifier is in a register, the others are
+//! How: a push waits a cycle in a register, because owners know late which identifier they push. Two bits per identifier, in memories
+//! with one writer each: `pushed` turns over when it goes in, `popped` takes the same value when it goes out; unequal means
+//! inside. The oldest identifier is in a register, the others are
 //! in memory behind `head`; a push that finds none there goes past the memory. The queue has one row per identifier
 //! and needs no `full`. Memory survives reset, so both bits of every identifier are written to 0 first.
+//!
+//! Example: 5, 7 and 5 are pushed in three cycles and nobody pops: the queue holds 5, then 7. If 5 is popped and pushed in one cycle, it holds
+//! 7, then 5.
 //!
 //! Tests: `tests/prims/run_queue.rs`; proof: `formal/run_queue.sv`.
 
@@ -32,31 +36,41 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     pub clock: Signal<In, Clock>,
     /// Empties the queue and starts the walk over the memories.
     pub reset: Signal<In, bool>,
-    /// Queue `push_id`. Who has work.
+    /// An identifier that has work is to be queued.
     pub push: FlowSink<Bits<N>>,
-    /// `pop_id` is on show. The one queued first.
+    /// The identifier that was queued first.
     pub pop: Source<Bits<N>>,
-    /// An identifier is inside, or on its way.
+    /// At least one identifier is inside, or on its way there.
     pub held: Signal<Out, bool>,
-    /// The memories are being cleared; do not push.
+    /// The block clears its memories: whoever pushes must wait.
     pub busy: Signal<Out, bool>,
     /// Identifiers behind the one on show in order, each below the value its `pushed` bit took.
     queue: LutRam<Bits<N1>, N>,
+    /// For each identifier the bit that turns over when it goes in.
     pushed: LutRam<bool, N>,
+    /// For each identifier the bit that turns over when it goes out.
     popped: LutRam<bool, N>,
-    /// The push of the cycle before.
+    /// There was a push in the cycle before.
     wakes: DFF<bool>,
+    /// The identifier of that push.
     woken: DFF<Bits<N>>,
+    /// The next place of `queue` to read.
     head: DFF<Bits<N1>>,
+    /// The next place of `queue` to write.
     tail: DFF<Bits<N1>>,
     /// Next identifier to clear; the top bit says that all are.
     cleared: DFF<Bits<N1>>,
-    /// The identifier on show, with its bit.
+    /// An identifier is on show.
     shown: DFF<bool>,
+    /// The identifier on show, with its bit of `pushed`.
     oldest_row: DFF<Bits<N1>>,
+    /// An identifier waits in `queue` behind the one on show.
     more: Signal<Local, bool>,
+    /// What `queue` holds behind `head`.
     row: Signal<Local, Bits<N1>>,
+    /// The memories are still being cleared.
     clearing: Signal<Local, bool>,
+    /// The identifier on show.
     oldest: Signal<Local, Bits<N>>,
     oldest_bit: Signal<Local, bool>,
     pops: Signal<Local, bool>,

@@ -1,14 +1,17 @@
 //! A register slice: cuts a stream's combinational paths in both directions.
 //!
 //! ```text
-//!  in_valid ──►┌──────┐──► out_valid
-//!  in_ready ◄──│ Skid │◄── out_ready
-//!   in_data ──►└──────┘──► out_data
+//!   sink ──►┌──────┐──► source
+//!           │ Skid │
+//!           └──────┘
 //! ```
 //! Contract: order kept, nothing lost; every output comes from a register. Holds two words: the one on show, and
-//! the one that arrives in the cycle in which `out_ready` turns out to be low.
+//! the one that arrives in the cycle in which `source.ready` turns out to be low.
 //!
 //! Latency: 1 cycle. Throughput: one word every cycle.
+//!
+//! Example: `source.ready` falls in cycle 3 while a word is on show and another arrives: the second goes into `spare`, and `sink.ready` is low
+//! from cycle 4 on.
 //!
 //! Tests: `tests/prims/stream.rs`; proof: `formal/skid.sv`.
 
@@ -22,14 +25,17 @@ pub struct Skid<T: Synth> {
     pub clock: Signal<In, Clock>,
     /// Drops what it holds.
     pub reset: Signal<In, bool>,
-    /// A word is offered. The word offered.
+    /// The words from the writer.
     pub sink: Sink<T>,
-    /// A word is on show. The word on show.
+    /// The same words, to the reader, one cycle later or more.
     pub source: Source<T>,
+    /// A word is on show.
     shown_valid: DFF<bool>,
+    /// The word on show.
     shown: DFF<T>,
-    /// The second word is in use: no more room.
+    /// `spare` holds a word: there is no more room.
     spare_valid: DFF<bool>,
+    /// The word that arrived while the one on show was not taken.
     spare: DFF<T>,
     push: Signal<Local, bool>,
     free: Signal<Local, bool>,

@@ -12,6 +12,8 @@
 //! Latency: 0, no state. Beside an [`Arbiter`](super::Arbiter), which keeps the turn itself and is a carry chain, each bit
 //! of this one is a gate of six inputs.
 //!
+//! Example: it is the turn of place 1, and places 0 and 3 ask: `grant` is place 3, which comes first behind 1.
+//!
 //! Tests: `tests/prims/successor.rs`.
 
 use rust_hdl::prelude::*;
@@ -19,20 +21,23 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Successor {
-    /// Whose turn it is, one-hot.
+    /// The place whose turn it is now, one-hot.
     pub turn: Signal<In, Bits<4>>,
-    /// Who asks.
+    /// One bit for each place that asks.
     pub request: Signal<In, Bits<4>>,
-    /// Who comes next, one-hot; 0 if nobody else asks.
+    /// The place whose turn is next, one-hot; 0 if nobody else asks.
     pub grant: Signal<Out, Bits<4>>,
-    /// Somebody else asks.
+    /// A place other than the one in `turn` asks.
     pub valid: Signal<Out, bool>,
-    /// The places one, two and three behind the turn.
+    /// The place directly behind the turn.
     first: Signal<Local, Bits<4>>,
+    /// The place two behind the turn.
     second: Signal<Local, Bits<4>>,
+    /// The place three behind the turn.
     third: Signal<Local, Bits<4>>,
-    /// The requester one before each place; two before it.
+    /// For each place: the place before it asks.
     one_before: Signal<Local, Bits<4>>,
+    /// For each place: the place two before it asks.
     two_before: Signal<Local, Bits<4>>,
 }
 

@@ -1,6 +1,12 @@
 //! The protection checker: takes one access at a time, and lets what is allowed through to the DMA engines.
 //!
-//! See the module `protect` for the drawing and the rules.
+//! ```text
+//!            fetch, gather ──►┌─────────┐──► read, write
+//!        scatter, complete ──►│         │──► verdict, issued
+//! read_retire, write_retire ─►│ Protect │──► complete_issued
+//!            commit, drain ──►└─────────┘──► draining, busy, count_refused
+//! ```
+//! The module `protect` has the blocks inside, and the rules.
 //!
 //! Contract:
 //! - Clients are served round robin. An access looked at in cycle 0 has its command, or its verdict, in cycle 6;
@@ -9,7 +15,7 @@
 //!   command is issued; of `complete` that is said by `complete_issued`. If it finds the register before the engine full it waits
 //!   there until a write, a commit or a drain comes behind it. Then it goes back to its client and is looked up anew in its turn.
 //!   So reads that find no tag hold neither writes nor commits. A read of two commands waits until the engine takes one at once,
-//!   too: `read_ready` falls only with a command, so its second one does not wait.
+//!   too: `read.ready` falls only with a command, so its second one does not wait.
 //! - A read gives one command, or two if it crosses into the next page (`last` on the second), or one with
 //!   `refused`. A write that is refused gives only its verdict; one that is granted its verdict in the cycle of its
 //!   last command. A command is *issued* when it is offered: `issued` and the epoch counters have it from that cycle.
@@ -17,7 +23,12 @@
 //! - A commit is taken between accesses, and then held: while it stays, it is written again in each cycle, and no
 //!   access is taken.
 //!
-//! Latency: 6 cycles; one access every 3. Tests: `tests/protect`.
+//! Latency: 6 cycles; one access every 3.
+//!
+//! Example: `scatter` asks to write 100 bytes that lie in one page of its region. In cycle 6 `verdict` grants it and `write` offers one command of
+//! 100 bytes; `issued` goes up by one.
+//!
+//! Tests: `tests/protect`.
 
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
@@ -53,37 +64,37 @@ pub struct Protect {
     pub clock: Signal<In, Clock>,
     /// Forgets what is in flight; the tables stay.
     pub reset: Signal<In, bool>,
-    /// An access of the fetch block.
+    /// An access of fetch: rings and descriptors.
     pub fetch: Sink<Access>,
-    /// An access of the gather block.
+    /// An access of gather: data segments of sends.
     pub gather: Sink<Access>,
-    /// An access of the scatter block.
+    /// An access of scatter: data segments of receives.
     pub scatter: Sink<Access>,
-    /// An access of the completion writer.
+    /// A write of `complete/writer`, or a read of `send/ack`, which share this port.
     pub complete: Sink<Access>,
-    /// A read of its is taken that was not when it was looked up: another access may be on the port by now.
+    /// A read of `complete` is taken now that stayed on the port when it was looked up: another access may be on the port by now.
     pub complete_issued: Signal<Out, bool>,
-    /// A table row is on the bus.
+    /// A row of REGION or PAGE.
     pub commit: Sink<Commit>,
-    /// Start a drain.
+    /// The owner begins to wait for the commands issued before.
     pub drain: Signal<In, bool>,
-    /// Commands issued before the drain are outstanding.
+    /// Commands issued before the `drain` are outstanding.
     pub draining: Signal<Out, bool>,
-    /// A read command has ended.
+    /// A read command has ended; the data is its epoch.
     pub read_retire: FlowSink<bool>,
-    /// A write command has ended.
+    /// A write command has ended; the data is its epoch.
     pub write_retire: FlowSink<bool>,
     /// A command for the read engine.
     pub read: Source<DmaCommand>,
     /// A command for the write engine.
     pub write: Source<DmaCommand>,
-    /// A write access has been decided.
+    /// The decision on a write access, to who asked.
     pub verdict: FlowSource<WriteVerdict>,
-    /// Write commands issued, modulo 256.
+    /// Number of write commands issued, modulo 256.
     pub issued: Signal<Out, Bits<8>>,
     /// An access is half way, a command waits, something is outstanding, or a drain has not ended.
     pub busy: Signal<Out, bool>,
-    /// Pulse: an access was refused.
+    /// An access is refused.
     pub count_refused: Pulse,
 
     intake: Intake,
@@ -93,26 +104,39 @@ pub struct Protect {
     outstanding: Outstanding,
 
     step: DFF<Step>,
+    /// The client of the access at hand.
     client: DFF<Bits<2>>,
+    /// The access at hand is a write.
     writes: DFF<bool>,
+    /// `user` of the access at hand.
     user: DFF<Bits<8>>,
-    /// Whose port the access stays on until it is issued, one bit a client; 0: nobody's.
+    /// The client whose port the access stays on until it is issued, one-hot; 0: nobody's.
     owner: DFF<Bits<4>>,
     /// A read has waited for `read_waits`.
     stuck: DFF<bool>,
+    /// `read_command` is on show at `read`.
     read_waits: DFF<bool>,
-    /// Its address: the offset in the page.
+    /// The command for the read engine; its address is the offset in the page.
     read_command: DFF<DmaCommand>,
+    /// The page of that command.
     read_page: DFF<Bits<45>>,
+    /// `write_command` is on show at `write`.
     write_waits: DFF<bool>,
-    /// Its address: the offset in the page.
+    /// The command for the write engine; its address is the offset in the page.
     write_command: DFF<DmaCommand>,
+    /// The page of that command.
     write_page: DFF<Bits<45>>,
+    /// A verdict is given in this cycle.
     decided: DFF<bool>,
+    /// The verdict that is given: the write is granted.
     decided_ok: DFF<bool>,
+    /// The client that the verdict is for.
     decided_client: DFF<Bits<2>>,
+    /// `user` of the access that the verdict is for.
     decided_user: DFF<Bits<8>>,
+    /// `issued`.
     issued_count: DFF<Bits<8>>,
+    /// An access was refused in the cycle before.
     refused: DFF<bool>,
 
     idle: Signal<Local, bool>,
@@ -131,7 +155,7 @@ pub struct Protect {
     hold: Signal<Local, bool>,
     /// A read cannot be issued.
     blocked: Signal<Local, bool>,
-    /// It goes back.
+    /// The access at hand goes back to its client.
     back: Signal<Local, bool>,
     issued_late: Signal<Local, Bits<4>>,
     done: Signal<Local, bool>,

@@ -23,7 +23,12 @@
 //!   high in the second; only while `empty` and not `open`.
 //! - All outputs but the four `ready` are registers, and `extent` that of the RAM.
 //!
-//! Latency: 2 cycles from taken to on show, 1 more if the turn was another's; one access every 3 cycles. Tests: with the checker, `tests/protect`.
+//! Latency: 2 cycles from taken to on show, 1 more if the turn was another's; one access every 3 cycles.
+//!
+//! Example: it is scatter's turn and scatter offers a write in cycle 0, which is taken: `valid`, `region` and `extent` stand from cycle 2 on, until
+//! `next_access`.
+//!
+//! Tests: with the checker, `tests/protect`.
 
 use crate::stream::Sink;
 use rust_hdl::prelude::*;
@@ -40,66 +45,70 @@ pub struct Intake {
     pub clock: Signal<In, Clock>,
     /// Forgets what it holds; the table stays.
     pub reset: Signal<In, bool>,
-    /// An access of the fetch block.
+    /// An access of fetch: rings and descriptors.
     pub fetch: Sink<Access>,
-    /// An access of the gather block.
+    /// An access of gather: data segments of sends.
     pub gather: Sink<Access>,
-    /// An access of the scatter block.
+    /// An access of scatter: data segments of receives.
     pub scatter: Sink<Access>,
-    /// An access of the completion writer.
+    /// A write of `complete/writer`, or a read of `send/ack`, which share this port.
     pub complete: Sink<Access>,
-    /// Take nothing.
+    /// From the next cycle on no access is taken.
     pub hold: Signal<In, bool>,
-    /// Write the commit's row.
+    /// The commit's row is to be written into the region table.
     pub write: Signal<In, bool>,
-    /// The row.
+    /// The row of REGION that is to be written.
     pub commit: Signal<In, Commit>,
-    /// All of it is.
+    /// Both halves of the commit's row are written with this cycle.
     pub written: Signal<Out, bool>,
-    /// An access is on show.
+    /// An access is on show, and its region is looked up.
     pub valid: Signal<Out, bool>,
-    /// It is taken on.
+    /// The checker takes the access on show on.
     pub next_access: Signal<In, bool>,
-    /// It goes back to its client, a read that is not `sure`.
+    /// The read on show, which is not `sure`, goes back to its client.
     pub give_back: Signal<In, bool>,
-    /// A read that is taken now will not wait.
+    /// A read that is taken in this cycle will find its engine free.
     pub sure: Signal<In, bool>,
-    /// A read waits for its engine.
+    /// A read waits for its engine: no other is taken.
     pub stuck: Signal<In, bool>,
-    /// Whose read is in the checker and not issued, one bit a client.
+    /// The client whose read is in the checker and not issued, one-hot.
     pub away: Signal<In, Bits<4>>,
-    /// It is issued.
+    /// The client whose read is issued in this cycle, one-hot.
     pub issued: Signal<In, Bits<4>>,
-    /// Whose read that was not `sure` is on show, one bit a client.
+    /// The client whose read, not `sure`, is on show, one-hot.
     pub owner: Signal<Out, Bits<4>>,
-    /// The access.
+    /// The access on show.
     pub access: Signal<Out, Access>,
-    /// Whose it is: see `bus::client`.
+    /// The client of the access on show: see `bus::client`.
     pub client: Signal<Out, Bits<2>>,
-    /// Its region number is a row of the table, and not 0.
+    /// The region number of the access is a row of the table, and not 0.
     pub member: Signal<Out, bool>,
-    /// That row, first half.
+    /// First half of that row.
     pub region: Signal<Out, Region>,
-    /// Second half.
+    /// Second half of that row.
     pub extent: Signal<Out, Extent>,
     /// An access can be taken in this cycle.
     pub open: Signal<Out, bool>,
-    /// Nothing is held.
+    /// No access is held.
     pub empty: Signal<Out, bool>,
 
     successor: Successor,
     rows: RegionTable,
-    /// Whose turn it is, one bit a client.
+    /// The client whose turn it is, one-hot.
     turn: DFF<Bits<4>>,
     /// An access can be taken.
     room: DFF<bool>,
-    /// The row is being read.
+    /// The row of the access is being read.
     reading: DFF<bool>,
+    /// An access is on show.
     shown: DFF<bool>,
+    /// The access that is held.
     held: DFF<Access>,
+    /// The client of that access.
     held_client: DFF<Bits<2>>,
-    /// Whose it stays until it is issued, one bit a client.
+    /// The client on whose port that access stays until it is issued, one-hot.
     held_owner: DFF<Bits<4>>,
+    /// `member`.
     held_member: DFF<bool>,
     /// The row, straight from the table: what a block RAM gives comes late in the cycle.
     held_region: DFF<Region>,
@@ -175,7 +184,7 @@ impl Logic for Intake {
         self.complete.ready.next =
             self.granted.val().get_bit(3) & (self.complete.data.val().write | self.sure.val());
 
-        // Whose turn it is next.
+        // The client whose turn is next.
         self.mover.next = bits::<4>(4);
         if (self.turn.q.val() & bits::<4>(3)).any() {
             self.mover.next = bits::<4>(2);

@@ -12,7 +12,12 @@
 //! drain before it has ended, so that the epoch it turns to is empty. `between` comes in bounded time while `hold`.
 //! Counts never wrap: `full` holds accesses back in time.
 //!
-//! Latency: none from `issue` to the counters of the next cycle. Tests: with the checker, `tests/protect`.
+//! Latency: none from `issue` to the counters of the next cycle.
+//!
+//! Example: two writes of epoch 0 are outstanding when `drain` comes. The epoch turns to 1; `draining` falls when both have retired, however many
+//! commands of epoch 1 are outstanding by then.
+//!
+//! Tests: with the checker, `tests/protect`.
 
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
@@ -24,36 +29,37 @@ use super::Tally;
 pub struct Outstanding {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Nothing is outstanding any more.
+    /// Forgets all commands: none is outstanding.
     pub reset: Signal<In, bool>,
     /// A command is issued in this cycle, in `epoch`.
     pub issue: Signal<In, bool>,
-    /// A read command has ended.
+    /// A read command has ended; the data is its epoch.
     pub read_retire: FlowSink<bool>,
-    /// A write command has ended.
+    /// A write command has ended; the data is its epoch.
     pub write_retire: FlowSink<bool>,
-    /// Start a drain.
+    /// The owner begins to wait for the commands issued before.
     pub drain: Signal<In, bool>,
-    /// No access is half way.
+    /// No access is half way, so the epoch may turn.
     pub between: Signal<In, bool>,
-    /// Epoch of commands issued now.
+    /// The epoch of commands that are issued in this cycle.
     pub epoch: Signal<Out, bool>,
     /// No access may be taken: too many commands are outstanding.
     pub full: Signal<Out, bool>,
-    /// No access may be taken.
+    /// No access may be taken: the epoch is about to turn.
     pub hold: Signal<Out, bool>,
     /// A drain has not ended.
     pub draining: Signal<Out, bool>,
     /// Something is outstanding.
     pub active: Signal<Out, bool>,
-    /// Epoch 0.
+    /// The commands of epoch 0.
     tally_0: Tally,
-    /// Epoch 1.
+    /// The commands of epoch 1.
     tally_1: Tally,
+    /// `epoch`.
     now: DFF<bool>,
     /// A drain waits for the epoch to turn.
     pending: DFF<bool>,
-    /// The other epoch is being waited for.
+    /// The commands of the other epoch are waited for.
     waiting: DFF<bool>,
     turn: Signal<Local, bool>,
     old: Signal<Local, bool>,

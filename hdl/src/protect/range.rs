@@ -20,7 +20,12 @@
 //! start of the region's first page. What is not before the region and less than 2^48 behind its start has all three
 //! below 2^49, so 49 bits of each sum are enough; for all else, `far` refuses.
 //!
-//! Latency: 3 cycles. Tests: with the checker, `tests/protect`.
+//! Latency: 3 cycles.
+//!
+//! Example: pages of 4 KiB. An access of 100 bytes begins 40 bytes before the end of the region's second page: `page` is the region's first row
+//! plus 1, `head` is 40, `crosses` is high, and `rest` is 60.
+//!
+//! Tests: with the checker, `tests/protect`.
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::PAGE_LOG2;
@@ -34,35 +39,35 @@ use crate::prims::Number;
 pub struct Range {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// First step.
+    /// The first step of a check: `access` and its row are read.
     pub look: Signal<In, bool>,
-    /// Second step.
+    /// The second step of a check.
     pub compare: Signal<In, bool>,
-    /// Third step.
+    /// The third step of a check: its results stand from the next cycle on.
     pub place: Signal<In, bool>,
-    /// Read the row after `page`.
+    /// `page` is to be the row after the one before.
     pub next_page: Signal<In, bool>,
-    /// The access.
+    /// The access that is checked.
     pub access: Signal<In, Access>,
-    /// Its region number is a row of the table, and not 0.
+    /// The region number of the access is a row of the table, and not 0.
     pub member: Signal<In, bool>,
-    /// That row, first half.
+    /// First half of that row.
     pub region: Signal<In, Region>,
-    /// Second half.
+    /// Second half of that row.
     pub extent: Signal<In, Extent>,
     /// The access is granted.
     pub granted: Signal<Out, bool>,
-    /// Bytes to move.
+    /// Number of bytes to move.
     pub length: Signal<Out, Bits<13>>,
-    /// Offset of the first byte in its page.
+    /// Offset of the access's first byte in its page.
     pub offset: Signal<Out, Bits<43>>,
-    /// Bytes to the next 4 KiB boundary: to the page's end, if it crosses.
+    /// Number of bytes to the next 4 KiB boundary; to the page's end, if the access crosses it.
     pub head: Signal<Out, Bits<13>>,
     /// The access goes on in the next page.
     pub crosses: Signal<Out, bool>,
-    /// Bytes of it there.
+    /// Number of the access's bytes in the next page.
     pub rest: Signal<Out, Bits<12>>,
-    /// Row of the page table to read now.
+    /// Row of the page table to read in this cycle.
     pub page: Signal<Out, Bits<PAGE_LOG2>>,
 
     // Before: the address behind what must lie in the region, counted from 0.
@@ -86,17 +91,25 @@ pub struct Range {
     remote: Signal<Local, Bits<2>>,
     /// Every rule but those about key, tag and range holds.
     allowed: DFF<bool>,
+    /// The access is by offset: its key is not compared.
     by_offset: DFF<bool>,
+    /// Key that the access gives.
     key: DFF<Bits<16>>,
+    /// Tag that the access gives.
     tag: DFF<Bits<16>>,
+    /// `extent`, a cycle later.
     extent_row: DFF<Extent>,
     /// Bytes from the region's first byte; only if `far` is 0.
     delta: DFF<Bits<48>>,
     /// 0: the first byte is not before the region, and less than 2^48 behind its start.
     far: DFF<Bits<17>>,
+    /// Bytes from the region's first byte to the end of what must lie in the region.
     finish: DFF<Bits<49>>,
+    /// Bytes from the start of the region's first page.
     position: DFF<Bits<49>>,
+    /// Bytes that the access asks for.
     asked: DFF<Bits<13>>,
+    /// Where the region ends early, the access is shortened.
     clip: DFF<bool>,
     /// Page shift - 12.
     page_scale: DFF<Bits<5>>,
@@ -121,8 +134,11 @@ pub struct Range {
     in_range: DFF<bool>,
     /// Number of the page in the region.
     page_index: DFF<Bits<PAGE_LOG2>>,
+    /// Bytes to move.
     moved: DFF<Bits<13>>,
+    /// Offset of the first byte in its page.
     at: DFF<Bits<43>>,
+    /// The region's first row in the page table.
     first_page: DFF<Bits<16>>,
     /// The next 4 KiB boundary is the page's end.
     last_frame: DFF<bool>,
@@ -135,12 +151,19 @@ pub struct Range {
     leaves: Signal<Local, bool>,
     row_exists: Signal<Local, bool>,
     row_now: Signal<Local, Bits<PAGE_LOG2>>,
+    /// `granted`.
     ok: DFF<bool>,
+    /// `crosses`.
     on_border: DFF<bool>,
+    /// `head`.
     head_bytes: DFF<Bits<13>>,
+    /// `rest`.
     over: DFF<Bits<12>>,
+    /// `offset`.
     placed: DFF<Bits<43>>,
+    /// `length`.
     placed_length: DFF<Bits<13>>,
+    /// The `page` of the cycle before.
     page_row: DFF<Bits<PAGE_LOG2>>,
 
     /// All but the low 6 bits: what an address by offset counts from.

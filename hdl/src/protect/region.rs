@@ -1,19 +1,21 @@
 //! The region table.
 //!
 //! ```text
-//!    write_enable ──►┌─────────────┐
-//!       write_row ──►│             │──► region  (first half)
-//!  write_rest     ──►│ RegionTable │──► extent  (second half)
-//! word0, 1, 2     ──►│ 2^REGION_LOG2
-//!        read_row ──►│             │
-//!       read_rest ──►└─────────────┘
+//! write_enable, _row, _rest ──►┌─────────────┐──► region  (first half)
+//!               word0, 1, 2 ──►│ RegionTable │──► extent  (second half)
+//!       read_row, read_rest ──►└─────────────┘
 //! ```
 //! Contract: a row is two words of one memory, which so takes three block RAMs and not five. `region` is the first
 //! half of `read_row` one cycle later, `extent` the second with `read_rest`. Not to be read in the cycle
 //! in which it is written. `write_rest` writes the second half. Writes to a row that does not exist change nothing.
 //! The first half is what the first step of a check computes with; a page size that is none makes the row dead.
 //!
-//! Latency: 1 cycle. Tests: with the checker, `tests/protect`.
+//! Latency: 1 cycle.
+//!
+//! Example: row 5 is written in cycles 0 and 1, with `write_rest` in the second. `read_row` 5 in cycle 2 gives `region` in cycle 3; with
+//! `read_rest` in cycle 3, `extent` is there in cycle 4.
+//!
+//! Tests: with the checker, `tests/protect`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -45,10 +47,10 @@ pub struct Region {
     pub read_only: bool,
 }
 
-/// The second half.
+/// The second half of a row: see `viaduct_spec::tables::region`.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Extent {
-    /// Bytes.
+    /// Bytes of the region.
     pub length: Bits<48>,
     /// Protection tag.
     pub tag: Bits<16>,
@@ -63,25 +65,25 @@ pub struct Extent {
 pub struct RegionTable {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Write in this cycle.
+    /// The owner writes half a row in this cycle.
     pub write_enable: Signal<In, bool>,
-    /// Row to write.
+    /// The row that is written.
     pub write_row: Signal<In, Bits<16>>,
-    /// Write the second half.
+    /// The second half is written, otherwise the first.
     pub write_rest: Signal<In, bool>,
-    /// Bits 63:0 of the row.
+    /// Bits 63:0 of the row that is written.
     pub word0: Signal<In, Bits<64>>,
-    /// Bits 127:64.
+    /// Bits 127:64 of the row that is written.
     pub word1: Signal<In, Bits<64>>,
-    /// Bits 191:128.
+    /// Bits 191:128 of the row that is written.
     pub word2: Signal<In, Bits<64>>,
-    /// Row to read.
+    /// The row that is read.
     pub read_row: Signal<In, Bits<REGION_LOG2>>,
-    /// Read the second half.
+    /// The second half is read, otherwise the first.
     pub read_rest: Signal<In, bool>,
-    /// The first half, if that was read in the cycle before.
+    /// The first half of a row, if that was read in the cycle before.
     pub region: Signal<Out, Region>,
-    /// The second, if that was.
+    /// The second half of a row, if that was read in the cycle before.
     pub extent: Signal<Out, Extent>,
     rows: Ram<Bits<105>, ROWS_LOG2>,
     first: Signal<Local, Bits<105>>,

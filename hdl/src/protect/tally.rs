@@ -8,7 +8,11 @@
 //! Contract: one more with `issue`, one less with each of `read` and `written`, all in one cycle if they come. `full`
 //! has room to spare for what is half way: who takes no further access on it never makes the count wrap.
 //!
-//! Latency: 1 cycle. Tests: with the checker, `tests/protect`.
+//! Latency: 1 cycle.
+//!
+//! Example: two commands are outstanding. In one cycle a third is issued, a read ends and a write ends: one is left, and `some` stays high.
+//!
+//! Tests: with the checker, `tests/protect`.
 
 use rust_hdl::prelude::*;
 
@@ -19,19 +23,21 @@ use crate::prims::Number;
 pub struct Tally {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// None is outstanding.
+    /// Forgets all commands: none is outstanding.
     pub reset: Signal<In, bool>,
-    /// A command is issued.
+    /// A command of the epoch is issued.
     pub issue: Signal<In, bool>,
-    /// A read has ended.
+    /// A read of the epoch has ended.
     pub read: Signal<In, bool>,
-    /// A write has ended.
+    /// A write of the epoch has ended.
     pub written: Signal<In, bool>,
-    /// Some are outstanding.
+    /// At least one command of the epoch is outstanding.
     pub some: Signal<Out, bool>,
-    /// Take no further access.
+    /// So many commands are outstanding that no further access may be taken.
     pub full: Signal<Out, bool>,
+    /// Number of commands that are outstanding.
     count: DFF<Bits<8>>,
+    /// `full`.
     almost: DFF<bool>,
     change: Signal<Local, Bits<8>>,
     high: Signal<Local, Bits<4>>,

@@ -1,17 +1,22 @@
 //! Waits until the faults and events that were there when it was asked have come to their end.
 //!
 //! ```text
-//!          settle ──►┌────────┐
-//!  fault_(v, r) (6) ─►│ Settle │──► settling
-//!    event_(v, r) ──►│        │
-//!         writing ──►└────────┘
+//!                   settle ──►┌────────┐──► settling
+//! fault_valid, fault_ready ──►│ Settle │
+//! event_valid, event_ready ──►│        │
+//!                  writing ──►└────────┘
 //! ```
 //! Contract: after a `settle` pulse, `settling` is high from the next cycle until every fault that was offered then is taken, and
 //! every event that waited then, or came of those faults, is in the error ring or lost. What comes later is waited for
 //! at most so far as it goes before: a source's first fault only, and 17 events. `writing`: an event has left the queue and is not
 //! in the ring. A fault's event is in the queue one cycle after the fault is taken.
 //!
-//! Latency: 2 cycles if there is nothing. Tests: with `ViState`, `tests/admin/settle.rs`.
+//! Latency: 2 cycles if there is nothing.
+//!
+//! Example: nothing is offered and nothing waits when `settle` comes: `settling` is high for 2 cycles. If source 2 offers a fault then, it stays
+//! high until that fault is taken and the fault's event is in the error ring.
+//!
+//! Tests: with `ViState`, `tests/admin/settle.rs`.
 
 use rust_hdl::prelude::*;
 
@@ -22,27 +27,27 @@ use crate::prims::Number;
 pub struct Settle {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Waits no longer.
+    /// Ends the waiting.
     pub reset: Signal<In, bool>,
-    /// Begin to wait.
+    /// The owner begins to wait in this cycle.
     pub settle: Signal<In, bool>,
-    /// Sources that offer a fault.
+    /// One bit for each source that offers a fault.
     pub fault_valid: Signal<In, Bits<6>>,
-    /// Whose fault is taken.
+    /// One bit for the source whose fault is taken.
     pub fault_ready: Signal<In, Bits<6>>,
-    /// An event waits.
+    /// An event waits in the queue.
     pub event_valid: Signal<In, bool>,
-    /// It is taken.
+    /// The event that waits is taken.
     pub event_ready: Signal<In, bool>,
-    /// One that was taken is not in the ring yet.
+    /// An event that was taken is neither in the error ring nor lost yet.
     pub writing: Signal<In, bool>,
-    /// Something of before has not ended.
+    /// A fault or an event of before has not come to its end.
     pub settling: Signal<Out, bool>,
-    /// Sources whose fault of before is not taken.
+    /// The sources whose fault of before is not taken.
     owing: DFF<Bits<6>>,
-    /// Events are waited for, and their faults before them.
+    /// Events are waited for, behind the faults that they come of.
     waits: DFF<bool>,
-    /// Events taken since.
+    /// Number of events taken since the waiting began.
     taken: DFF<Bits<5>>,
     enough: Number<5, 17>,
 }

@@ -1,20 +1,25 @@
 //! Decides the state of every VI, tells every block, and queues events for the error ring.
 //!
 //! ```text
-//!   commit ───────►┌─────────┐──► state (broadcast)
-//!   *_fault (6) ──►│ ViState │──► event_word ◄── event_ready
-//!   query_vi ─────►│         │──► query_state
-//!   settle ───────►└─────────┘──► settling ◄── event_writing
+//!          commit ──►┌─────────┐──► state (broadcast)
+//!     *_fault (6) ──►│ ViState │──► ring_event
+//!          settle ──►│         │◄── query: VI, its state
+//!   event_writing ──►└─────────┘──► settling, count_lost, count_broken
 //! ```
 //! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error; an idle one
 //! only if it is a fault of its own queues (from fetch, writer or completion queues) and not of a connection. A fault with
-//! a code queues an event, but CONN_LOST only if the VI breaks by it; and of a VI in Error nothing that fetch finds, nor
-//! anything that would break it again but COMP_PROT: it is passed over. An event is counted in `count_lost` when 16 wait already: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on in
-//! the next cycle finds its own copy up to date. Faults are served round robin.
+//! a code queues an event, with these exceptions: CONN_LOST queues one only if the VI breaks by it; of a VI in Error, what fetch finds is
+//! passed over, and so is what would break the VI again, but for COMP_PROT. An event that finds 16 others waiting is dropped and counted in
+//! `count_lost`: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on
+//! in the next cycle finds its own copy up to date. Faults are served round robin.
 //!
 //! After a `settle` pulse, `settling` is high until every event of a fault of before is in the error ring: see [`Settle`].
 //!
-//! Latency: a fault 5 cycles, its event one more, a commit 2. Who offers a fault, and what, goes into registers first. `query_state` follows `query_vi` in the same cycle.
+//! Latency: a fault 5 cycles, its event one more, a commit 2. Who offers a fault, and what, goes into registers first.
+//! `query` answers in the same cycle.
+//!
+//! Example: VI 5 is connected and fetch offers a fault of it with `breaks` and a code: 5 cycles later `state` says that VI 5 is in Error and the
+//! fault is taken; a cycle after that `ring_event` has the event, with `broke`.
 //!
 //! Tests: `tests/admin/state.rs`, `tests/admin/settle.rs`.
 
@@ -42,7 +47,7 @@ pub struct ViState {
     pub clock: Signal<In, Clock>,
     /// Forgets events. The states themselves are cleared by commits.
     pub reset: Signal<In, bool>,
-    /// A row of VI_STATE.
+    /// A row of VI_STATE: the new state of a VI.
     pub commit: Sink<Commit>,
     /// Faults of `fetch`.
     pub fetch_fault: Sink<Fault>,
@@ -56,40 +61,49 @@ pub struct ViState {
     pub writer_fault: Sink<Fault>,
     /// Faults of `complete/queues`.
     pub queues_fault: Sink<Fault>,
-    /// A VI has changed its state. Which, and to what.
+    /// The VI that changes its state in this cycle, and the new state.
     pub state: FlowSource<StateWrite>,
-    /// VI to look up.
+    /// For a VI: its state, in the same cycle.
     pub query: Table<Vi, Bits<2>>,
-    /// There is an event.
+    /// An event for the error ring, to `complete/queues`.
     pub ring_event: Source<Event>,
-    /// One that was taken is not in the error ring yet.
+    /// An event that was taken is neither in the error ring nor lost yet.
     pub event_writing: Signal<In, bool>,
-    /// Begin to wait for the events of before.
+    /// `admin/command` begins to wait for the events of before.
     pub settle: Signal<In, bool>,
-    /// They are not all in the error ring.
+    /// Some fault or event of before that `settle` has not come to its end.
     pub settling: Signal<Out, bool>,
-    /// An event found the queue full.
+    /// An event found the queue full and is lost.
     pub count_lost: Pulse,
-    /// A fault has broken a VI.
+    /// A fault has put a VI into Error.
     pub count_broken: Pulse,
+    /// What is done with the fault at hand.
     step: DFF<Step>,
+    /// State of each VI.
     states: LutRam<Bits<2>, VI_LOG2>,
+    /// State of each VI again, for `query`.
     query_states: LutRam<Bits<2>, VI_LOG2>,
     arbiter: Arbiter<6, 3>,
-    /// Who offered a fault in the last cycle, if that was an idle one: with the states as they are now.
+    /// The sources that offered a fault in the cycle before, if that was an idle one: with the states as they are now.
     offered: DFF<Bits<6>>,
+    /// The source whose fault is at hand, one-hot.
     granted: DFF<Bits<6>>,
+    /// The fault at hand.
     fault: DFF<Fault>,
     offers: Signal<Local, Bits<6>>,
+    /// The change of state that is told.
     told: DFF<StateWrite>,
+    /// `told` is given in this cycle.
     telling: DFF<bool>,
-    /// There is an event of the fault at hand.
+    /// The fault at hand has an event.
     reports: DFF<bool>,
+    /// The change is a commit's.
     by_commit: DFF<bool>,
+    /// An event was lost in the cycle before.
     lost: DFF<bool>,
     events: Fifo<Event, 4, 5>,
     settler: Settle,
-    /// Whose fault is taken.
+    /// The source whose fault is taken, one-hot.
     taken: Signal<Local, Bits<6>>,
     new_event: Signal<Local, Event>,
     vi_state: Signal<Local, Bits<2>>,
@@ -97,7 +111,7 @@ pub struct ViState {
     passed_over: Signal<Local, bool>,
     broke: Signal<Local, bool>,
     told_of: Signal<Local, bool>,
-    /// It would break a VI that is in Error already.
+    /// The fault would break a VI that is in Error already.
     again: Signal<Local, bool>,
     conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     idle: Number<2, { vi_states::IDLE as u64 }>,

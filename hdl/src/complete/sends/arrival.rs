@@ -1,13 +1,13 @@
 //! What a packet that has left, or a message that has ended, means for its VI's window.
 //!
 //! ```text
-//!     load, row ──►┌─────────┐
-//!  window, sent ──►│         │──► after, advances, again
-//!         entry ──►│ Arrival │──► parks, unfit, enters, known
-//!                  └─────────┘──► place, is_new, record, same, failed
+//!      load, row ──►┌─────────┐──► after, advances, again
+//!   window, sent ──►│         │──► parks, unfit, enters, known
+//! entry, resuming ─►│ Arrival │──► place, is_new, record
+//!           long ──►└─────────┘──► same, failed
 //! ```
-//! Contract: `after` is the window with it. Its message waits for a read (`parks`; `unfit` if it may not), or is new and `enters`, or
-//! something of it has left before (`known`): then it is compared, and what it ends counts behind that. `record` is what to
+//! Contract: `after` is the window with what has left (`sent`). The message of `sent` waits for a read (`parks`; `unfit` if it may not), or it is
+//! new and `enters`, or something of it has left before (`known`): then it is compared, and what it ends counts behind that. `record` is what to
 //! remember of its message, at `place` behind the oldest. `same` compares it with what was remembered there (`entry`): a
 //! message whose end has been seen before, or whose beginning has.
 //!
@@ -15,6 +15,9 @@
 //! same from the cycle behind on.
 //!
 //! Latency: 1 from `load`. What takes a carry chain or a long comparison is done in that cycle.
+//!
+//! Example: the first message of a reliable VI leaves as one packet: `advances` and `enters` are high, `place` is 0, and `after` has one entry more
+//! in `known` and in `come`.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
@@ -31,59 +34,70 @@ use crate::prims::Number;
 pub struct Arrival {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The VI's window comes from memory.
+    /// `row` is the VI's window in this cycle.
     pub load: Signal<In, bool>,
-    /// It.
+    /// The VI's window as the memory gives it, with `load`.
     pub row: Signal<In, Window>,
-    /// The VI's window.
+    /// The VI's window, from the cycle behind `load` on.
     pub window: Signal<In, Window>,
     /// The rewind under way only goes on behind what was known.
     pub resuming: Signal<In, bool>,
-    /// What has left.
+    /// The packet that has left, or the message that has ended.
     pub sent: Signal<In, Sent>,
-    /// What was remembered at its place.
+    /// The entry that was remembered at `place`.
     pub entry: Signal<In, Entry>,
-    /// So many packets are in flight that it is time to ask again.
+    /// So many packets are in flight that the VI is to be rewound.
     pub long: Signal<In, bool>,
-    /// The window from now on.
+    /// The window as `sent` leaves it.
     pub after: Signal<Out, Window>,
-    /// It has left for the first time.
+    /// The packet has left for the first time.
     pub advances: Signal<Out, bool>,
-    /// It has left before.
+    /// The packet has left before.
     pub again: Signal<Out, bool>,
-    /// It is of the epoch that there is, and waits for a read.
+    /// The message is of the window's epoch and waits for a read.
     pub parks: Signal<Out, bool>,
-    /// It may not: something of it has left before.
+    /// The message would wait for a read, but may not: something of it has left before.
     pub unfit: Signal<Out, bool>,
-    /// It is new: it is to be recorded.
+    /// The message is new: `record` is to be written at `place`.
     pub enters: Signal<Out, bool>,
-    /// Something of its message was recorded before.
+    /// Something of the message was recorded before, at `place`.
     pub known: Signal<Out, bool>,
-    /// Messages of the window that come before it.
+    /// Number of messages in the window that come before this one.
     pub place: Signal<Out, Bits<5>>,
-    /// Its message has not left whole before.
+    /// The message has not left whole before.
     pub is_new: Signal<Out, bool>,
-    /// What to remember of it.
+    /// The entry to remember of the message.
     pub record: Signal<Out, Entry>,
-    /// It is of the message that was remembered.
+    /// The message is the one that `entry` remembers.
     pub same: Signal<Out, bool>,
-    /// It has not left, and will not.
+    /// The message has not left, and will not.
     pub failed: Signal<Out, bool>,
+    /// A packet has left: `sent` has a PSN.
     left: Signal<Local, bool>,
+    /// PSN behind the packet.
     behind: DFF<Bits<24>>,
+    /// By how many PSNs that is ahead of the window's `fresh`.
     ahead: DFF<Bits<24>>,
+    /// The packet has never left before.
     fresh: Signal<Local, bool>,
+    /// `sent` is of the window's epoch.
     current: Signal<Local, bool>,
+    /// `sent` is the first that is known of its message.
     begins: Signal<Local, bool>,
     parked: Signal<Local, bool>,
+    /// The same, by the window as it comes from memory.
     ours: Signal<Local, bool>,
+    /// `place`.
     base: DFF<Bits<5>>,
-    /// What it came to, but for what depends on the window.
+    /// What the message came to, but for what depends on the window: see [`kind`].
     verdict: DFF<Bits<3>>,
+    /// The message was flushed.
     is_flushed: DFF<bool>,
     is_failed: DFF<bool>,
     next_psn: Signal<Local, Bits<24>>,
+    /// No entry is known at `place`.
     unseen: Signal<Local, bool>,
+    /// What the message has come to: see [`kind`].
     outcome: Signal<Local, Bits<3>>,
     done: Number<3, { kind::DONE }>,
     waits: Number<3, { kind::WAITS }>,
@@ -156,7 +170,7 @@ impl Logic for Arrival {
             }
         }
 
-        // What it has come to.
+        // What the message has come to.
         // UNR-1: an unreliable message is done when it has left.
         self.verdict.d.next = self.done.val();
         if self.sent.val().acknowledged {
@@ -184,7 +198,7 @@ impl Logic for Arrival {
         self.outcome.next = self.verdict.q.val();
         // WQ-4: DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a packet went out.
         if self.is_flushed.q.val() & (self.window.val().partial | !self.unseen.val()) {
-            // A part of it has left.
+            // A part of the message has left.
             self.outcome.next = self.transport_kind.val();
         }
         self.record.next.region = bit_cast::<REGION_LOG2, 16>(self.sent.val().region);

@@ -8,6 +8,8 @@
 //!
 //! Latency: 0.
 //!
+//! Example: code 1 asks for 10 us: `ticks` is 10.
+//!
 //! Tests: with the timers, `tests/complete/timers.rs`.
 
 use rust_hdl::prelude::*;
@@ -16,9 +18,9 @@ use viaduct_spec::wire::RNR_DELAY;
 /// See the module's description.
 #[derive(LogicBlock)]
 pub struct Delays {
-    /// Low 5 bits of the syndrome.
+    /// Timer code: low 5 bits of the answer's syndrome.
     pub code: Signal<In, Bits<5>>,
-    /// Ticks of 1.024 us.
+    /// How long the code asks to wait, in ticks of 1.024 us.
     pub ticks: Signal<Out, Bits<20>>,
     rows: ROM<Bits<20>, 5>,
 }

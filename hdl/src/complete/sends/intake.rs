@@ -1,16 +1,24 @@
 //! What waits for `complete/sends`, and which of it comes next.
 //!
 //! ```text
-//!          sent ──►┌────────┐──► expired, commit, arrived, answered, attends; vi
-//!  acknowledged ──►│ Intake │──► arrival
-//!  state, again ──►└────────┘──► answer
+//!               sent ──►┌────────┐──► expired, commit, arrived, answered, attends
+//!       acknowledged ──►│        │──► vi
+//!       state, again ──►│ Intake │──► arrival, answer
+//! timeout, committed ──►│        │──► busy
+//!   free, hold, take ──►└────────┘
 //! ```
-//! Contract: of the five at most one is high, for `vi`; with `take` it is taken. Ends of timers go first; then, when `free`,
-//! what has left, answers, tables, and last the VIs that want to be looked at: those that broke, and those of `again`. So an answer
-//! never comes before the packet that it answers, and what has left is always taken after a while. `hold` keeps the
-//! last back. While a table row waits, nothing more comes in: it goes when what came before it has gone, and when its VI is `settled`.
+//! Contract: of `expired`, `commit`, `arrived`, `answered` and `attends` at most one is high, for `vi`; with `take` the owner takes it. Ends
+//! of timers go first; then, when `free`, what has left, answers, tables, and last the VIs that want to be looked at: those that broke, and
+//! those of `again`. So an answer never comes before the packet that it answers, and what has left is always taken after a while. `hold`
+//! keeps the VIs back that want to be looked at. While a table row waits, nothing more comes in: the row goes when what came before it has
+//! gone, and when its VI is `settled`.
 //!
-//! Latency: 1 cycle, 2 for a VI that is to be looked at. Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
+//! Latency: 1 cycle, 2 for a VI that is to be looked at.
+//!
+//! Example: `sent` and `acknowledged` both bring something of VI 4 in cycle 0: `arrived` is high in cycle 1, and `answered` when the owner has
+//! taken that.
+//!
+//! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
 use crate::stream::{FlowSink, Sink};
 use rust_hdl::prelude::*;
@@ -27,49 +35,53 @@ pub struct Intake {
     pub clock: Signal<In, Clock>,
     /// Drops what waits.
     pub reset: Signal<In, bool>,
-    /// A packet has left, or a message has ended.
+    /// A packet that has left, or a message that has ended, from transmit.
     pub sent: Sink<Sent>,
-    /// An answer from the wire.
+    /// An answer from the wire, from receive.
     pub acknowledged: Sink<Acknowledged>,
-    /// A VI has changed its state. Which, and to what.
+    /// The VI that changes its state, and the new state.
     pub state: FlowSink<StateWrite>,
-    /// A timer has ended.
+    /// The VI whose timer has ended.
     pub timeout: FlowSink<Vi>,
-    /// A row of TRANSMIT.
+    /// The VI of the TRANSMIT row that is on the commit port.
     pub committed: FlowSink<Vi>,
-    /// Nothing of that VI is on its way out.
+    /// Nothing of the table row's VI is on its way out.
     pub settled: Signal<In, bool>,
-    /// Look at a VI again.
+    /// A VI that wants to be looked at again.
     pub again: Sink<Vi>,
-    /// Not only the ends of timers.
+    /// The owner takes any kind; otherwise only ends of timers.
     pub free: Signal<In, bool>,
-    /// Not those that want to be looked at.
+    /// The owner takes no VI that wants to be looked at.
     pub hold: Signal<In, bool>,
-    /// The one on show is taken.
+    /// The owner takes what is on show.
     pub take: Signal<In, bool>,
-    /// Next is the end of a timer.
+    /// The end of a timer is on show.
     pub expired: Signal<Out, bool>,
-    /// Next is the table row.
+    /// The table row is on show.
     pub commit: Signal<Out, bool>,
-    /// Next is `arrival`.
+    /// `arrival` is on show.
     pub arrived: Signal<Out, bool>,
-    /// Next is `answer`.
+    /// `answer` is on show.
     pub answered: Signal<Out, bool>,
-    /// Next is a VI that wants to be looked at.
+    /// A VI that wants to be looked at is on show.
     pub attends: Signal<Out, bool>,
-    /// Its VI.
+    /// The VI that the one on show is about.
     pub vi: Signal<Out, Vi>,
-    /// What has left.
+    /// The oldest packet that has left, or message that has ended.
     pub arrival: Signal<Out, Sent>,
-    /// What the wire says.
+    /// The oldest answer from the wire.
     pub answer: Signal<Out, Acknowledged>,
-    /// Something waits, timers and tables apart.
+    /// Something waits here; ends of timers and table rows do not count.
     pub busy: Signal<Out, bool>,
+    /// The packets and messages that wait.
     arrivals: Fifo<Sent, 2, 3>,
+    /// The answers that wait.
     answers: Fifo<Acknowledged, 3, 4>,
+    /// The VIs that want to be looked at.
     attention: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     /// A table row has been waiting since the cycle before.
     committing: DFF<bool>,
+    /// A VI has broken in this cycle.
     broke: Signal<Local, bool>,
     first: Signal<Local, bool>,
     second: Signal<Local, bool>,
@@ -96,7 +108,7 @@ impl Logic for Intake {
         self.arrival.next = self.arrivals.source.data.val();
         self.answer.next = self.answers.source.data.val();
 
-        // In turn.
+        // What is shown, in the order of the contract.
         self.first.next = self.free.val() & !self.timeout.valid.val();
         self.second.next = self.first.val() & !self.arrivals.source.valid.val();
         self.third.next = self.second.val() & !self.answers.source.valid.val();
@@ -112,7 +124,7 @@ impl Logic for Intake {
         self.answers.source.ready.next = self.take.val() & self.second.val();
         self.attention.pop.ready.next = self.take.val() & self.last.val();
 
-        // Whose it is, without a look at `free`: the window is read by it.
+        // The VI does not depend on `free`, because the window is read by it.
         self.vi.next = self.attention.pop.data.val();
         if self.committed.valid.val() {
             self.vi.next = self.committed.data.val();

@@ -1,9 +1,9 @@
 //! What an answer from the wire means for its VI.
 //!
 //! ```text
-//!       load, row ──►┌───────┐──► taken, after
-//!  window, answer ──►│ Judge │──► moved, open, rests, refuses
-//!       connected ──►└───────┘──► flight
+//!      load, row ──►┌───────┐──► taken, after
+//! window, answer ──►│ Judge │──► moved, open, rests, refuses
+//!      connected ──►└───────┘──► flight
 //! ```
 //! Contract: an answer is `taken` when its PSN is in flight. It then moves the window (`after`), and asks for at most one of: to
 //! send again, to rest first, to break. Otherwise `after` is the window as it is; so it is when a VI that is not connected hears
@@ -13,6 +13,8 @@
 //! same from the cycle behind on.
 //!
 //! Latency: 1 from `load`.
+//!
+//! Example: PSNs 10 to 14 are in flight and an ACK of 12 comes: `taken`, `moved` and `open` are high, and the oldest PSN of `after` is 13.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
@@ -27,43 +29,47 @@ use viaduct_spec::wire::syndrome;
 pub struct Judge {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The VI's window comes from memory.
+    /// `row` is the VI's window in this cycle.
     pub load: Signal<In, bool>,
-    /// It.
+    /// The VI's window as the memory gives it, with `load`.
     pub row: Signal<In, Window>,
-    /// The VI's window.
+    /// The VI's window, from the cycle behind `load` on.
     pub window: Signal<In, Window>,
-    /// The answer.
+    /// The answer from the wire.
     pub answer: Signal<In, Acknowledged>,
-    /// The VI is connected: only then something is done about it.
+    /// The VI is connected: only then the answer has consequences.
     pub connected: Signal<In, bool>,
-    /// It is of this window.
+    /// The answer's PSN is in flight: the answer counts.
     pub taken: Signal<Out, bool>,
-    /// The window from now on.
+    /// The window as the answer leaves it.
     pub after: Signal<Out, Window>,
-    /// Its oldest PSN is later than before.
+    /// The answer acknowledges packets: the window's oldest PSN is a later one.
     pub moved: Signal<Out, bool>,
-    /// Packets are in flight still.
+    /// Packets are still in flight behind the answer.
     pub open: Signal<Out, bool>,
-    /// From there on again, after a while; once.
+    /// The peer has no receive: the VI sends again from there after a while.
     pub rests: Signal<Out, bool>,
-    /// Not again.
+    /// The peer refuses the message for good.
     pub refuses: Signal<Out, bool>,
-    /// Packets in flight when it was loaded.
+    /// Number of packets in flight at `load`.
     pub flight: Signal<Out, Bits<24>>,
+    /// Packets from the window's oldest to the answer's.
     distance: DFF<Bits<24>>,
+    /// `flight`, a cycle later.
     loaded_flight: DFF<Bits<24>>,
     syndrome: Signal<Local, Bits<8>>,
+    /// Class of the syndrome: bits 6:5.
     group: Signal<Local, Bits<2>>,
+    /// The syndrome is a NAK.
     nak: Signal<Local, bool>,
     is_taken: Signal<Local, bool>,
-    /// It moves the window.
+    /// The answer moves the window.
     moves: Signal<Local, bool>,
     later: Signal<Local, bool>,
     refused: Signal<Local, bool>,
     rested: Signal<Local, bool>,
     refusal: Signal<Local, Bits<3>>,
-    /// It is one of `crate::bus::local`.
+    /// The syndrome is one of `crate::bus::local`.
     inner: Signal<Local, bool>,
     reached: DFF<Bits<24>>,
     sequence_nak: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,

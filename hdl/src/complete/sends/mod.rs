@@ -2,12 +2,12 @@
 //! what is lost sent again.
 //!
 //! ```text
-//!          sent ──►┌──────────────────┐──► completion
-//!  acknowledged ──►│      Sends       │──► rewind, epoch
-//!         state ──►│ Intake   Arrival │──► fault
-//!        commit ──►│ Judge    Outcome │──► completed_position ◄── completed_vi
-//!       placing ──►│ Progress Rewinder│──► reads_done ◄── reads_vi
-//!      time_now ──►└────── Timers ────┘──► deadline
+//!                sent ──►┌──────────────────┐──► completion
+//!        acknowledged ──►│      Sends       │──► rewind, epoch
+//!               state ──►│ Intake   Arrival │──► fault, again_send
+//!              commit ──►│ Judge    Outcome │◄── completed: VI, its position
+//! placing, placing_vis ─►│ Progress Rewinder│◄── reads: VI, its reads done
+//!            time_now ──►└────── Timers ────┘──► deadline
 //! ```
 //! Contract: docs/semantics.md, "Reliable service: the requester (REQ)"; docs/architecture.md, "Life of a retransmission".
 //! - A ring of SEND_WINDOW messages for each VI, oldest first. The oldest completes when it has come since the last
@@ -25,7 +25,10 @@
 //! - `sent` is always taken after a while, whatever waits: transmit needs it to let a rewind through.
 //!
 //! Latency: 7 cycles from `sent` or `acknowledged` to `completion`, 5 more for each further one.
-//! `completed_position` is that of the cycle before's `completed_vi`.
+//! The row of `completed` is that of its index in the cycle before.
+//!
+//! Example: a message of one packet with PSN 5 leaves: `sent` puts it into the ring and starts its VI's timer. The ACK of PSN 5 moves the
+//! window to 6; 7 cycles later `completion` has the descriptor with DONE, and the timer stands.
 //!
 //! Tests: `tests/complete/sends.rs`, `tests/complete/refusals.rs`, `tests/complete/again.rs`.
 
@@ -96,53 +99,53 @@ enum Step {
 pub struct Sends {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops what is under way.
+    /// Drops what is under way; commits clear the rows.
     pub reset: Signal<In, bool>,
-    /// A packet has left, or a message has ended.
+    /// A packet that has left, or a message that has ended, from transmit.
     pub sent: Sink<Sent>,
-    /// An acknowledgement from the wire.
+    /// An answer from the wire, from receive.
     pub acknowledged: Sink<Acknowledged>,
-    /// A row of TRANSMIT.
+    /// A row of TRANSMIT: a new connection of a VI.
     pub commit: Sink<Commit>,
-    /// A VI has changed its state. Which, and to what.
+    /// The VI that changes its state, and the new state.
     pub state: FlowSink<StateWrite>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// A descriptor to complete.
+    /// A send descriptor to complete, to `complete/writer`.
     pub completion: Source<Completion>,
-    /// A VI breaks.
+    /// A VI that breaks, and why.
     pub fault: Source<Fault>,
-    /// A VI sends again.
+    /// A VI that sends again, and from where, to fetch.
     pub rewind: Source<Rewind>,
-    /// Pulse: a VI changes its epoch. Which, and to what.
+    /// The VI that changes its epoch in this cycle, and the new epoch.
     pub epoch: FlowSource<EpochWrite>,
-    /// A VI's window has room again.
+    /// A VI whose window has room again, to `doorbell`.
     pub again_send: Source<Vi>,
-    /// VI to look up.
+    /// For a VI: the position of its oldest message that is not complete.
     pub completed: Table<Vi, Position>,
-    /// VI whose reads are looked up.
+    /// For a VI: how many of its reads are complete, modulo 8.
     pub reads: Table<Vi, Bits<3>>,
-    /// The answer to a read is being placed, or may be soon,
+    /// Bit k: the answer to a read of VI k in `placing_vis` is being placed, or may be soon.
     pub placing: Signal<In, Bits<2>>,
-    /// for these two VIs.
+    /// The two VIs that `placing` is about, 10 bits each.
     pub placing_vis: Signal<In, Bits<20>>,
-    /// A timer runs. None ends before it.
+    /// A time before which no timer ends; given while a timer runs.
     pub deadline: FlowSource<Bits<32>>,
     /// Something waits to be looked at. Messages that wait for their acknowledgement do not count, nor timers.
     pub busy: Signal<Out, bool>,
     /// A message has left whole for the first time.
     pub count_message: Pulse,
-    /// An ACK was taken.
+    /// An ACK counts.
     pub count_ack: Pulse,
-    /// A NAK was taken.
+    /// A NAK counts.
     pub count_nak: Pulse,
-    /// A receiver-not-ready answer was taken.
+    /// A receiver-not-ready answer counts.
     pub count_rnr: Pulse,
-    /// An answer was of no packet in flight.
+    /// An answer is dropped: it is of no packet in flight.
     pub count_ghost: Pulse,
-    /// A packet was sent again.
+    /// A packet has left again.
     pub count_again: Pulse,
-    /// A timer ended.
+    /// A timer has ended.
     pub count_timeout: Pulse,
     intake: Intake,
     came: Arrival,
@@ -152,27 +155,43 @@ pub struct Sends {
     progress: Progress,
     rewinder: Rewinder,
     step: DFF<Step>,
+    /// State of each VI.
     states: LutRam<Bits<2>, VI_LOG2>,
+    /// `completed` of each VI, for who looks it up.
     positions: LutRam<Position, VI_LOG2>,
+    /// The position that `completed` answers with.
     position: DFF<Position>,
+    /// The window of each VI.
     windows: Ram<Window, VI_LOG2>,
+    /// The rings of messages, SEND_WINDOW entries for each VI.
     entries: Ram<Entry, ENTRY_LOG2>,
+    /// Why the VI is looked at.
     cause: DFF<Cause>,
+    /// The VI at hand.
     vi: DFF<Vi>,
+    /// What has left, if that is the cause.
     arrival: DFF<Sent>,
+    /// The answer, if that is the cause.
     answer: DFF<Acknowledged>,
+    /// The timer's end, if that is the cause.
     ended: DFF<Expired>,
+    /// The window of the VI at hand.
     window: DFF<Window>,
+    /// The entry at hand.
     entry: DFF<Entry>,
-    /// What is completed, until it is taken.
+    /// `emission` is on show at `completion`.
     emitted: DFF<bool>,
+    /// The completion on show.
     emission: DFF<Completion>,
-    /// The VI is to break, with this event.
+    /// The VI is to break, and the event of that is `code`.
     breaks: DFF<bool>,
+    /// The event of the VI that breaks.
     code: DFF<Bits<8>>,
-    /// The oldest message is acknowledged and has not come.
+    /// The oldest message is acknowledged, but has not come since the last rewind.
     unseen: DFF<bool>,
+    /// `command` is not taken by the timers yet.
     command_waits: DFF<bool>,
+    /// What is to be done to the VI's timer.
     command: DFF<Command>,
     counted_message: DFF<bool>,
     frame: Signal<Local, Bits<2>>,
@@ -259,7 +278,7 @@ impl Logic for Sends {
         self.position.d.next = self.positions.read_data.val();
         self.completed.row.next = self.position.q.val();
 
-        // Reads.
+        // RDMA reads: how many are complete.
         self.progress.vi.next = self.vi.q.val();
         self.progress.parks.next = false;
         self.progress.number.next = self.arrival.q.val().number;
@@ -550,7 +569,7 @@ impl Logic for Sends {
                     & (!self.outcome.acknowledged.val() | self.outcome.missed.val())
                     & self.busy_there.val()
                 {
-                    // Looked at again.
+                    // The VI is to be looked at again.
                     self.intake.again.valid.next = true;
                     self.step.d.next = Step::Decide;
                     if self.intake.again.ready.val() {
@@ -609,7 +628,7 @@ impl Logic for Sends {
                     & !self.window.q.val().rewinding
                     & (self.progress.moved.val() | !self.connected.val());
                 if (self.again.val() | self.resumes.val()) & self.rewinder.waits.val() {
-                    // Another VI's turn. It is looked at again.
+                    // Another VI has its turn; this one is looked at again.
                     self.intake.again.valid.next = true;
                     if !self.intake.again.ready.val() {
                         self.step.d.next = Step::Settle;

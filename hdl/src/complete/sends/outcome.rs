@@ -5,11 +5,15 @@
 //!                read_after ──►│ Outcome │──► status, length, failed, missed
 //!                              └─────────┘
 //! ```
-//! Contract: docs/semantics.md, WQ-4 and REQ-4, and `viaduct_spec::refusal`. `entry` is the window's oldest. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
+//! Contract: docs/semantics.md, WQ-4 and REQ-4, and `viaduct_spec::refusal`. `entry` is the window's oldest
+//! message. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
 //!
 //! `read_after` is the entry's PSN a cycle earlier than `entry`, straight from memory, and stays.
 //!
 //! Latency: 0 to `acknowledged` and `done`, 1 to the others.
+//!
+//! Example: the oldest message is a send of 100 bytes that must be acknowledged, and is: `acknowledged` and `done` are high; in the next cycle
+//! `status` is DONE and `length` 100.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
@@ -25,25 +29,25 @@ use viaduct_spec::wire::syndrome;
 pub struct Outcome {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// PSN behind the message's last packet, from memory.
+    /// PSN behind the message's last packet, from memory, a cycle before `entry`.
     pub read_after: Signal<In, Bits<24>>,
-    /// The VI's window.
+    /// The window of the VI.
     pub window: Signal<In, Window>,
-    /// Its oldest message.
+    /// The oldest message of the window.
     pub entry: Signal<In, Entry>,
     /// The VI is connected.
     pub connected: Signal<In, bool>,
-    /// It waits, and all of its packets are acknowledged.
+    /// The message must be acknowledged, and all of its packets are.
     pub acknowledged: Signal<Out, bool>,
-    /// It is to be completed.
+    /// The message is to be completed.
     pub done: Signal<Out, bool>,
-    /// Low 20 bits of its status.
+    /// Low 20 bits of the message's status.
     pub status: Signal<Out, Bits<20>>,
-    /// That is an error.
+    /// `status` has an error bit.
     pub failed: Signal<Out, bool>,
-    /// It is a read whose answer did not come before another message was refused: the refusal is not its own.
+    /// The message is a read whose answer did not come before another message was refused: the refusal is not its own.
     pub missed: Signal<Out, bool>,
-    /// Length to write.
+    /// Length to write into the descriptor, in bytes.
     pub length: Signal<Out, Bits<32>>,
     reached: Signal<Local, Bits<24>>,
     waits: Signal<Local, bool>,
@@ -61,7 +65,9 @@ pub struct Outcome {
     misses: Signal<Local, bool>,
     refusal: Signal<Local, Bits<3>>,
     reason: Signal<Local, Bits<2>>,
+    /// Error bits of the status.
     known_errors: DFF<Bits<9>>,
+    /// The status has an error bit.
     bad: DFF<bool>,
     waits_kind: Number<3, { kind::WAITS }>,
     format_kind: Number<3, { kind::FORMAT }>,

@@ -1,16 +1,19 @@
 //! How far each VI is with its RDMA reads, and whether a message waits for one.
 //!
 //! ```text
-//!                   vi ──►┌──────────┐──► parked, moved, resuming
-//!        parks, number ──►│          │
-//!  ends, tells, clears ──►│ Progress │──► reads_done ◄── reads_vi
+//!                   vi ──►┌──────────┐──► parked, moved
+//!        parks, number ──►│ Progress │──► resuming
+//!  ends, tells, clears ──►│          │◄── reads: VI, its reads done
 //!     rewinds, resumes ──►└──────────┘
 //! ```
 //! Contract: `parks`: a message that gather has dropped is to come again when another read than `number` is complete (`moved`). A
 //! rewind (`rewinds`) makes it come; with `resumes` it only goes on behind what was known (`resuming`). `ends`: a read is
-//! complete; whoever asks by `reads_vi` sees it once the VI `tells`. At most one of these in a cycle, all of `vi`.
+//! complete; whoever asks by `reads` sees it once the VI `tells`. At most one of these in a cycle, all of `vi`.
 //!
-//! Latency: 0 to `resuming` and `reads_done`, 1 to `parked` and `moved`.
+//! Latency: 0 to `resuming` and the row of `reads`, 1 to `parked` and `moved`.
+//!
+//! Example: two reads are complete when a message comes to wait: `parks` with `number` 2. When the third `ends`, `moved` is high in the next
+//! cycle.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`.
 
@@ -26,34 +29,37 @@ use viaduct_spec::profile::VI_LOG2;
 pub struct Progress {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The VI at hand.
+    /// The VI that all other inputs are about.
     pub vi: Signal<In, Vi>,
-    /// A message of it waits for a read.
+    /// A message of the VI waits for a read.
     pub parks: Signal<In, bool>,
-    /// Reads that were complete when it came to wait, modulo 8.
+    /// Number of reads, modulo 8, that were complete when the message came to wait.
     pub number: Signal<In, Bits<3>>,
-    /// A read of it is complete.
+    /// A read of the VI is complete.
     pub ends: Signal<In, bool>,
-    /// Everybody may know.
+    /// From now on `reads` shows the reads that are complete.
     pub tells: Signal<In, bool>,
-    /// A rewind of it begins.
+    /// A rewind of the VI begins.
     pub rewinds: Signal<In, bool>,
-    /// Only to go on behind what was known.
+    /// With `rewinds`: the rewind only goes on behind what was known.
     pub resumes: Signal<In, bool>,
-    /// A connection of it begins.
+    /// A new connection of the VI begins: nothing is complete, and nothing waits.
     pub clears: Signal<In, bool>,
-    /// A message of it waits,
+    /// A message of the VI waits for a read.
     pub parked: Signal<Out, bool>,
-    /// and a read has become complete since.
+    /// A message of the VI waits, and a read has become complete since.
     pub moved: Signal<Out, bool>,
     /// The rewind under way, or the last one, only goes on behind what was known.
     pub resuming: Signal<Out, bool>,
-    /// VI whose reads are looked up.
+    /// For a VI: how many of its reads are complete, modulo 8.
     pub reads: Table<Vi, Bits<3>>,
+    /// What is known of each VI's reads.
     parkings: LutRam<Parking, VI_LOG2>,
+    /// What `reads` shows of each VI.
     completed_reads: LutRam<Bits<3>, VI_LOG2>,
+    /// What is known of the reads of `vi`.
     row: Signal<Local, Parking>,
-    /// As of the cycle before.
+    /// What was known in the cycle before.
     known: DFF<Parking>,
 }
 

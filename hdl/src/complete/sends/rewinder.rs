@@ -1,15 +1,17 @@
 //! Has a VI sent again.
 //!
 //! ```text
-//!      vi, window ──►┌──────────┐──► rewind ◄── rewind_ready
-//!  start, resumes ──►│ Rewinder │──► epoch
-//!          clears ──►└──────────┘──► waits
+//!      vi, window ──►┌──────────┐──► rewind, waits
+//!  start, resumes ──►│ Rewinder │◄── rewind_ready
+//!          clears ──►└──────────┘──► epoch
 //! ```
-//! Contract: with `start` the VI goes back to its oldest packet that is not acknowledged; with `resumes` to what it has never sent. `window`
-//! is that before the epoch turns; in the cycle behind, when the epoch is broadcast, that after. `start` only while
+//! Contract: with `start` the VI goes back to its oldest packet that is not acknowledged; with `resumes` to what it has never sent. With `start`
+//! the epoch of `window` has not turned; in the cycle behind, when the epoch is broadcast, it has. `start` only while
 //! nothing `waits`. `clears`: the epoch of a new connection is broadcast too.
 //!
 //! Latency: 1.
+//!
+//! Example: `start` comes for VI 2 in cycle 0: `waits` is high and `epoch` is given in cycle 1; `waits` falls when fetch takes `rewind`.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
@@ -25,26 +27,29 @@ pub struct Rewinder {
     pub clock: Signal<In, Clock>,
     /// Forgets the rewind that waits.
     pub reset: Signal<In, bool>,
-    /// The VI at hand.
+    /// The VI that is at hand.
     pub vi: Signal<In, Vi>,
-    /// Its window.
+    /// The window of that VI.
     pub window: Signal<In, Window>,
-    /// It is to send again,
+    /// The VI is to send again.
     pub start: Signal<In, bool>,
-    /// but only what it has never sent.
+    /// With `start`: the VI is to send only what it has never sent.
     pub resumes: Signal<In, bool>,
-    /// A connection of it begins.
+    /// A new connection of the VI begins.
     pub clears: Signal<In, bool>,
-    /// A rewind waits for fetch.
+    /// A rewind is on show and fetch has not taken it.
     pub waits: Signal<Out, bool>,
-    /// From where.
+    /// The VI that sends again, and from where, to fetch; it counts while `waits`.
     pub rewind: Signal<Out, Rewind>,
-    /// Fetch has turned back.
+    /// Fetch takes the rewind.
     pub rewind_ready: Signal<In, bool>,
-    /// Pulse: the VI changes its epoch.
+    /// The VI that changes its epoch in this cycle, and the new epoch.
     pub epoch: FlowSource<EpochWrite>,
+    /// `place` waits for fetch.
     waiting: DFF<bool>,
+    /// The rewind that waits.
     place: DFF<Rewind>,
+    /// The epoch has turned in the cycle before.
     turned: DFF<bool>,
     skip: Signal<Local, Bits<24>>,
     behind: Signal<Local, Bits<14>>,

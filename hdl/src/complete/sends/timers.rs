@@ -1,9 +1,9 @@
 //! A timer for each VI: when to send again, how often, and how long to leave a peer in peace that has no receive.
 //!
 //! ```text
-//!  command, settings ──►┌────────┐──► expired ◄── expired_ready
-//!           time_now ──►│ Timers │──► deadline_valid, deadline
-//!                       └────────┘──► busy
+//! command, settings ──►┌────────┐──► expired
+//!          time_now ──►│ Timers │──► deadline
+//!                      └────────┘──► busy
 //! ```
 //! Contract: `set` keeps the settings of a TRANSMIT row and stops the timer. Any other command starts it anew (`run`: TIMEOUT
 //! from now, none if that is 0; `rest`: the time of `code` from now) or stops it; `clear` forgets the retries.
@@ -15,6 +15,9 @@
 //!
 //! How: one memory, four rows for each VI; it is walked when `deadline` has come, which leaves the earliest end as
 //! the next deadline. What is started meanwhile counts.
+//!
+//! Example: TIMEOUT is 100 and RETRIES 2. `run` comes at time 50, and no answer: the timer is `expired` soon after 150 and 250, and
+//! soon after 350 with `gives_up`.
 //!
 //! Tests: `tests/complete/timers.rs`.
 
@@ -63,9 +66,9 @@ pub struct Command {
 pub struct Expired {
     /// The VI.
     pub vi: Vi,
-    /// Once too often.
+    /// The timer has ended once too often: it stands still.
     pub gives_up: bool,
-    /// It was a rest.
+    /// The timer had timed a rest.
     pub rested: bool,
 }
 
@@ -90,34 +93,46 @@ pub struct Timers {
     pub reset: Signal<In, bool>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// A command.
+    /// What to do with the timer of a VI.
     pub command: Sink<Command>,
-    /// The TRANSMIT row of a `set`.
+    /// The TRANSMIT row that a command with `set` takes its settings from.
     pub settings: Signal<In, Commit>,
-    /// A timer has ended.
+    /// The timer that has ended.
     pub expired: Source<Expired>,
-    /// A timer runs. None ends before it.
+    /// A time before which no timer ends; given while a timer runs.
     pub deadline: FlowSource<Bits<32>>,
-    /// A walk is due or under way, or a timer's end is not taken.
+    /// A walk is due or under way, or `expired` is not taken.
     pub busy: Signal<Out, bool>,
     /// For each VI: {exhausted, rest, running, end}; {RNR_RETRIES, RETRIES, TIMEOUT}; {rests, retries}.
     rows: Ram<Bits<36>, MEMORY_LOG2>,
+    /// The times of the timer codes.
     delays: Delays,
-    /// How long the answer at hand asks to rest.
+    /// How long the answer at hand asks to rest, in ticks.
     ticks: DFF<Bits<20>>,
     step: DFF<Step>,
+    /// The command at hand.
     at: DFF<Command>,
     /// The command at hand is a timer that has ended.
     ended: DFF<bool>,
+    /// The memory is being walked.
     walking: DFF<bool>,
+    /// The VI that the walk stands at.
     walk: DFF<Vi>,
+    /// The VI's first row: its timer.
     row: DFF<Bits<36>>,
+    /// The VI's second row: its settings.
     limits: DFF<Bits<36>>,
+    /// The VI's third row: rests and retries used.
     used: DFF<Bits<16>>,
+    /// The walk has found a timer that runs.
     some: DFF<bool>,
+    /// The earliest end found.
     earliest: DFF<Bits<32>>,
+    /// `tells` is on show at `expired`.
     told: DFF<bool>,
+    /// The timer's end on show.
     tells: DFF<Expired>,
+    /// `deadline` has come: a walk is due.
     due: DFF<bool>,
     /// An end that may be the earliest: it is compared in the cycle behind the one that found it.
     considered: DFF<bool>,
@@ -303,7 +318,7 @@ impl Logic for Timers {
                 self.candidate.d.next = self.row.q.val().get_bits::<32>(0);
                 self.considers.next = self.running.val() & self.since.val().get_bit(31);
                 if self.running.val() & !self.since.val().get_bit(31) {
-                    // It has ended. A rest is followed by a timer.
+                    // The timer has ended. A rest is followed by a timer.
                     self.tells.d.next.vi = self.walk.q.val();
                     self.tells.d.next.gives_up = self.row.q.val().get_bit(34);
                     self.tells.d.next.rested = true;

@@ -69,21 +69,21 @@ pub struct Parking {
 
 /// What a message has come to.
 pub mod kind {
-    /// It has left and nobody acknowledges it.
+    /// The message has left and nobody acknowledges it.
     pub const DONE: u64 = 0;
-    /// It has left and must be acknowledged.
+    /// The message has left and must be acknowledged.
     pub const WAITS: u64 = 1;
-    /// FORMAT_ERROR.
+    /// The message ends with FORMAT_ERROR.
     pub const FORMAT: u64 = 2;
-    /// LENGTH_ERROR.
+    /// The message ends with LENGTH_ERROR.
     pub const LENGTH: u64 = 3;
-    /// PROTECTION_ERROR.
+    /// The message ends with PROTECTION_ERROR.
     pub const PROTECTION: u64 = 4;
-    /// DESC_FLUSHED_ERROR.
+    /// The message ends with DESC_FLUSHED_ERROR.
     pub const FLUSHED: u64 = 5;
-    /// TRANSPORT_ERROR.
+    /// The message ends with TRANSPORT_ERROR.
     pub const TRANSPORT: u64 = 6;
-    /// Its descriptor could not be read: nothing is written.
+    /// The message's descriptor could not be read: nothing is written.
     pub const LOST: u64 = 7;
 }
 
