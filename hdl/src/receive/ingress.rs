@@ -1,8 +1,8 @@
-//! Where frames come in: an elastic queue behind the MAC, the loopback join, and the end of a VLAN tag.
+//! Lets frames in: an elastic queue behind the MAC, the loopback join, and the end of a VLAN tag.
 //!
 //! ```text
-//!         rx ──►┌─────────┐──► frame      (tag dropped, whole frames)
-//!   loopback ──►│         │──► word       (as it came)
+//!         rx ──►┌─────────┐──► frame, frame_tagged   (tag dropped, whole frames)
+//!   loopback ──►│         │──► word                  (as it came)
 //!    enabled ──►│ Ingress │──► pause
 //! store_level ─►│         │──► count_frame, count_overflow
 //!               └─────────┘
@@ -23,6 +23,9 @@
 //!   that `level` is late.
 //! - while 128 beats wait in the queue: a loopback frame that passes holds up those of the MAC, and may find no more than 128 of them waiting.
 //!
+//! Example: a frame of 64 bytes comes with `rx` while the queue is empty: eight beats, the first in cycle 0. The first one is in
+//! `frame` in cycle 2; with the last one `count_frame` counts the frame.
+//!
 //! Latency: a beat shows 2 cycles after it came, 4 if there were others, a loopback frame's 3. Throughput: one beat every cycle.
 //!
 //! How: what the queue's level says is known a cycle late, and to the safe side: `waiting` may be high when nothing waits any more (the
@@ -41,29 +44,29 @@ use rust_hdl::prelude::*;
 pub struct Ingress {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Empties the queue.
+    /// While high, the block empties its queue.
     pub reset: Signal<In, bool>,
-    /// The MAC gives a beat; it cannot be refused.
+    /// A beat of a frame from the MAC; the block cannot refuse it.
     pub rx: FlowSink<FrameBeat>,
-    /// A frame that turns round inside the NIC offers a beat.
+    /// A beat of a frame that turns round inside the NIC, from egress.
     pub loopback: Sink<FrameBeat>,
-    /// Frames are received.
+    /// Frames are received; the agent's control register drives it.
     pub enabled: Signal<In, bool>,
-    /// Words in use in the store.
+    /// Words in use in the store, or 2048: see `Store`'s `level`.
     pub store_level: Signal<In, Bits<12>>,
-    /// A beat is on show. The beat on show.
+    /// A beat of an untagged frame, for `Parse`.
     pub frame: Source<FrameBeat>,
-    /// With its last beat: the frame had a tag.
+    /// With the last beat of `frame`: the frame had a tag.
     pub frame_tagged: Signal<Out, bool>,
-    /// A word of a frame leaves.
+    /// A word of the frame as it came, tag and all, for `Delay`.
     pub word: FlowSource<Bits<64>>,
-    /// The peer should hold its frames.
+    /// The peer is asked to hold its frames; the MAC listens.
     pub pause: Signal<Out, bool>,
-    /// A frame is here.
+    /// A frame, or a part of one, is in the block.
     pub busy: Signal<Out, bool>,
-    /// A frame has left.
+    /// Pulses when a frame has left.
     pub count_frame: Pulse,
-    /// A frame found no room.
+    /// Pulses when a frame of the MAC found no room.
     pub count_overflow: Pulse,
     ram: Ram<FrameBeat, 10>,
     /// Cuts the way back to who sends frames: whether a loopback frame may start is known late.
@@ -77,15 +80,15 @@ pub struct Ingress {
     tail: DFF<Bits<11>>,
     /// Behind the last beat of the last whole frame: where the one that comes in began.
     whole: DFF<Bits<11>>,
-    /// Beats of the frame that comes in have left.
+    /// Beats of the frame that comes in have left already.
     begun: DFF<bool>,
     /// The beat at `head` is in the RAM's output register.
     queued: DFF<bool>,
     /// The queue is not empty, or was not a cycle ago.
     waiting: DFF<bool>,
-    /// It has room for one beat at most, or had not a cycle ago.
+    /// The queue has room for one beat at most, or had not more a cycle ago.
     crowded: DFF<bool>,
-    /// Beats in it a cycle ago.
+    /// Beats in the queue a cycle ago.
     level: DFF<Bits<11>>,
     /// A beat of the frame coming in found no room: the rest of it is dropped.
     overflow: DFF<bool>,
@@ -94,18 +97,19 @@ pub struct Ingress {
     counted_overflow: DFF<bool>,
     /// A frame is leaving.
     leaving: DFF<bool>,
-    /// It is, or the last one was, a loopback frame.
+    /// The frame that leaves is a loopback frame; between frames: the last one was.
     looped: DFF<bool>,
-    /// It is swallowed.
+    /// The frame that leaves is swallowed.
     swallowed: DFF<bool>,
     now: Signal<Local, Bits<11>>,
     /// Slot behind `head`.
     following: Signal<Local, Bits<11>>,
     used: Signal<Local, Bits<13>>,
-    /// A beat of a frame that is not dropped.
+    /// A beat of a frame that is not dropped comes in.
     coming: Signal<Local, bool>,
-    /// It can go past the queue; it does.
+    /// The beat that comes in can go past the queue.
     near: Signal<Local, bool>,
+    /// The beat that comes in goes past the queue.
     direct: Signal<Local, bool>,
     /// The beat on show leaves the queue.
     popped: Signal<Local, bool>,

@@ -19,7 +19,7 @@
 //! transmit takes it and sends nothing. A request to repeat a word that was not said has no effect.
 //!
 //! Example: a request to acknowledge PSN 7 of VI 3 comes with `request_mark` 20. When `retired` reaches 20, the VI's row says PSN 7. If
-//! a request for PSN 8 is released before the VI's turn has taken that, `ack` says PSN 8, and PSN 7 is never sent by itself.
+//! a request for PSN 8 is released before the VI's turn comes, `ack` says PSN 8, and PSN 7 is never sent by itself.
 //!
 //! Latency: 6 cycles from release to `ack`, one request every 3 cycles. The first 64 cycles after reset clear the rows.
 //!
