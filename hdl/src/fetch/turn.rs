@@ -36,21 +36,21 @@ enum Step {
     Idle,
     /// Its rows are being read.
     Read,
-    /// They are there.
+    /// The rows are there.
     Look,
-    /// They are in registers: what came of a line is added.
+    /// The rows are in registers: what came of a line is added.
     Count,
-    /// How many are posted, and how many are out.
+    /// Work out how many are posted, and how many are out.
     Weigh,
-    /// How many to fetch now.
+    /// Decide how many to fetch now.
     Decide,
     /// Ask for the descriptor of a token.
     Token,
     /// The next token is being read.
     Turn,
-    /// It is there.
+    /// The token is there.
     Load,
-    /// What is left to do.
+    /// See what is left to do.
     Rest,
     /// Ask for a line of the ring.
     Line,

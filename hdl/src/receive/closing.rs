@@ -8,8 +8,8 @@
 //! Contract: the block works on one order at a time, in the order in which they come. The fault goes out when the completion is taken;
 //! `again_receive` may be taken at any time.
 //!
-//! Example: an order ends a receive of VI 3 and breaks the VI: `close` brings a completion and a fault. `completion` is offered in the next cycle, and
-//! `fault` only when it is taken.
+//! Example: an order ends a receive of VI 3 and breaks the VI: `close` brings a completion and a fault. `completion` is offered in the
+//! next cycle, and `fault` only when it is taken.
 //!
 //! Latency: 1 cycle. Tests: `tests/receive/path/`.
 

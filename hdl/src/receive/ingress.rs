@@ -10,18 +10,19 @@
 //! Contract: the MAC's beats are taken whenever they come, and go on as they come: past the queue when it is empty.
 //! A frame that finds no room is taken back whole (the write position returns to where it began) and counted in
 //! `count_overflow`; if its first beats have left already, so that the whole queue is full of it, it ends there, as if
-//! the MAC had found it damaged, and is counted as such a frame is.
-//! The words of each frame that goes on are shown in `word`, tag and all, once each and a cycle before the beat of `frame` they become, or
-//! earlier. Loopback frames join between frames, in turn with those of the MAC that wait. `enabled` is looked at when a frame starts to leave:
-//! low, the whole frame is swallowed, uncounted. `count_frame` counts the others when their last beat leaves.
+//! the MAC had found it damaged, and is counted as such a frame is. The words of each frame that goes on are shown in `word`, tag and
+//! all, once each and a cycle before the beat of `frame` they become, or earlier. Loopback frames join between frames, in turn with those
+//! of the MAC that wait. `enabled` is looked at when a frame starts to leave: low, the whole frame is swallowed, uncounted. `count_frame`
+//! counts the others when their last beat leaves.
 //!
-//! `pause` asks the peer to hold. From then on the MAC gives at most two largest frames (two times 528 beats of 8 bytes) or as much of smaller
-//! ones, with their gaps on the wire, and all of that finds room. While `pause` is high no loopback frame starts. It is high
+//! `pause` asks the peer to hold. From then on the MAC gives at most two largest frames (two times 528 beats of 8 bytes) or as much of
+//! smaller ones, with their gaps on the wire, and all of that finds room. While `pause` is high no loopback frame starts. It is high
 //!
-//! - while `level + store_level > 3070 - 1056 - 528 - 16`: the queue has room for 1023 beats (and one for the end of a frame that is cut) and
-//!   the store for 2047 words; 528 are for the rest of a loopback frame that has started, 16 for the beats between queue and store and those
-//!   that `level` is late.
-//! - while 128 beats wait in the queue: a loopback frame that passes holds up those of the MAC, and may find no more than 128 of them waiting.
+//! - while `level + store_level > 3070 - 1056 - 528 - 16`: the queue has room for 1023 beats (and one for the end of a frame that is cut)
+//!   and the store for 2047 words; 528 are for the rest of a loopback frame that has started, 16 for the beats between queue and store and
+//!   those that `level` is late.
+//! - while 128 beats wait in the queue: a loopback frame that passes holds up those of the MAC, and may find no more than 128 of them
+//!   waiting.
 //!
 //! Example: a frame of 64 bytes comes with `rx` while the queue is empty: eight beats, the first in cycle 0. The first one is in
 //! `frame` in cycle 2; with the last one `count_frame` counts the frame.

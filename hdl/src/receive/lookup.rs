@@ -41,9 +41,9 @@ enum Step {
     Idle,
     /// The row of the same VI is being read again.
     Reload,
-    /// It comes.
+    /// The row comes out of memory.
     Load,
-    /// It is compared.
+    /// The row is compared with the frame.
     Judge,
     /// The verdict is there.
     Decide,

@@ -84,18 +84,17 @@ struct Read {
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
     Idle,
-    /// The VI's row is asked for.
-    /// It comes.
+    /// The VI's row, which was asked for, comes out of memory.
     Load,
     /// The oldest read's row is asked for; or a read leaves.
     Find,
-    /// It comes.
+    /// The oldest read's row comes out of memory.
     Take,
-    /// Compare.
+    /// The answer is compared with what comes next.
     Weigh,
-    /// What it is.
+    /// The block decides what the answer is.
     Judge,
-    /// Say so.
+    /// The block tells what the answer is.
     Tell,
     /// The payload moves.
     Move,

@@ -6,8 +6,8 @@
 //!   resume, crowded ──►│        │──► head, level, count_dropped
 //!                      └────────┘
 //! ```
-//! Contract: a ring of 16 places, filled by `keep` in the order in which frames come; who fills it looks at `level`. `info` shows one frame. It
-//! stays until one of four pulses says what becomes of it:
+//! Contract: a ring of 16 places, filled by `keep` in the order in which frames come; who fills it looks at `level`. `info` shows one
+//! frame. It stays until one of four pulses says what becomes of it:
 //! - `info_taken`: it is delivered; the pulse `ends` says when that is over, before the next one is taken;
 //! - `info_aside`: its turn has not come, it stays; the one behind it is shown;
 //! - `info_drop`: it is thrown away, and counted (`count_dropped`, in the same cycle);

@@ -60,13 +60,13 @@ pub enum State {
     Idle,
     /// Find the segment; it is being read.
     Segment,
-    /// It is there.
+    /// The segment is there.
     Shown,
-    /// What is left of it.
+    /// Work out what is left of the segment.
     Measure,
-    /// What of it this packet takes.
+    /// Work out how much of it this packet takes.
     Cut,
-    /// Ask for it.
+    /// Ask for the piece.
     Ask,
     /// Wait for the verdict.
     Verdict,
@@ -74,7 +74,7 @@ pub enum State {
     Move,
     /// Ask for the next segments.
     AskTail,
-    /// They come.
+    /// The next segments come.
     Tail,
     /// Say how it went.
     Done,

@@ -74,15 +74,15 @@ enum Step {
     Wait,
     /// Count the request's packets.
     Count,
-    /// Is it new?
+    /// Find out whether the request is new.
     Sort,
-    /// Look for it, slot by slot.
+    /// Look for the original request, slot by slot.
     Search,
     /// The slot's row comes.
     Fetch,
     /// Count the slot's packets.
     Measure,
-    /// Compare.
+    /// Compare the request with the slot.
     Compare,
     /// Write the first row.
     Keep,
@@ -106,7 +106,7 @@ enum Step {
     Free,
     /// A packet could not be read.
     Fail,
-    /// Say so.
+    /// Give the NAK to send/ack.
     Say,
 }
 

@@ -8,15 +8,17 @@
 //!                         │ Size Opcode Icrc   │
 //!                         └────────────────────┘
 //! ```
-//! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`Delay`](super::Delay)). When the frame has ended there is
-//! one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the counts. The first reason counts:
+//! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`Delay`](super::Delay)). When the frame has ended
+//! there is one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the counts. The first
+//! reason counts:
 //!
-//! 1. `count_malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from there to the
-//!    frame's end.
+//! 1. `count_malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from
+//!    there to the frame's end.
 //! 2. `count_not_ours`: another MAC address, not IPv4 with 20 header bytes, a fragment, not UDP, another IP address,
 //!    another UDP port: of a frame that has been cut, those that it has whole.
 //! 3. `count_malformed`: cut short, lengths that disagree or leave no room for the headers or the pad, more
-//!    than the extension headers of RDMA and 4096 bytes behind the BTH, a wrong IP header checksum. Bytes behind the IP packet are padding, and harmless.
+//!    than the extension headers of RDMA and 4096 bytes behind the BTH, a wrong IP header checksum. Bytes behind the IP packet are
+//!    padding, and harmless.
 //! 4. `count_icrc`.
 //! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
 //! 6. `count_congestion`: a congestion notification. It also counts a frame that is kept and marked congestion experienced.

@@ -13,12 +13,11 @@
 //! VI is not connected when its turn comes, sends nothing: one `packet` without `send` says why. A VI that stops
 //! being connected in mid-message ends it at the next packet in the same way. A head of an epoch that is not its VI's
 //! is taken and gives nothing, or nothing more. The packets that a head says to skip are cut and not announced, and
-//! none of their bytes is asked for; a message that ends among them says so in one `packet` without `send`. Packets are announced before their
-//! payload is there: `whole` comes, once for each packet with payload and in order, when the last word has left for
+//! none of their bytes is asked for; a message that ends among them says so in one `packet` without `send`. Packets are announced before
+//! their payload is there: `whole` comes, once for each packet with payload and in order, when the last word has left for
 //! the payload queue. Its `refused` or `failed` says that bytes are missing, and the words that are there end with
-//! `last` all the same (there is at least one). Accesses are asked for ahead of the data: room in the
-//! payload queue is taken before a packet's first access, so the answers are never refused. Packets of answers to peers' reads come
-//! between those of descriptors, in turn.
+//! `last` all the same (there is at least one). Accesses are asked for ahead of the data: room in the payload queue is taken before a
+//! packet's first access, so the answers are never refused. Packets of answers to peers' reads come between those of descriptors, in turn.
 //!
 //! A TRANSMIT row begins a VI anew: its heads that wait are done with without a word, and the row is taken when every packet
 //! that the VI had announced has been taken. Until its work queue is committed behind that, no head of it comes.

@@ -17,12 +17,12 @@
 //!
 //! How: a frame is headers (54 bytes), a RETH (16 bytes) or none, an extension header of 0 or 4 bytes, payload and pad,
 //! the ICRC. From byte 48 on the words are cut from a stream that lies 2 or 6 bytes off. With q = (RETH + extension +
-//! payload + pad) / 4 the last word is number 7 + q / 2 and has 6 bytes for odd q, 2 for even q. The ICRC covers 8 bytes ff, then the frame from
-//! byte 14 on with the fields that change on the way as ff; so its words begin at byte 6 of each frame word, and the
+//! payload + pad) / 4 the last word is number 7 + q / 2 and has 6 bytes for odd q, 2 for even q. The ICRC covers 8 bytes ff, then the
+//! frame from byte 14 on with the fields that change on the way as ff; so its words begin at byte 6 of each frame word, and the
 //! first of them, all ff, is in the CRC's start value.
 //!
-//! A raw frame is its payload: word n is word n of it, and the last one has as many bytes as `over` says (0: 8). With the payload's words as
-//! q / 2 the last word is number q / 2 - 1; there are two at least.
+//! A raw frame is its payload: word n is word n of it, and the last one has as many bytes as `over` says (0: 8). With the payload's words
+//! as q / 2 the last word is number q / 2 - 1; there are two at least.
 //!
 //! Tests: with the whole of transmit, `tests/send/transmit/`.
 
