@@ -58,7 +58,7 @@ pub struct Message {
     pub msn: Bits<24>,
     /// A message is in progress: a send has the descriptor at the consumed position.
     pub active: bool,
-    /// It is an RDMA write.
+    /// The message in progress is an RDMA write.
     pub writing: bool,
     /// The peer may write to the VI's memory: the row's, kept here where there is room.
     pub writable: bool,

@@ -67,7 +67,7 @@ pub struct Flush {
     queue: RunQueue<VI_LOG2, VI_LOG2_1>,
     /// For each VI: its state, `aside` and `late`.
     states: LutRam<Bits<4>, VI_LOG2>,
-    /// The same again, for the VI whose descriptor is there.
+    /// A copy of `states`, read for the VI whose descriptor is there.
     filled_states: LutRam<Bits<4>, VI_LOG2>,
     changed: DFF<bool>,
     changed_before: DFF<bool>,

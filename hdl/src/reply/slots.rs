@@ -39,7 +39,7 @@ pub struct Progress {
     pub start: Bits<24>,
     /// PSN of the next packet.
     pub psn: Bits<24>,
-    /// Its message's number.
+    /// Number of the request's message.
     pub msn: Bits<24>,
     /// Bytes to come.
     pub left: Bits<32>,

@@ -23,16 +23,13 @@
 //! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
 //! 6. `count_congestion`: a congestion notification. It also counts a frame that is kept and marked congestion experienced.
 //!
-//! A frame for which reason 2 would count, and that `raw_*` want, is kept raw; and so is one of queue pair 1 with none of the
-//! reasons against it, for which alone there is a datagram's opcode too, if it has room for a DETH, and congestion notifications are none.
-//!
-//! The UDP checksum is not looked at: the ICRC covers more.
+//! A frame for which reason 2 would count, and that the station's `raw_*` want, is kept raw. So is a frame for queue pair 1 that no
+//! reason speaks against. Only for that queue pair a datagram's opcode is one of ours, if the frame has room for a DETH, and a congestion
+//! notification's is not. The block does not look at the UDP checksum, because the ICRC covers more.
 //!
 //! Example: a send of 8 bytes comes in 9 beats, 66 bytes, and all checks pass. 4 cycles after the last beat `keep` comes, and `info`
 //! has `length` 8. With a byte of the payload changed, `drop` and `count_icrc` come instead.
-//!
 //! Latency: `keep` comes 4 cycles after the last beat was taken. Throughput: one beat every cycle, frames back to back.
-//!
 //! Tests: `tests/receive/parse/`, on frames that Linux made and on what becomes of them when a byte changes.
 
 mod addressee;
