@@ -1,14 +1,19 @@
-//! Which queue next.
+//! Chooses the queue that is served next.
 //!
 //! ```text
-//!         found ──►┌────────┐──► chosen
-//!        rewind ──►│ Choice │
-//!  send, receive ──►└────────┘──► vi, receive, landed, rewinding, count
+//!          found ──►┌────────┐──► chosen
+//!         rewind ──►│ Choice │
+//!      send_work ──►│        │──► vi, receive, landed, rewinding, count
+//!   receive_work ──►└────────┘
 //! ```
-//! Contract: while `idle`, one is taken in each cycle: a rewind first, which is rare; a queue whose ring line is in and the
-//! run queues in turn; and of these two the one that was not served before. So a queue at the head of a run
-//! queue waits for at most three others, and rewinds. Without `open` only lines that are in are taken; without `heads_free` no send
-//! queue: a rewind fetches nothing yet. What was taken is in registers from the next cycle on, until the next is.
+//! Contract: while `idle`, the block chooses one queue in each cycle. A rewind goes first; rewinds are rare. Otherwise the queues whose
+//! ring line is in and the run queues take turns, and of the two run queues the one goes that was not served before. So a queue at the
+//! head of a run queue waits for at most three others, and for rewinds. Without `open` the block takes only lines that are in. Without
+//! `heads_free` it takes no send queue, but it takes a rewind, since that fetches nothing yet. What was chosen stands in registers from
+//! the next cycle on, until the next choice.
+//!
+//! Example: `send_work` and `receive_work` each offer a VI, and the send queues were served last. So the block takes `receive_work`;
+//! `chosen` is high in that cycle, and in the next one `vi` is its VI and `receive` is high.
 //!
 //! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch/`.
 
@@ -24,33 +29,33 @@ use crate::bus::{Vi, QUEUE_LOG2};
 pub struct Choice {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Starts anew.
+    /// While high, the block forgets what it chose last.
     pub reset: Signal<In, bool>,
-    /// No queue is being served.
+    /// `Turn` serves no queue, so the next one may be chosen.
     pub idle: Signal<In, bool>,
-    /// New work may be taken.
+    /// New work may be taken from the run queues and the rewinds; while low, only ring lines that are in are taken.
     pub open: Signal<In, bool>,
-    /// There is room for a head.
+    /// Gather has room for at least one more send head.
     pub heads_free: Signal<In, bool>,
-    /// A ring line is in. What came of it.
+    /// A ring line is in: its queue, and how many tokens it brought.
     pub found: Sink<Found>,
-    /// A VI is to be rewound.
+    /// A VI whose send queue is to be rewound.
     pub rewind: FlowSink<Vi>,
-    /// A VI has work in its send queue.
+    /// A VI that has work in its send queue, from that run queue.
     pub send_work: Sink<Vi>,
-    /// A VI has work in its receive queue.
+    /// A VI that has work in its receive queue, from that run queue.
     pub receive_work: Sink<Vi>,
-    /// A queue is taken.
+    /// Pulses in the cycle in which a queue is chosen. The ports below describe the queue from the next cycle on.
     pub chosen: Signal<Out, bool>,
-    /// Its VI.
+    /// VI of the queue that was chosen.
     pub vi: Signal<Out, Vi>,
-    /// It is the receive queue.
+    /// The chosen queue is the receive queue of `vi`; otherwise it is the send queue.
     pub receive: Signal<Out, bool>,
-    /// Its ring line is in.
+    /// The queue was chosen because its ring line is in.
     pub landed: Signal<Out, bool>,
-    /// Tokens of that.
+    /// With `landed`: how many tokens that line brought.
     pub count: Signal<Out, Bits<4>>,
-    /// It is to be rewound.
+    /// The queue was chosen because its VI is to be rewound.
     pub rewinding: Signal<Out, bool>,
 
     vi_now: DFF<Vi>,
@@ -58,13 +63,14 @@ pub struct Choice {
     landed_now: DFF<bool>,
     rewinding_now: DFF<bool>,
     found_now: DFF<Found>,
-    /// The last of the two run queues was the receive queues'.
+    /// The run queue that was served last is that of the receive queues.
     received: DFF<bool>,
 
     rewinds: Signal<Local, bool>,
     sends: Signal<Local, bool>,
     receives: Signal<Local, bool>,
     lands: Signal<Local, bool>,
+    /// A run queue, not a ring line, is served.
     run: Signal<Local, bool>,
     taken: Signal<Local, bool>,
     queue: Signal<Local, Bits<QUEUE_LOG2>>,

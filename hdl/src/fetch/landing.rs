@@ -1,15 +1,19 @@
-//! Where descriptors land: for gather, or for receive/ahead.
+//! Passes the words of descriptors on as they come: to gather, or to receive/ahead.
 //!
 //! ```text
-//!    beat ──►┌─────────┐──► word, ahead_*    (8 words of a descriptor)
-//!   entry ──►│ Landing │──► head or filled   (then: where it lies, and how much of it is there)
-//!            └─────────┘──► lost_*           (it could not be read) ◄── lost_ready
+//!    beat ──►┌─────────┐──► word, or ahead_valid     (8 words of a descriptor, with number and whose)
+//!   entry ──►│ Landing │──► head, or filled_valid    (then: where it lies, and how much of it is there)
+//!  rewind ──►│         │──► restarted                (the rewind's first head is there)
+//!            └─────────┘──► lost                     (it could not be read)
 //! ```
 //! Contract: answers come in the order of the accesses; bit 0 of `user` says ring line, which is not landed here. For
 //! each descriptor read `entry` has been accepted before its answer comes; at most 8 are in flight, so the pieces
-//! always find room. A descriptor's words come in 8 cycles, not always in a row, those that are not there as 0;
-//! `head` or `filled` comes after the last. `words` counts whole words that are there. `lost`: the read was refused
-//! or failed, or there is no whole control segment; then `lost_valid` has been accepted before.
+//! always find room. A descriptor's words come in 8 cycles, not always in a row; a word that is not there comes as 0.
+//! `head` or `filled_valid` comes after the last word. Its `words` counts the whole words that are there. Its `lost` says that the read
+//! was refused or failed, or that there is no whole control segment; then `lost` (the stream) has been accepted before.
+//!
+//! Example: a send descriptor lies 32 bytes before the end of its region. The read brings 4 beats. `word` gives 8 words, of which the
+//! last four are 0; then `head` comes with `words` 4.
 //!
 //! Latency: 2 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch/`.
 
@@ -59,43 +63,46 @@ pub struct Piece {
 pub struct Landing {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets everything in flight.
+    /// While high, the block forgets every read in flight.
     pub reset: Signal<In, bool>,
-    /// A beat of some client's.
+    /// Eight bytes that a read brought, of any client; the block picks those of fetch.
     pub beat: FlowSink<ReadBeat>,
-    /// A descriptor read is about to be asked for. What it is for.
+    /// What the next descriptor read is for. `Fetch` gives it before it asks for the read.
     pub entry: Sink<Expected>,
-    /// A word, for `word` or `ahead` by what is expected.
+    /// A word of a send descriptor, for gather.
     pub word: FlowSource<Bits<64>>,
-    /// A word for receive/ahead.
+    /// The word in `word.data` is one of a receive descriptor, for receive/ahead; `number` and `whose` belong to it.
     pub ahead_valid: Signal<Out, bool>,
-    /// Its number in the descriptor.
+    /// Number of the word in its descriptor, 0 to 7.
     pub number: Signal<Out, Bits<3>>,
-    /// What it is a word of.
+    /// The descriptor that the word on show belongs to: its VI, its queue and its place.
     pub whose: Signal<Out, Expected>,
-    /// Pulse: a send descriptor is there. Where it lies.
+    /// A send descriptor, whole: where it lies, and how many of its words are there.
     pub head: FlowSource<SendHead>,
-    /// The rewind under way.
+    /// The rewind under way, from complete/sends; the first head behind it takes its skip count and PSN.
     pub rewind: Signal<In, Rewind>,
-    /// Pulse: its first head is there.
+    /// Pulses when the first head of the rewind under way is there.
     pub restarted: Signal<Out, bool>,
-    /// Pulse: a receive descriptor is there; `whose`, and `head` but its VI, say which.
+    /// Pulses when a receive descriptor is whole. `whose` says which one it is, and `head.data` (all but its VI) where it lies.
     pub filled_valid: Signal<Out, bool>,
-    /// A descriptor is lost: a fault for this VI.
+    /// The queue of a descriptor that could not be read; `Fetch` raises a fault for it.
     pub lost: Source<QueueId>,
-    /// No descriptor is expected and nothing is on its way out.
+    /// No descriptor is expected, and no word is on its way out.
     pub empty: Signal<Out, bool>,
 
     pieces: RamFifo<Piece, 7, 8>,
     expected: Fifo<Expected, 3, 4>,
+    /// `shown` holds a piece that is not passed on yet.
     shown_valid: DFF<bool>,
+    /// The piece that is being passed on: out of the FIFO, or past it.
     shown: DFF<Piece>,
     /// Words passed on, 0 to 8.
     at: DFF<Bits<4>>,
     /// Whole words among them.
     whole: DFF<Bits<4>>,
-    /// The last piece is in.
+    /// The last piece of the descriptor is in.
     ended: DFF<bool>,
+    /// A piece of the descriptor was refused or failed.
     bad: DFF<bool>,
     word_out: DFF<Bits<64>>,
     number_out: DFF<Bits<3>>,
@@ -107,11 +114,14 @@ pub struct Landing {
     head_out: DFF<bool>,
     filled_out: DFF<bool>,
 
+    /// A beat of a descriptor read of fetch comes in.
     here: Signal<Local, bool>,
     piece_in: Signal<Local, Piece>,
     piece: Signal<Local, Piece>,
+    /// There is a piece to pass on.
     on_show: Signal<Local, bool>,
     refill: Signal<Local, bool>,
+    /// The piece goes past the FIFO, which is empty, straight into `shown`.
     past: Signal<Local, bool>,
     full: Signal<Local, bool>,
     step: Signal<Local, bool>,

@@ -4,14 +4,18 @@
 //!    ask ──►┌───────┐──► found   (a line is in)
 //!   beat ──►│ Lines │
 //!  queue,   │       │──► token
-//!   slot ──►└───────┘
+//!  place ──►└───────┘
 //! ```
 //! Contract: each queue has room for 8 tokens, that of position p in place p modulo 8. `ask` is accepted before its
-//! line's answer comes; answers come in the order asked, bit 0 of `user` is set in all of them. A line's tokens are put
-//! in place, and then `found` says how many came. One that could not be read, or has a position that is not its own, is wrong:
-//! it is put in place as a token of region 0, which does not exist, and so is its descriptor's place. An answer has as many beats as
-//! tokens were asked for, or it ends with the first that could not be read. At most 16 lines are asked for and not `taken`. One line
-//! of a queue at a time, and none goes on behind a position that is a multiple of 8; its places are not read meanwhile.
+//! line's answer comes; answers come in the order asked, and bit 0 of `user` is set in all of them. The block puts a line's tokens
+//! in place, and then `found` says how many came. A token that could not be read, or has a position that is not its own, is wrong: the
+//! block puts a token of region 0 in its place. That region does not exist, so the descriptor cannot be read either. An answer has as
+//! many beats as tokens were asked for, or it ends with the first that could not be read. At most 16 lines are asked for and not taken
+//! from `found`. A queue asks for one line at a time. A line ends before the next position that is a multiple of 8, and nobody reads
+//! its places meanwhile.
+//!
+//! Example: `ask` names queue 6 and position 5, and three tokens are read. Their three beats fill places 5, 6 and 7 of queue 6; three
+//! cycles after the last one `found` says queue 6, count 3.
 //!
 //! Latency: 3 cycles from a line's last beat to `found`; a token comes the cycle after its place.
 //! Tests: with the scheduler, `tests/queues/fetch/`.
@@ -50,34 +54,37 @@ pub struct Found {
 pub struct Lines {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets what is in flight.
+    /// While high, the block forgets every line in flight.
     pub reset: Signal<In, bool>,
-    /// A line is about to be asked for.
+    /// A ring line that is about to be read: its queue, and the position of its first token. `Fetch` gives it before the access.
     pub ask: Sink<Asked>,
-    /// A beat of some client's.
+    /// Eight bytes that a read brought, of any client; the block picks the ring lines of fetch.
     pub beat: FlowSink<ReadBeat>,
-    /// A line is in. What came of it.
+    /// A line that is in: its queue, and how many of its tokens are in place.
     pub found: Source<Found>,
-    /// Queue to read a token of.
+    /// Queue whose token `Turn` wants to read, {VI, receive}.
     pub queue: Signal<In, Bits<QUEUE_LOG2>>,
-    /// Its place.
+    /// Place of that token: its position modulo 8.
     pub place: Signal<In, Bits<3>>,
-    /// The token of the cycle before's place, without its position.
+    /// The token at the `queue` and `place` of the cycle before, without its position: region and offset.
     pub token: Signal<Out, Bits<50>>,
-    /// No line is asked for and not taken.
+    /// Every line that was asked for has been taken from `found`.
     pub empty: Signal<Out, bool>,
 
     tokens: Ram<Bits<50>, PLACE_LOG2>,
     asked: FifoSlice<Asked, 4, 5>,
     come: Fifo<Found, 4, 5>,
-    /// Asked for and not taken.
+    /// Lines that are asked for and not taken from `found`, 0 to 16.
     out: DFF<Bits<5>>,
+    /// `piece` holds a token that has just come.
     piece_valid: DFF<bool>,
+    /// The token that came in the cycle before.
     piece: DFF<Bits<64>>,
-    /// All of it is there.
+    /// All eight bytes of the piece are there.
     piece_whole: DFF<bool>,
+    /// The piece is the last of its line.
     piece_last: DFF<bool>,
-    /// What came of the line that has just ended.
+    /// A line has ended in the cycle before; `ended_found` says what it brought.
     ended: DFF<bool>,
     ended_found: DFF<Found>,
     /// Tokens of the line at hand that are in place.
@@ -90,6 +97,7 @@ pub struct Lines {
     position: Signal<Local, Bits<14>>,
     place_now: Signal<Local, Bits<3>>,
     word: Signal<Local, Bits<64>>,
+    /// The token could not be read, or has a position that is not its own.
     wrong: Signal<Local, bool>,
     more: Signal<Local, Bits<4>>,
     last: Signal<Local, bool>,

@@ -1,7 +1,7 @@
-//! How many descriptors of a queue to read now, and how many more of its tokens.
+//! Works out how many descriptors of a queue to read now, and how many more of its tokens.
 //!
 //! ```text
-//!    count ──►┌──────┐──► some, overrun  (posted and not fetched: any, no number that can be)
+//!    count ──►┌──────┐──► some, overrun  (something is posted and not fetched; the numbers cannot be right)
 //!    weigh ──►│      │──► inlined        (the doorbell's token is the one to use)
 //!   decide ──►│ Plan │──► amount         (descriptors to read)
 //!   posted ──►│      │
@@ -15,8 +15,11 @@
 //! `tokens` is valid from the cycle after `decide`, the rest from the one after `weigh`, until the next `count`.
 //!
 //! `amount` is the least of: the tokens at hand, what is left of the window, and, for the send queue, of the 8 heads.
-//! `tokens` is 0 while more than 4 remain at hand after that: so a read brings several. Else it is the least of: what is posted beyond those,
-//! the slots to the end of the ring's 64-byte line, and the places that are free.
+//! `tokens` is 0 while more than 4 remain at hand after that: so a read brings several. Else it is the least of: what is posted beyond
+//! those, the slots to the end of the ring's 64-byte line, and the places that are free.
+//!
+//! Example: three sends are posted and none is fetched: `posted` is 3, `position`, `done`, `again` and `heads` are 0, and `cached` is
+//! 3. Then `amount` is 3. `tokens` is 0, since nothing is posted beyond the tokens at hand.
 //!
 //! Latency: 2 cycles for descriptors, 3 for tokens. Tests: with the scheduler, `tests/queues/fetch/`.
 
@@ -31,63 +34,69 @@ use crate::prims::Number;
 pub struct Plan {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// First step.
+    /// First step, from `Turn`: the positions are read and subtracted.
     pub count: Signal<In, bool>,
-    /// Second step.
+    /// Second step, from `Turn`, a cycle behind `count`: the differences are compared with the limits.
     pub weigh: Signal<In, bool>,
-    /// Third step.
+    /// Third step, from `Turn`, a cycle behind `weigh`: the number of tokens is worked out.
     pub decide: Signal<In, bool>,
-    /// One past the last position posted.
+    /// One past the last position posted, from the doorbell's row.
     pub posted: Signal<In, Position>,
     /// Position of the next descriptor to fetch.
     pub position: Signal<In, Position>,
-    /// Position of the oldest descriptor fetched and not done.
+    /// Position of the oldest descriptor that is fetched and not done.
     pub done: Signal<In, Position>,
-    /// Tokens at hand, 0 to 8.
+    /// Tokens of the queue that are on the NIC, 0 to 8.
     pub cached: Signal<In, Bits<4>>,
-    /// The doorbell's token would serve, if none is at hand and one is missing.
+    /// The doorbell's own token can be used, if no token is on the NIC and exactly one is missing.
     pub lone: Signal<In, bool>,
-    /// Position of the first token that is not at hand.
+    /// Position of the first token that is not on the NIC.
     pub filled: Signal<In, Position>,
-    /// So many of the next have been fetched before, so they were posted: as many at least are said to be, or the doorbell was set back.
+    /// Descriptors from `position` on that were fetched before a rewind, so they have been posted. If `posted` says fewer, the doorbell was
+    /// set back.
     pub again: Signal<In, Bits<5>>,
-    /// The receive queue.
+    /// The queue is a receive queue; otherwise it is a send queue.
     pub receive: Signal<In, bool>,
-    /// Send heads in use, 0 to 8.
+    /// Send heads in use in gather, 0 to 8.
     pub heads: Signal<In, Bits<4>>,
-    /// log2 of the ring's slots.
+    /// log2 of the slots of the queue's ring.
     pub ring_log2: Signal<In, Bits<4>>,
-    /// There is something to fetch.
+    /// At least one descriptor is posted and not fetched.
     pub some: Signal<Out, bool>,
     /// More is posted than the ring holds, or less than was posted before.
     pub overrun: Signal<Out, bool>,
-    /// Use the doorbell's token.
+    /// The one descriptor to fetch is that of the doorbell's own token.
     pub inlined: Signal<Out, bool>,
-    /// How many descriptors to read, at most 8.
+    /// How many descriptors to read now, 0 to 8.
     pub amount: Signal<Out, Bits<4>>,
-    /// How many tokens to ask for, at most 8.
+    /// How many tokens to ask for now, 0 to 8.
     pub tokens: Signal<Out, Bits<4>>,
-    /// There is work that the window allows and the heads do not.
+    /// The window allows more descriptors, and only heads are missing for them.
     pub blocked: Signal<Out, bool>,
 
-    /// Posted and not fetched.
+    /// Descriptors that are posted and not fetched.
     fresh: DFF<Bits<14>>,
-    /// Fetched and not done.
+    /// Descriptors that are fetched and not done.
     out: DFF<Bits<14>>,
+    /// The numbers say that the queue is overrun.
     beyond: DFF<bool>,
+    /// The doorbell's token would serve, and exactly one descriptor is missing.
     lone_one: DFF<bool>,
-    /// Posted, and neither fetched nor at hand.
+    /// Descriptors that are posted, and whose tokens are not on the NIC.
     unread: DFF<Bits<14>>,
-    /// Tokens at hand.
+    /// Tokens that are on the NIC or come with the doorbell.
     ready: DFF<Bits<4>>,
-    /// What is left of the window, at most 8; and of that what the heads allow.
+    /// Descriptors that the window still allows, at most 8.
     open: DFF<Bits<4>>,
+    /// Of `open`, as many as the free heads allow.
     allowed: DFF<Bits<4>>,
-    /// Most tokens that the queue and the line have.
+    /// Most tokens that may be asked for: what is posted, and what is left of the ring's line.
     most: DFF<Bits<4>>,
-    /// Places that are free behind the tokens that stay; none may be filled; some that the window allows stay.
+    /// Places that are free behind the tokens that stay.
     places: DFF<Bits<4>>,
+    /// No place may be filled.
     closed: DFF<bool>,
+    /// Tokens stay on the NIC that the window would allow to be used.
     stays: DFF<bool>,
 
     short: Signal<Local, bool>,

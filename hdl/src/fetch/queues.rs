@@ -1,4 +1,4 @@
-//! What fetch knows of each queue: where its ring is, whose it is, and how far it has come.
+//! Keeps what fetch knows of each queue: where its ring is, whose it is, and how far it has come.
 //!
 //! ```text
 //!  write, commit ──►┌────────┐
@@ -6,8 +6,10 @@
 //!  store, stored ──►└────────┘
 //! ```
 //! Contract: `row` is that of the `queue` of the cycle before, if it was not written then. `write` puts the commit's
-//! row in place and the queue at position 0 of epoch 0, without tokens; `store` writes the row of `queue`; never both. Rows that do
-//! not exist change nothing.
+//! row in place and the queue at position 0 of epoch 0, without tokens. `store` writes the row of `queue`. The two never come together.
+//! A commit of a row that does not exist changes nothing.
+//!
+//! Example: `queue` is 5 in one cycle. In the next one `row` is the row of queue 5, and `store` with `queue` 5 writes `stored` back.
 //!
 //! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch/`.
 
@@ -54,22 +56,23 @@ pub struct WorkQueue {
 pub struct Queues {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Write the commit's row.
+    /// The row of `commit` is written, if it is a work queue's that exists. `Fetch` says so.
     pub write: Signal<In, bool>,
-    /// The row.
+    /// The table row on the bus, as the agent committed it.
     pub commit: Signal<In, Commit>,
-    /// Queue to read, and to store to.
+    /// Queue whose row is read, and written with `store`.
     pub queue: Signal<In, Bits<QUEUE_LOG2>>,
-    /// Write the row of `queue`.
+    /// The row of `queue` is written with `stored`.
     pub store: Signal<In, bool>,
-    /// What to write.
+    /// The row that `store` writes: the queue's progress after a turn.
     pub stored: Signal<In, WorkQueue>,
-    /// Row of the queue of the cycle before.
+    /// Row of the `queue` of the cycle before.
     pub row: Signal<Out, WorkQueue>,
 
     rows: Ram<WorkQueue, QUEUE_LOG2>,
     commit_row: Signal<Local, Bits<16>>,
     committed: Signal<Local, Bits<QUEUE_LOG2>>,
+    /// The row's number is that of a queue that exists.
     exists: Signal<Local, bool>,
     low: Signal<Local, Bits<64>>,
     high: Signal<Local, Bits<64>>,

@@ -1,13 +1,16 @@
-//! The accesses of fetch: a descriptor, or a line of a ring.
+//! Makes the accesses of fetch: a descriptor, or a line of a ring.
 //!
 //! ```text
 //!  read, token  ──►┌─────────┐──► free
 //!  line, filled ──►│ Request │
 //!           row ──►└─────────┘──► access
 //! ```
-//! Contract: `read` or `line` only while `free`, never both; what is offered then waits in a register until it is taken. `row`
+//! Contract: `read` or `line` comes only while `free`, never both; the access then waits in a register until it is taken. `row`
 //! and `filled` have been there for two cycles before `line`. A descriptor is read by offset with the tag of the VI,
 //! clipped at the region's end; a line with the ring's system tag. Bit 0 of `user` says line.
+//!
+//! Example: a ring of 16 slots lies at offset 4096 of its region. `line` comes with `filled` 22 and `tokens` 2: slot 6. The access
+//! reads 16 bytes at offset 4144.
 //!
 //! Latency: 1 cycle; an access every 2 cycles. Tests: with the scheduler, `tests/queues/fetch/`.
 
@@ -23,28 +26,29 @@ use crate::bus::{Access, Position};
 pub struct Request {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets what waits.
+    /// While high, the block drops the access that waits.
     pub reset: Signal<In, bool>,
-    /// Nothing waits.
+    /// No access waits, so `read` or `line` may come.
     pub free: Signal<Out, bool>,
-    /// Read a descriptor.
+    /// Pulse from `Turn`: read the 64 bytes of the descriptor at `token`.
     pub read: Signal<In, bool>,
-    /// Where it is: region and offset.
+    /// Where the descriptor lies: region in bits 49:34, offset in units of 64 bytes in bits 33:0.
     pub token: Signal<In, Bits<50>>,
-    /// Read tokens.
+    /// Pulse from `Turn`: read `tokens` tokens of the ring, from position `filled` on.
     pub line: Signal<In, bool>,
-    /// Position of the first.
+    /// Position of the first token to read.
     pub filled: Signal<In, Position>,
-    /// How many; they do not leave a line of 8.
+    /// How many tokens to read; they lie within one 64-byte line.
     pub tokens: Signal<In, Bits<4>>,
-    /// The queue.
+    /// Row of the queue, from `Turn`: where the ring lies, and the tags.
     pub row: Signal<In, WorkQueue>,
-    /// An access to memory.
+    /// An access to memory, for the checker: the descriptor, or the line.
     pub access: Source<Access>,
 
+    /// `held` waits to be taken.
     waits: DFF<bool>,
     held: DFF<Access>,
-    /// The line, and the first slot in it: two adders apart.
+    /// Offset of the token's 64-byte line, and the token's place in it: kept apart, because both in one cycle would be two adders.
     start: DFF<Bits<35>>,
     slot_in_line: DFF<Bits<3>>,
 

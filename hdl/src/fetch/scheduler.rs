@@ -1,11 +1,12 @@
 //! Takes the queues that have work one at a time, finds out how many descriptors may be fetched, and asks for them.
 //!
 //! ```text
-//!  run queues ──►┌───────┐──► access                       (ring lines, descriptors)
-//!    row, done ─►│ Fetch │──► head, word / ahead, filled   (descriptors)
-//!      commit ──►│       │──► again                        (more to fetch than room for heads)
-//!        beat ──►│       │──► fault
-//!      rewind ──►└───────┘
+//!  send, receive ──►┌───────┐──► access                       (ring lines, descriptors)
+//!            row ◄─►│ Fetch │──► head, word / ahead, filled   (descriptors)
+//!      completed ◄─►│       │──► again                        (more to fetch than room for heads)
+//!       consumed ◄─►│       │
+//!   commit, beat ──►│       │──► fault
+//!         rewind ──►└───────┘
 //! ```
 //! A queue's turn waits for no memory. Tokens are read ahead, up to 8 of each queue, while the descriptors of those before
 //! are fetched; when a line of the ring is in, the queue has another turn.
@@ -26,6 +27,9 @@
 //! - Turns: see [`Choice`].
 //! - A commit is taken when no read is in flight and no fault waits, and not before its fourth cycle on the bus;
 //!   no run queue is popped from its second cycle on.
+//!
+//! Example: a doorbell with its token posts the first send of VI 3. `send` offers VI 3, and 7 cycles later `access` asks for the
+//! descriptor's 64 bytes; the ring is not read. When they are there, `word` gives 8 words, and then `head` comes.
 //!
 //! Latency: 7 cycles from a VI on show to the access for an inline token. A turn takes 9 cycles for one descriptor,
 //! 3 more for each other, 1 more for a line; 6 or 7 if there is nothing to do. Tests: `tests/queues/fetch/`, `tests/queues/rewind.rs`.
@@ -53,43 +57,43 @@ use crate::prims::Number;
 pub struct Fetch {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets what is in flight; rows stay.
+    /// While high, the block forgets what is in flight; the rows of the queues stay.
     pub reset: Signal<In, bool>,
-    /// Work queues are served.
+    /// Work queues are served; the agent's control register drives it.
     pub enabled: Signal<In, bool>,
-    /// A VI has work in its send queue.
+    /// A VI that has work in its send queue, from that run queue.
     pub send: Sink<Vi>,
-    /// A VI has work in its receive queue.
+    /// A VI that has work in its receive queue, from that run queue.
     pub receive: Sink<Vi>,
-    /// Row of `doorbell` to read: {VI, receive}.
+    /// Asks doorbell for the row of a queue, {VI, receive}: what is posted, and the last token.
     pub row: LookUp<Queue, DoorbellRow>,
-    /// A table row is on the bus.
+    /// A table row on the bus; the block takes the WORK_QUEUE rows.
     pub commit: Sink<Commit>,
-    /// Data read, of any client.
+    /// Eight bytes that a read brought, of any client.
     pub beat: FlowSink<ReadBeat>,
-    /// An access to memory.
+    /// An access to memory: a descriptor, or a line of a ring.
     pub access: Source<Access>,
-    /// VI whose `completed_position` is asked for.
+    /// Asks complete/sends for the completed position of a VI: the oldest send that is not done.
     pub completed: LookUp<Vi, Position>,
-    /// VI whose `consumed_position` is asked for.
+    /// Asks receive for the consumed position of a VI: the oldest receive that is not done.
     pub consumed: LookUp<Vi, Position>,
-    /// A VI sends again.
+    /// A VI that sends again, from complete/sends: where it begins. It is taken when the first head is there.
     pub rewind: Sink<Rewind>,
-    /// Pulse: gather has taken a head.
+    /// Pulses when gather is done with a head, so there is room for one more.
     pub head_taken: Signal<In, bool>,
-    /// Queue a VI again.
+    /// A queue that has more to fetch: it goes to the end of its run queue.
     pub again: Source<QueueId>,
-    /// Pulse: a send descriptor is there. Where it lies.
+    /// A send descriptor, whole: where it lies, and how many of its words are there.
     pub head: FlowSource<SendHead>,
-    /// A word of the next head.
+    /// A word of the send descriptor whose head comes next.
     pub word: FlowSource<Bits<64>>,
-    /// A word of a receive descriptor.
+    /// A word of a receive descriptor, with its VI, slot and number.
     pub ahead: FlowSource<AheadWord>,
-    /// Pulse: a receive descriptor is there.
+    /// A receive descriptor, whole: its VI and slot, and where it lies.
     pub filled: FlowSource<Filled>,
-    /// An overrun, or a descriptor that is lost.
+    /// What went wrong with a VI: its queue was overrun, or a descriptor could not be read.
     pub fault: Source<Fault>,
-    /// A queue is being served or a read is in flight.
+    /// A queue is being served, or a read is in flight.
     pub busy: Signal<Out, bool>,
 
     choice: Choice,
@@ -103,18 +107,21 @@ pub struct Fetch {
     commit_seen: DFF<Bits<3>>,
     /// Send heads asked for and not taken, 0 to 8.
     heads: DFF<Bits<4>>,
-    /// No queue may be begun.
+    /// No queue may be begun: a commit is on the bus, or queues are not served.
     hold: DFF<bool>,
+    /// `fault_out` waits to be taken.
     fault_waits: DFF<bool>,
     fault_out: DFF<Fault>,
 
     idle: Signal<Local, bool>,
+    /// A row of WORK_QUEUE is on the bus.
     commit_here: Signal<Local, bool>,
     commit_taken: Signal<Local, bool>,
     vi: Signal<Local, Vi>,
     is_receive: Signal<Local, bool>,
     queue: Signal<Local, Bits<QUEUE_LOG2>>,
     ask: Signal<Local, Asked>,
+    /// A descriptor of a send queue is being asked for.
     issue_send: Signal<Local, bool>,
     heads_step: Signal<Local, Bits<4>>,
     fault_free: Signal<Local, bool>,

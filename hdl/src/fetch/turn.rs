@@ -1,21 +1,24 @@
-//! A queue's turn: what it has at hand is used, more is asked for, and how far it has come is written back.
+//! Carries out a queue's turn: it uses the tokens at hand, asks for more, and writes back how far the queue has come.
 //!
 //! ```text
-//!     start, vi.. ──►┌──────┐──► issue, read_token, entry   (a descriptor)
+//!      start, vi.. ──►┌──────┐──► issue, read_token, entry   (a descriptor)
 //!  row, row_posted ──►│ Turn │──► ask, filled, tokens        (a line of the ring)
 //!     done, heads ──►│      │──► store, stored              (the row)
 //!           token ──►│      │──► overrun                    (more is posted than the ring holds)
 //!          rewind ──►└──────┘──► again                      (there is more)
 //! ```
-//! Contract: `start` while `idle`; `vi` to `rewinding` say what for, from the next cycle on until the next `start`, and
-//! the rows of that queue come the cycle after. With `hold` the rows may be those of two queues: nothing is asked for
-//! then, and the queue comes again. `issue` comes only while `request_free` and `entry_ready`, `ask` only while
+//! Contract: `start` comes while `idle`. `vi` to `rewinding` say what for, from the next cycle on until the next `start`, and
+//! the rows of that queue come the cycle after. With `hold` the rows may be those of two queues: the block asks for nothing
+//! then, and queues the queue again. `issue` comes only while `request_free` and `entry_ready`, `ask` only while
 //! `request_free` and `ask_ready`; `ask_ready` does not fall during a turn. `token` is that of `place` of the cycle
-//! before. `rewind` holds still until `rewind_ready`; while `begun`, it is in its queue's row and its first head has
-//! not come. `forget`: it is to begin again.
+//! before. `rewind` holds still until `rewind.ready`; while `begun`, it is in its queue's row and its first head has
+//! not come. After `forget` it begins again.
 //!
 //! An overrun queue whose ring has come to its first wrong slot rests (`cached` is 15) until it is rewound, which a VI that broke may
 //! still need, or committed anew.
+//!
+//! Example: a send queue has two tokens at hand, and both of its descriptors may be read. After `start` the block gives `issue` twice,
+//! three cycles apart, each with its `read_token` and `entry`; then `store` writes the row back, two positions further.
 //!
 //! Latency: see [`Fetch`](super::Fetch). Tests: with it, `tests/queues/fetch/`.
 
@@ -33,21 +36,21 @@ enum Step {
     Idle,
     /// Its rows are being read.
     Read,
-    /// They are there.
+    /// The rows are there.
     Look,
-    /// They are in registers: what came of a line is added.
+    /// The rows are in registers: what came of a line is added.
     Count,
-    /// How many are posted, and how many are out.
+    /// Work out how many are posted, and how many are out.
     Weigh,
-    /// How many to fetch now.
+    /// Decide how many to fetch now.
     Decide,
     /// Ask for the descriptor of a token.
     Token,
     /// The next token is being read.
     Turn,
-    /// It is there.
+    /// The token is there.
     Load,
-    /// What is left to do.
+    /// See what is left to do.
     Rest,
     /// Ask for a line of the ring.
     Line,
@@ -64,105 +67,106 @@ enum Step {
 pub struct Turn {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Ends the turn.
+    /// While high, the turn under way ends without being stored.
     pub reset: Signal<In, bool>,
-    /// A turn begins.
+    /// Pulse from `Choice`: a turn of the queue in `vi` to `rewinding` begins.
     pub start: Signal<In, bool>,
-    /// None is under way.
+    /// No turn is under way.
     pub idle: Signal<Out, bool>,
-    /// A commit is on the bus, or queues are not served.
+    /// A commit is on the bus, or queues are not served: nothing is asked for.
     pub hold: Signal<In, bool>,
-    /// The VI.
+    /// VI of the queue that has its turn, from `Choice`.
     pub vi: Signal<In, Vi>,
-    /// Its receive queue.
+    /// The queue is the VI's receive queue; otherwise it is the send queue.
     pub receive: Signal<In, bool>,
-    /// Its ring line is in.
+    /// The queue has its turn because its ring line is in.
     pub landed: Signal<In, bool>,
-    /// Tokens of that.
+    /// With `landed`: how many tokens that line brought.
     pub found_count: Signal<In, Bits<4>>,
-    /// It is to be rewound.
+    /// The queue has its turn because its VI is to be rewound.
     pub rewinding: Signal<In, bool>,
-    /// The row of `Queues`.
+    /// Row of the queue, from `Queues`.
     pub row: Signal<In, WorkQueue>,
-    /// See [`Fetch`](super::Fetch).
+    /// Token of the queue's last doorbell: region and offset of a descriptor.
     pub row_token: Signal<In, Bits<50>>,
-    /// See [`Fetch`](super::Fetch).
+    /// One past the last position posted to the queue, from doorbell.
     pub row_posted: Signal<In, Position>,
-    /// See [`Fetch`](super::Fetch).
+    /// The queue's last doorbell brought a token: `row_token` can be used.
     pub row_inline: Signal<In, bool>,
-    /// Position of the oldest descriptor fetched and not done.
+    /// Position of the queue's oldest descriptor that is fetched and not done, from complete/sends or receive.
     pub done: Signal<In, Position>,
-    /// Send heads in use, 0 to 8.
+    /// Send heads in use in gather, 0 to 8.
     pub heads: Signal<In, Bits<4>>,
-    /// A rewind is on the bus.
+    /// A VI that sends again: where it begins. It is taken when the first head is there, or when the queue is closed.
     pub rewind: Sink<Rewind>,
-    /// Pulse: its first head is there.
+    /// Pulses when the first head of the rewind is there; `Landing` drives it.
     pub restarted: Signal<In, bool>,
-    /// It is in its queue's row.
+    /// The rewind is in its queue's row, and its first head has not come.
     pub begun: Signal<Out, bool>,
-    /// Not any more: a row was committed.
+    /// Pulses when a table row is taken: a rewind that has begun is forgotten and begins again.
     pub forget: Signal<In, bool>,
-    /// Place of the token to read.
+    /// Place of the token to read in `Lines`: its position modulo 8.
     pub place: Signal<Out, Bits<3>>,
-    /// The token.
+    /// The token at the `place` of the cycle before: region and offset.
     pub token: Signal<In, Bits<50>>,
-    /// An access may be made.
+    /// `Request` can take an access.
     pub request_free: Signal<In, bool>,
-    /// A descriptor may be asked for.
+    /// `Landing` can take the `entry` of another descriptor.
     pub entry_ready: Signal<In, bool>,
-    /// It is.
+    /// Pulses when the descriptor at `read_token` is asked for; `Request` and `Landing` listen.
     pub issue: Signal<Out, bool>,
-    /// Where it lies.
+    /// Where the descriptor to read lies: region and offset.
     pub read_token: Signal<Out, Bits<50>>,
-    /// What it is for.
+    /// What the descriptor is read for: VI, queue, position and place. It goes to `Landing` with `issue`.
     pub entry: Signal<Out, Expected>,
-    /// A line may be asked for.
+    /// `Lines` can take another line.
     pub ask_ready: Signal<In, bool>,
-    /// It is.
+    /// Pulses when a line of the ring is asked for; `Request` and `Lines` listen.
     pub ask: Signal<Out, bool>,
-    /// Position of its first token.
+    /// Position of the first token to ask for.
     pub filled: Signal<Out, Position>,
-    /// Tokens to read.
+    /// How many tokens to ask for, 0 to 8.
     pub tokens: Signal<Out, Bits<4>>,
-    /// The row at hand.
+    /// Row of the queue that has its turn.
     pub held: Signal<Out, WorkQueue>,
-    /// Write the row.
+    /// Pulses when the queue's progress is written back with `stored`.
     pub store: Signal<Out, bool>,
-    /// What to write.
+    /// Row to write back: the queue's progress after this turn.
     pub stored: Signal<Out, WorkQueue>,
-    /// More is posted than the ring holds.
+    /// The queue is overrun, and its fault is to be raised; it stays high until `overrun_ready`.
     pub overrun: Signal<Out, bool>,
-    /// That is known.
+    /// `Fetch` takes the fault of the overrun.
     pub overrun_ready: Signal<In, bool>,
-    /// The queue has more to do.
+    /// The queue has more to do and asks to be queued again; it stays high until `again_ready`.
     pub again: Signal<Out, bool>,
-    /// It is queued.
+    /// The queue is queued again.
     pub again_ready: Signal<In, bool>,
 
     plan: Plan,
     step: DFF<Step>,
-    /// Its row. What a block RAM gives comes late in the cycle: rows are only looked at from registers.
+    /// Row of the queue. What a block RAM gives comes late in the cycle: rows are only looked at from registers.
     row_now: DFF<WorkQueue>,
-    /// Posted so far.
+    /// One past the last position posted.
     posted: DFF<Bits<14>>,
-    /// The oldest fetched that is not done.
+    /// Position of the oldest descriptor that is fetched and not done.
     oldest: DFF<Bits<14>>,
-    /// Fetched so far.
+    /// Position of the next descriptor to fetch.
     position: DFF<Bits<14>>,
     /// Tokens at hand, and what of the ring is under way: see [`WorkQueue`].
     cached: DFF<Bits<4>>,
     asked: DFF<bool>,
     spoilt: DFF<bool>,
-    /// `position` and `cached`: up to where there are tokens. It stays when a token is used.
+    /// Position of the first token that is not on the NIC: `position` and `cached` added up. It stays when a token is used.
     filled_now: DFF<Bits<14>>,
     epoch: DFF<bool>,
-    /// The rewind on the bus is in its queue's row; its first head has not come,
+    /// The rewind on the bus is in its queue's row, and its first head has not come.
     begun_now: DFF<bool>,
-    /// but is asked for.
+    /// The first head of the rewind has been asked for.
     restarting: DFF<bool>,
-    /// The next head is that one.
+    /// The next descriptor to ask for is the first of the rewind.
     restart: DFF<bool>,
     token_now: DFF<Bits<50>>,
+    /// The last doorbell brought a token.
     with_token: DFF<bool>,
     /// Descriptors to ask for in this turn.
     left: DFF<Bits<4>>,
@@ -170,7 +174,7 @@ pub struct Turn {
     more: DFF<bool>,
 
     row_next: Signal<Local, WorkQueue>,
-    /// An overrun queue's ring is at its end.
+    /// The ring of an overrun queue has been followed to its end.
     ended: Signal<Local, bool>,
     nothing: Signal<Local, bool>,
     wants: Signal<Local, bool>,
@@ -178,9 +182,9 @@ pub struct Turn {
     ends: Signal<Local, bool>,
     issues: Signal<Local, bool>,
     asks: Signal<Local, bool>,
-    /// Descriptors from `position` on that have been fetched before,
+    /// Descriptors from `position` on that were fetched before the rewind.
     again_left: Signal<Local, Bits<5>>,
-    /// or less than none: new ones have been.
+    /// `again_left` is less than none: new descriptors have been fetched.
     passed: Signal<Local, bool>,
     low: Signal<Local, Bits<5>>,
     region: Signal<Local, Bits<16>>,

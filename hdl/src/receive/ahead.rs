@@ -1,15 +1,18 @@
-//! Receive descriptors fetched ahead: four for each VI, their first two segments, where they lie, what they say.
+//! Keeps receive descriptors fetched ahead: four for each VI, their first two segments, where they lie, what they say.
 //!
 //! ```text
-//!  ahead_*  ──►┌───────┐──► read_place, read_handle   (a segment, for scatter)
-//!  filled_* ──►│ Ahead │──► look                      (of look_vi, look_slot)
-//!  commit   ──►│       │──► look_filled
-//!              └───────┘
+//!              ahead ──►┌───────┐──► read_place, read_handle   (a segment, for scatter)
+//!     filled, commit ──►│ Ahead │
+//!             read_* ──►│       │──► look                      (of look_vi, look_slot)
+//! look_vi, look_slot ──►└───────┘──► look_filled
 //! ```
-//! Contract: fetch writes the eight words of a descriptor, then `filled` says that it is there and that the VI's
-//! receive queue is filled up to `filled_position`; the descriptor at position p is in slot p modulo 4. The control
-//! segment is checked as it comes and not kept. A commit of the VI's receive queue (WORK_QUEUE) empties it; fetch has
+//! Contract: fetch writes the eight words of a descriptor with `ahead`. Then `filled` says that it is there and that the VI's
+//! receive queue is filled up to `position`. The descriptor at position p is in slot p modulo 4. The block checks the control
+//! segment as it comes and does not keep it. A commit of the VI's receive queue (WORK_QUEUE) empties it; fetch has
 //! taken that commit before, so nothing of the old queue comes behind.
+//!
+//! Example: the descriptor at position 5 of VI 3 comes. Its words are written for slot 1, and `filled` has position 6. `look_vi` 3 and
+//! `look_slot` 1 then show it in `look` a cycle later, and `look_filled` is 6.
 //!
 //! Latency: everything read comes one cycle after its address. A slot is read only after it is filled and is written
 //! only after it was consumed, so the block RAMs never see both at once; `look_filled` may change any time.
@@ -34,15 +37,15 @@ const SEGMENT_LOG2: usize = SLOT_LOG2 + 1;
 /// A descriptor, but for its segments.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AheadMeta {
-    /// Region that it lies in.
+    /// Region that the descriptor lies in.
     pub region: Bits<16>,
-    /// Offset in the region, in units of 64 bytes.
+    /// Offset of the descriptor in its region, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// Its segments.
+    /// How many segments the descriptor has.
     pub segments: Bits<8>,
-    /// Its control segment says what it may not, or more segments than the region holds of it.
+    /// Its control segment has what it may not have, or says more segments than the region holds.
     pub malformed: bool,
-    /// It could not be read.
+    /// The descriptor could not be read.
     pub lost: bool,
 }
 
@@ -51,41 +54,42 @@ pub struct AheadMeta {
 pub struct Ahead {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Unused: a commit empties each queue.
+    /// The block does not use it: a commit empties each queue.
     pub reset: Signal<In, bool>,
-    /// A word of a descriptor.
+    /// A word of a receive descriptor, with its VI, slot and number, from fetch.
     pub ahead: FlowSink<AheadWord>,
-    /// A descriptor is there.
+    /// A receive descriptor, whole: its VI and slot, and where it lies; from fetch.
     pub filled: FlowSink<Filled>,
-    /// A table row is on the bus.
+    /// A table row on the bus; the receive row of a WORK_QUEUE empties the VI's queue here.
     pub commit: Sink<Commit>,
-    /// Scatter wants a segment of this VI.
+    /// VI of the segment that scatter wants.
     pub read_vi: Signal<In, Vi>,
-    /// Of the descriptor in this slot.
+    /// Slot of the descriptor whose segment scatter wants.
     pub read_slot: Signal<In, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// The second, not the first.
+    /// Scatter wants the descriptor's second segment; otherwise the first.
     pub read_second: Signal<In, bool>,
-    /// Its address.
+    /// Address of the segment that was asked for in the cycle before.
     pub read_place: Signal<Out, Bits<64>>,
-    /// Its handle and length.
+    /// Memory handle and length of the segment that was asked for in the cycle before.
     pub read_handle: Signal<Out, Bits<64>>,
-    /// VI that the matcher looks at.
+    /// VI whose descriptor the matcher looks at.
     pub look_vi: Signal<In, Vi>,
-    /// Slot, for `look`.
+    /// Slot of the descriptor that the matcher looks at.
     pub look_slot: Signal<In, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// The descriptor.
+    /// The descriptor at the `look_vi` and `look_slot` of the cycle before, without its segments.
     pub look: Signal<Out, AheadMeta>,
-    /// Up to where the receive queue of `look_vi` is filled.
+    /// One past the last position of the receive queue of `look_vi` whose descriptor is here.
     pub look_filled: Signal<Out, Position>,
     places: Ram<Bits<64>, SEGMENT_LOG2>,
     handles: Ram<Bits<64>, SEGMENT_LOG2>,
     meta: Ram<AheadMeta, SLOT_LOG2>,
+    /// For each VI, what `look_filled` says.
     filled_to: LutRam<Position, VI_LOG2>,
     shown_filled: DFF<Position>,
     segments: DFF<Bits<16>>,
-    /// Operation or flags that a receive has not.
+    /// The control segment has an operation or flags that a receive may not have.
     flags_bad: DFF<bool>,
-    /// Something that must be 0 is not.
+    /// Something in the control segment that must be 0 is not.
     dirty: DFF<bool>,
     word: Signal<Local, Bits<64>>,
     number: Signal<Local, Bits<3>>,
@@ -93,6 +97,7 @@ pub struct Ahead {
     words_needed: Signal<Local, Bits<4>>,
     segment_address: Signal<Local, Bits<SEGMENT_LOG2>>,
     row: Signal<Local, Bits<16>>,
+    /// The commit is of a receive queue.
     wanted: Signal<Local, bool>,
     empties: Signal<Local, bool>,
     target: Number<4, { table::WORK_QUEUE as u64 }>,

@@ -1,12 +1,15 @@
-//! What is left of an order when its VI's context is saved: completion, fault, and the receive queue's next turn.
+//! Hands on what is left of an order when its VI's context is saved: completion, fault, and the receive queue's next turn.
 //!
 //! ```text
-//!  close_* ──►┌─────────┐──► completion
-//!             │ Closing │──► fault
-//!             └─────────┘──► again_receive
+//!  close ──►┌─────────┐──► completion
+//!           │ Closing │──► fault
+//!           └─────────┘──► again_receive, idle
 //! ```
-//! Contract: one order at a time, in the order in which they come. The fault goes out when the completion is taken; the
-//! queue is called again any time.
+//! Contract: the block works on one order at a time, in the order in which they come. The fault goes out when the completion is taken;
+//! `again_receive` may be taken at any time.
+//!
+//! Example: an order ends a receive of VI 3 and breaks the VI: `close` brings a completion and a fault. `completion` is offered in the
+//! next cycle, and `fault` only when it is taken.
 //!
 //! Latency: 1 cycle. Tests: `tests/receive/path/`.
 
@@ -25,7 +28,7 @@ pub struct Close {
     pub completion: Completion,
     /// There is a fault to report.
     pub faulty: bool,
-    /// Its code: `viaduct_spec::register::event_code`.
+    /// Code of the fault: `viaduct_spec::register::event_code`.
     pub code: Bits<8>,
     /// The VI breaks.
     pub breaks: bool,
@@ -36,23 +39,25 @@ pub struct Close {
 pub struct Closing {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets what is left.
+    /// While high, the block forgets what is left of the order.
     pub reset: Signal<In, bool>,
-    /// An order ends.
+    /// What is left of an order that ends: a completion, a fault, or both; from `Delivery`.
     pub close: Sink<Close>,
-    /// Nothing is left.
+    /// Nothing is left of any order.
     pub idle: Signal<Out, bool>,
-    /// A completion, an acknowledgement, or both.
+    /// A completion, an acknowledgement, or both, for complete.
     pub completion: Source<Completion>,
-    /// Something went wrong.
+    /// What went wrong with a VI, and whether the VI breaks.
     pub fault: Source<Fault>,
-    /// There is room for another descriptor of a receive queue.
+    /// A VI whose receive queue has room for another descriptor; fetch's run queue listens.
     pub again_receive: Source<Vi>,
+    /// `kept` waits to be given to `completion`.
     completes: DFF<bool>,
     kept: DFF<Completion>,
     faulty: DFF<bool>,
     code: DFF<Bits<8>>,
     breaks: DFF<bool>,
+    /// The receive queue waits to be queued again.
     calls: DFF<bool>,
     empty: Signal<Local, bool>,
     closed: Signal<Local, Completion>,

@@ -1,20 +1,23 @@
-//! What the receive side knows of each VI.
+//! Keeps what the receive side knows of each VI.
 //!
 //! ```text
-//!        commit_* ──►┌──────────┐──► peer, message, consumed   (of read_vi)
-//!         read_vi ──►│ Contexts │
-//!          save_* ──►│          │──► consumed_position          (of consumed_vi)
-//!     consumed_vi ──►└──────────┘
+//!  commit, commit_allowed ──►┌──────────┐──► commit_wanted
+//!       read_vi, read_far ──►│ Contexts │──► peer, message, received_high, consumed   (of read_vi)
+//!           save, save_vi ──►│          │──► saving
+//!                            └──────────┘◄─► consumed_of
 //! ```
 //! Contract: a RECEIVE row sets the peer and the expected PSN and forgets any message in progress; the receive row of
-//! a WORK_QUEUE sets the consumed position to 0. Rows are taken (`commit_ready`) only with `commit_allowed`, and
-//! `save_valid` does not come with it. A message lies in two halves, because block RAM is deeper than there are VIs: the
+//! a WORK_QUEUE sets the consumed position to 0. Rows are taken only with `commit_allowed`, and
+//! `save` does not come with it. A message lies in two halves, because block RAM is deeper than there are VIs: the
 //! near half is read first (everything but `place`, `rkey` and the high bits of `received`), then the far one (only
-//! these). The far half is written in the cycle after `save_valid` (`saving`), in which `save_vi` and what it holds of
-//! `save_message` stay. A row of RECEIVE leaves it as it is: without a message in progress it says nothing. The row being written and the row being read in one cycle must differ, or
-//! what is read not be used: the matcher works on one VI at a time.
+//! these). The far half is written in the cycle after `save` (`saving`), in which `save_vi` and the far half's fields of
+//! `save.data` stay. A row of RECEIVE leaves the far half as it is: without a message in progress it says nothing. The row being written
+//! and the row being read in one cycle must differ, or what is read must not be used: the matcher works on one VI at a time.
 //!
-//! Latency: 1 cycle to read; `consumed_position` as well.
+//! Example: `save` with `save_vi` 3 writes the near half in that cycle and the far half in the next one, in which `saving` is high.
+//! `read_vi` 3 then shows the near half a cycle later, and with `read_far` the far one.
+//!
+//! Latency: 1 cycle to read; `consumed_of` as well.
 //!
 //! Tests: `tests/receive/path/`.
 
@@ -34,7 +37,7 @@ pub struct Peer {
     pub ip: Bits<32>,
     /// The service is one of the reliable ones.
     pub reliable: bool,
-    /// Path MTU: 256 << MTU bytes, 4096 at most; 7: the service is RAW.
+    /// Path MTU: 256 << MTU bytes, 4096 at most; 7 means that the service is RAW.
     pub mtu: Bits<3>,
     /// Tag of the VI.
     pub tag: Bits<16>,
@@ -55,7 +58,7 @@ pub struct Message {
     pub msn: Bits<24>,
     /// A message is in progress: a send has the descriptor at the consumed position.
     pub active: bool,
-    /// It is an RDMA write.
+    /// The message in progress is an RDMA write.
     pub writing: bool,
     /// The peer may write to the VI's memory: the row's, kept here where there is room.
     pub writable: bool,
@@ -106,34 +109,35 @@ const HALF_LOG2: usize = VI_LOG2 + 1;
 pub struct Contexts {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// A table row is on the bus.
+    /// A table row on the bus. `Matcher` takes it when this block and its others allow that.
     pub commit: FlowSink<Commit>,
-    /// It may be taken now.
+    /// The row on the bus may be taken now; `Matcher` drives it.
     pub commit_allowed: Signal<In, bool>,
-    /// It is one of the tables here.
+    /// The row on the bus is one of the tables that are kept here.
     pub commit_wanted: Signal<Out, bool>,
-    /// VI to read.
+    /// VI whose context is read.
     pub read_vi: Signal<In, Vi>,
-    /// Its peer.
+    /// Peer of the `read_vi` of the cycle before.
     pub peer: Signal<Out, Peer>,
-    /// The far half of its message, not the near one.
+    /// The far half of the message is read; otherwise the near one.
     pub read_far: Signal<In, bool>,
-    /// The half of its message.
+    /// The half of the message that was asked for in the cycle before; the other half's fields mean nothing.
     pub message: Signal<Out, Message>,
-    /// Far half: `received`, 31:22.
+    /// With the far half: bits 31:22 of the message's `received`.
     pub received_high: Signal<Out, Bits<10>>,
-    /// Its consumed position.
+    /// Consumed position of the `read_vi` of the cycle before.
     pub consumed: Signal<Out, Position>,
-    /// Write back.
+    /// The context to write back: the message, and the consumed position; from `Delivery`.
     pub save: FlowSink<Saved>,
-    /// For this VI.
+    /// VI whose context `save` writes; it stays for the cycle behind `save`.
     pub save_vi: Signal<In, Vi>,
-    /// The far half is being written.
+    /// The far half of the message is being written in this cycle.
     pub saving: Signal<Out, bool>,
-    /// VI whose consumed position fetch wants.
+    /// Answers fetch, which wants the consumed position of a VI.
     pub consumed_of: Table<Vi, Position>,
     peers: Ram<Peer, VI_LOG2>,
     messages: Ram<Half, HALF_LOG2>,
+    /// The far half is written in this cycle.
     far_due: DFF<bool>,
     wide: Signal<Local, Bits<64>>,
     rest: Signal<Local, Bits<12>>,

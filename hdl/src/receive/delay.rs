@@ -1,15 +1,17 @@
 //! Keeps the words of a frame back until it is known what becomes of the frame before.
 //!
 //! ```text
-//!   in_valid ──►┌───────┐──► out_valid
-//!    in_data ──►│ Delay │──► out_data
-//!    endless ──►└───────┘
+//!     sink ──►┌───────┐──► source
+//!             │ Delay │
+//!  endless ──►└───────┘
 //! ```
 //! Contract: every word comes out, unless it would come out while `endless` is high: the frame is longer than any may be.
 //!
 //! Why four cycles: the words come from in front of [`Untag`](super::Untag), which takes the first beat of a frame no earlier than
-//! [`Parse`](super::Parse) takes the last beat of the frame before. Parse decides 4 cycles later, so the first word comes to the store with the
-//! decision or behind it, and the last word of a frame, which untag took a cycle earlier, in front of it.
+//! [`Parse`](super::Parse) takes the last beat of the frame before. Parse decides 4 cycles later, so the first word comes to the store
+//! with the decision or behind it, and the last word of a frame, which untag took a cycle earlier, in front of it.
+//!
+//! Example: a word that comes in `sink` in cycle 0 is in `source` in cycle 4. With `endless` high in cycle 4 it is dropped.
 //!
 //! Latency: 4 cycles. Throughput: a word every cycle.
 //!
@@ -23,13 +25,13 @@ use rust_hdl::prelude::*;
 pub struct Delay {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops all words.
+    /// While high, the block drops all words.
     pub reset: Signal<In, bool>,
-    /// A word comes.
+    /// A word of a frame as it comes out of `Ingress`, tag and all.
     pub sink: FlowSink<Bits<64>>,
-    /// Words are dropped.
+    /// The frame is longer than any may be, so its words are dropped; `Parse` drives it.
     pub endless: Signal<In, bool>,
-    /// The word of four cycles ago is on show.
+    /// The word of four cycles ago, for the store.
     pub source: FlowSource<Bits<64>>,
     valid: DFF<Bits<4>>,
     word_0: DFF<Bits<64>>,

@@ -1,14 +1,14 @@
 //! Carries an order out: the payload to memory, and how it ends.
 //!
 //! ```text
-//!  order_* ──►┌──────────┐◄─► scatter's job
-//!     look ──►│ Delivery │──► frame, payload_start, release_valid
-//!             │          │──► acknowledged
-//!             │ Outcome  │
-//!             │ Standing │──► save_*
-//!             │ Report   │──► close_*
-//!             │ Tally    │──► count_*
-//!             └──────────┘
+//!        order ──►┌──────────┐──► job              (scatter's)
+//!   info, look ──►│ Delivery │──► frame, payload_start, release_valid
+//!         done ──►│          │──► blocking, idle, placing
+//!    admission ──►│ Outcome  │──► request          (reply/requests')
+//!         told ──►│ Standing │──► answer, placed   (Reads')
+//!                 │ Report   │──► save, close, acknowledged
+//!                 │ Tally    │──► count_*
+//!                 └──────────┘
 //! ```
 //! Contract: one order at a time. What came of it, and so how it ends, is a table: see [`Outcome`]; where the VI is then is
 //! [`Standing`]'s, what is said of it [`Report`]'s.
@@ -28,6 +28,10 @@
 //!
 //! A verdict of another kind, as of a read request or a response, becomes one arm of `Act`, and a step like `Answer` where it
 //! is handed on.
+//!
+//! Example: a message of 8 bytes comes in one packet for a VI that has a receive. The order's verdict is Take. `job` asks scatter for 8
+//! bytes; when `done` says that they are placed, `save` writes the context back with the next PSN, `close` brings the completion, and
+//! `release_valid` frees the frame.
 //!
 //! Latency: a frame of one packet and one segment takes 3 cycles, scatter's and the checker's.
 //!
@@ -75,87 +79,91 @@ enum Step {
 pub struct Delivery {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the order under way.
+    /// While high, the block forgets the order under way.
     pub reset: Signal<In, bool>,
-    /// There is something to do: see [`Lookup`](super::Lookup).
+    /// What to do: deliver the frame on show, or flush a receive; from [`Lookup`](super::Lookup).
     pub order: Sink<Order>,
-    /// The frame.
+    /// The frame that the order is about, from the store.
     pub info: Signal<In, FrameInfo>,
-    /// The receive, if there is one.
+    /// The receive descriptor at the consumed position, if there is one; from `Ahead`.
     pub look: Signal<In, AheadMeta>,
-    /// The context of `blocking_vi` is not saved yet.
+    /// An order of `blocking_vi` is under way, and the VI's context is not saved yet.
     pub blocking: Signal<Out, bool>,
-    /// Which.
+    /// VI whose context is not saved yet; it has a meaning with `blocking`.
     pub blocking_vi: Signal<Out, Vi>,
-    /// Nothing is under way.
+    /// No order is under way.
     pub idle: Signal<Out, bool>,
-    /// The frame in hand.
+    /// The frame in delivery, for the store.
     pub frame: Signal<Out, FrameInfo>,
-    /// Show its payload.
+    /// Pulses when the store is to show the payload of `frame`.
     pub payload_start: Signal<Out, bool>,
-    /// It is done.
+    /// Pulses when the frame in delivery is done, so that the store may free it.
     pub release_valid: Signal<Out, bool>,
-    /// Scatter: begin.
+    /// What scatter is to place: the payload of the frame in delivery.
     pub job: FlowSource<Job>,
-    /// A peer reads: see [`Requests`](crate::reply::Requests).
+    /// An RDMA read that a peer asks for: see [`Requests`](crate::reply::Requests).
     pub request: FlowSource<ReadRequest>,
-    /// It is looked at.
+    /// What becomes of the request: whether it is kept, and how many PSNs its answer takes.
     pub admission: FlowSink<Admission>,
-    /// An answer came: see [`Reads`](super::Reads).
+    /// An acknowledgement, or an answer to a read of ours: see [`Reads`](super::Reads).
     pub answer: FlowSource<Answer>,
-    /// Path MTU of its VI: 256 << MTU bytes.
+    /// Path MTU of the VI of `answer`: 256 << MTU bytes.
     pub answer_mtu: Signal<Out, Bits<3>>,
-    /// It is judged. What it is for `complete/sends`.
+    /// What `answer` is for `complete/sends`; from [`Reads`](super::Reads).
     pub told: FlowSink<Acknowledged>,
-    /// It counts.
+    /// With `told`: the answer counts, and `complete/sends` has to hear of it.
     pub told_keep: Signal<In, bool>,
-    /// It has payload to place first.
+    /// With `told`: the answer has payload that must be placed first.
     pub told_data: Signal<In, bool>,
-    /// Its payload is placed, or cannot be. It is placed.
+    /// Whether the payload of an answer is placed (true), or cannot be (false); for [`Reads`](super::Reads).
     pub placed: FlowSource<bool>,
-    /// The payload of an answer is being placed, or will be, for `blocking_vi`.
+    /// The payload of an answer for `blocking_vi` is being placed, or will be.
     pub placing: Signal<Out, bool>,
-    /// The job is over.
+    /// How scatter's job ended, and how far it came.
     pub done: FlowSink<Done>,
-    /// Write the context back.
+    /// The context to write back to `Contexts`.
     pub save: FlowSource<Saved>,
-    /// The order ends: see [`Closing`](super::Closing).
+    /// What is left of the order that ends: see [`Closing`](super::Closing).
     pub close: Source<Close>,
-    /// An acknowledgement came from the wire.
+    /// An acknowledgement from the wire, or what an answer to a read amounts to, for complete/sends.
     pub acknowledged: Source<Acknowledged>,
-    /// A message was delivered.
+    /// Pulses when a message was delivered.
     pub count_message: Pulse,
-    /// A raw frame was delivered.
+    /// Pulses when a raw frame was delivered.
     pub count_raw: Pulse,
-    /// A raw frame found no receive descriptor.
+    /// Pulses when a raw frame found no receive descriptor, or no VI.
     pub count_raw_dropped: Pulse,
-    /// An answer was to nothing that waits.
+    /// Pulses when an answer was to nothing that waits.
     pub count_response: Pulse,
-    /// A frame was for no VI.
+    /// Pulses when a frame was for no VI.
     pub count_no_vi: Pulse,
-    /// A frame was a duplicate, and answered again.
+    /// Pulses when a frame was a duplicate that the VI answers again.
     pub count_duplicate: Pulse,
-    /// A frame was another duplicate, or behind a gap.
+    /// Pulses when a frame was any other duplicate, or came behind a gap.
     pub count_psn: Pulse,
-    /// A message found no receive descriptor.
+    /// Pulses when a message found no receive descriptor.
     pub count_no_receive: Pulse,
-    /// A frame belonged to no message that can still be whole.
+    /// Pulses when a frame belonged to no message that can still be whole.
     pub count_partial: Pulse,
     step: DFF<Step>,
+    /// VI of the order.
     vi: DFF<Vi>,
+    /// The order is to flush a receive, not to deliver a frame.
     flushing: DFF<bool>,
     verdict: DFF<Verdict>,
     ends: DFF<bool>,
     writes: DFF<bool>,
     reads: DFF<bool>,
     word: DFF<Acknowledged>,
+    /// The packet carries immediate data.
     carries: DFF<bool>,
+    /// A receive is there at the consumed position.
     present: DFF<bool>,
     peer: DFF<Peer>,
     message: DFF<Message>,
     consumed: DFF<Position>,
     packet: DFF<FrameInfo>,
-    /// It has payload.
+    /// The packet has payload.
     some: DFF<bool>,
     receive: DFF<AheadMeta>,
 
@@ -165,17 +173,17 @@ pub struct Delivery {
     tally: Tally,
     /// What came of the order, until it is closed.
     came: DFF<Situation>,
-    /// The message is lost by it.
+    /// The message is lost by what came of the order.
     lost: DFF<bool>,
-    /// A receive ends by it.
+    /// A receive ends by what came of the order.
     spent: DFF<bool>,
     /// Its packet's PSN is done with: placed, kept, or lost by an unreliable VI.
     advances: DFF<bool>,
-    /// How it ends.
+    /// How the order ends, from `Outcome`.
     ending: Signal<Local, Ending>,
-    /// The message behind it.
+    /// Where the VI stands behind the order.
     after: Signal<Local, Message>,
-    /// The same frame is looked at again.
+    /// The same frame is looked at again behind this order.
     retry: Signal<Local, bool>,
 
     /// The frame is the raw channel's.
@@ -189,27 +197,30 @@ pub struct Delivery {
     /// The packet begins a message; there is no receive to flush first.
     begins: Signal<Local, bool>,
     starts: Signal<Local, bool>,
-    /// It needs a receive.
+    /// The packet needs a receive.
     needs: Signal<Local, bool>,
     /// An answer's bytes are in their place: the send side is told in the same cycle.
     placed_at_once: Signal<Local, bool>,
     /// The packet is of a message that may be taken.
     takes: Signal<Local, bool>,
     opcode: Signal<Local, Bits<8>>,
-    /// It is the answer to a read.
+    /// The packet is the answer to a read.
     responds: Signal<Local, bool>,
     /// What came of the order is known.
     settles: Signal<Local, bool>,
-    /// What.
+    /// What came of the order.
     situation: Signal<Local, Situation>,
-    /// The message is lost by it; a receive ends by it.
+    /// The message is lost by what came of the order.
     fails: Signal<Local, bool>,
     /// The packet's PSN is done with, unless the message is lost.
     passes: Signal<Local, bool>,
+    /// A receive ends by what came of the order.
     consumes: Signal<Local, bool>,
-    /// A receive ends: if the packet is placed; if it is refused and was of an RDMA write; if it breaks into a send.
+    /// A receive ends if the packet is placed.
     placed_ends: Signal<Local, bool>,
+    /// A receive ends if the packet is refused and was of an RDMA write.
     denied_ends: Signal<Local, bool>,
+    /// A receive ends if the packet breaks into a send.
     broken_ends: Signal<Local, bool>,
     /// The VI stays when there is no receive.
     stays: Signal<Local, bool>,

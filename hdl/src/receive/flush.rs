@@ -1,18 +1,21 @@
-//! Who has receives to flush, and each VI's state for the matcher.
+//! Knows which VIs have receives to flush, and each VI's state for the matcher.
 //!
 //! ```text
-//!  state_*  ──►┌───────┐──► work_valid, work_vi
-//!  filled_* ──►│ Flush │◄── work_ready
-//!  look_vi  ──►│       │──► connected, error, aside, late   (of look_vi)
-//!  set_*    ──►└───────┘──► resume, settled, busy
+//!    state ──►┌───────┐──► work
+//!   filled ──►│ Flush │
+//!  look_vi ──►│       │──► connected, error, aside, late   (of look_vi)
+//!    set_* ──►└───────┘──► resume, settled, busy
 //! ```
 //! Contract: a VI has work when it goes into Error, and when a descriptor is fetched ahead for it while it is there.
 //! Each VI is queued at most once; a reason that comes while it is being worked on queues it again. `filled` does
 //! not come in two cycles running: fetch needs eight for a descriptor.
 //!
-//! A VI is `aside` from `set_aside` on, with its frames, and with `set_late` also `late`, until a receive of its is filled or its state
-//! changes: `resume` is high in the cycle in which that ends, and with each change of a state. `settled`: nothing of that kind has come
-//! in this cycle and the two before, so what was looked at in them holds. `set_*` come with `settled` only.
+//! A VI is `aside` from `set_aside` on, with its frames, and with `set_late` also `late`, until a receive of it is filled or its state
+//! changes. `resume` is high in the cycle in which that ends, and with each change of a state. `settled` says that nothing of that kind
+//! has come in this cycle and the two before, so what was looked at in them holds. `set_*` come with `settled` only.
+//!
+//! Example: `state` says that VI 3 goes into Error. Four cycles later `work` offers VI 3. When a descriptor of it is `filled` after
+//! that, `work` offers it again.
 //!
 //! Latency: work 4 cycles after its reason; `connected` and `error` in the same cycle as `look_vi`.
 //!
@@ -33,37 +36,38 @@ const VI_LOG2_1: usize = VI_LOG2 + 1;
 pub struct Flush {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Empties the queue.
+    /// While high, the queue of VIs with work is empty.
     pub reset: Signal<In, bool>,
-    /// A VI has changed its state. Which, and to what.
+    /// A VI changes its state: its number, and the new state.
     pub state: FlowSink<StateWrite>,
-    /// A descriptor is there.
+    /// A receive descriptor of a VI is there; from fetch.
     pub filled: FlowSink<Filled>,
-    /// A VI has work.
+    /// A VI that has receives to flush.
     pub work: Source<Vi>,
     /// A VI has work, or may have.
     pub busy: Signal<Out, bool>,
-    /// VI that the matcher looks at.
+    /// VI whose state `Lookup` looks at.
     pub look_vi: Signal<In, Vi>,
-    /// It is connected.
+    /// `look_vi` is connected.
     pub connected: Signal<Out, bool>,
-    /// It is in Error.
+    /// `look_vi` is in Error.
     pub error: Signal<Out, bool>,
-    /// Its frames wait for a receive that is posted and not there.
+    /// The frames of `look_vi` are set aside: they wait for a receive that is posted and not there.
     pub aside: Signal<Out, bool>,
-    /// They are dropped until it is there.
+    /// The frames of `look_vi` are dropped until the receive is there.
     pub late: Signal<Out, bool>,
-    /// `look_vi` is `aside` from now on.
+    /// Pulses when `Lookup` sets the frames of `look_vi` aside from now on.
     pub set_aside: Signal<In, bool>,
-    /// And `late`.
+    /// With `set_aside`: the frames of `look_vi` are `late` as well.
     pub set_late: Signal<In, bool>,
-    /// No state has changed and no receive has come.
+    /// No state has changed and no receive has come in this cycle and the two before.
     pub settled: Signal<Out, bool>,
-    /// A VI that was `aside` may be so no longer.
+    /// Pulses when a VI that was `aside` may be so no longer, so its frames may be looked at again.
     pub resume: Signal<Out, bool>,
     queue: RunQueue<VI_LOG2, VI_LOG2_1>,
-    /// Each VI's state, `aside`, `late`.
+    /// For each VI: its state, `aside` and `late`.
     states: LutRam<Bits<4>, VI_LOG2>,
+    /// A copy of `states`, read for the VI whose descriptor is there.
     filled_states: LutRam<Bits<4>, VI_LOG2>,
     changed: DFF<bool>,
     changed_before: DFF<bool>,
@@ -74,9 +78,10 @@ pub struct Flush {
     free: Signal<Local, bool>,
     aside_bit: Number<4, 4>,
     late_bits: Number<4, 12>,
+    /// A descriptor of `filled_by` came in the cycle before.
     fills: DFF<bool>,
     filled_by: DFF<Vi>,
-    /// A VI has gone into Error, in the cycle before.
+    /// `failed_vi` has gone into Error, in the cycle before.
     failed: DFF<bool>,
     failed_vi: DFF<Vi>,
     pushed: Signal<Local, bool>,

@@ -1,9 +1,8 @@
 //! Checks the invariant CRC of a RoCEv2 frame as its beats go by.
 //!
 //! ```text
-//!  in_valid ──►┌──────┐
-//!  in_index ──►│      │
-//!   in_data ──►│ Icrc │──► good
+//!      sink ──►┌──────┐
+//!  in_index ──►│ Icrc │──► good
 //!   in_half ──►└──────┘
 //! ```
 //! Contract: the beats of an untagged frame come in order, `in_index` counting from 0 (7 stands for every later
@@ -21,6 +20,9 @@
 //! would give: two matrices over GF(2), each output bit the parity of a mask. The word's part is taken first and
 //! waits in a register, so that only the short one is in the loop.
 //!
+//! Example: a frame of 66 bytes is 54 of headers, 8 of payload and 4 of ICRC. Its last byte is number 65, byte 1 of beat 8. So beat 8
+//! comes last, with `in_index` 7 and `in_half`; two cycles later `good` says whether the ICRC fits.
+//!
 //! Latency: 2 cycles. Throughput: one beat every cycle.
 //!
 //! Tests: `tests/receive/parse/`, on frames that Linux made.
@@ -35,25 +37,27 @@ use viaduct_spec::wire::ICRC_RESIDUE;
 pub struct Icrc {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the beat under way.
+    /// While high, the block forgets the beat under way.
     pub reset: Signal<In, bool>,
-    /// A beat is given. Eight bytes, the first in bits 7:0.
+    /// A beat of an untagged frame: eight bytes, the first in bits 7:0; from `Parse`.
     pub sink: FlowSink<Bits<64>>,
-    /// Its number, 7 for every later one.
+    /// Number of the beat in its frame, 7 for every later one.
     pub in_index: Signal<In, Bits<3>>,
-    /// The ICRC ends with byte 1 of this beat.
+    /// The ICRC ends with byte 1 of this beat, not with byte 5.
     pub in_half: Signal<In, bool>,
-    /// The sum is that of an undamaged frame.
+    /// The ICRC is that of an undamaged frame.
     pub good: Signal<Out, bool>,
     /// The last two bytes of the beat before.
     carried: DFF<Bits<16>>,
-    /// What the word alone gives.
+    /// What the word by itself adds to the sum.
     part: DFF<Bits<32>>,
     part_valid: DFF<bool>,
-    /// It is the first of the frame.
+    /// `part` is of the frame's first word.
     part_first: DFF<bool>,
+    /// `part` is of half a word.
     part_half: DFF<bool>,
     state: DFF<Bits<32>>,
+    /// The sum ended with half a word.
     half: DFF<bool>,
     word: Signal<Local, Bits<64>>,
     mask: Signal<Local, Bits<64>>,

@@ -1,8 +1,8 @@
-//! Where frames come in: an elastic queue behind the MAC, the loopback join, and the end of a VLAN tag.
+//! Lets frames in: an elastic queue behind the MAC, the loopback join, and the end of a VLAN tag.
 //!
 //! ```text
-//!         rx ──►┌─────────┐──► frame      (tag dropped, whole frames)
-//!   loopback ──►│         │──► word       (as it came)
+//!         rx ──►┌─────────┐──► frame, frame_tagged   (tag dropped, whole frames)
+//!   loopback ──►│         │──► word                  (as it came)
 //!    enabled ──►│ Ingress │──► pause
 //! store_level ─►│         │──► count_frame, count_overflow
 //!               └─────────┘
@@ -10,18 +10,22 @@
 //! Contract: the MAC's beats are taken whenever they come, and go on as they come: past the queue when it is empty.
 //! A frame that finds no room is taken back whole (the write position returns to where it began) and counted in
 //! `count_overflow`; if its first beats have left already, so that the whole queue is full of it, it ends there, as if
-//! the MAC had found it damaged, and is counted as such a frame is.
-//! The words of each frame that goes on are shown in `word`, tag and all, once each and a cycle before the beat of `frame` they become, or
-//! earlier. Loopback frames join between frames, in turn with those of the MAC that wait. `enabled` is looked at when a frame starts to leave:
-//! low, the whole frame is swallowed, uncounted. `count_frame` counts the others when their last beat leaves.
+//! the MAC had found it damaged, and is counted as such a frame is. The words of each frame that goes on are shown in `word`, tag and
+//! all, once each and a cycle before the beat of `frame` they become, or earlier. Loopback frames join between frames, in turn with those
+//! of the MAC that wait. `enabled` is looked at when a frame starts to leave: low, the whole frame is swallowed, uncounted. `count_frame`
+//! counts the others when their last beat leaves.
 //!
-//! `pause` asks the peer to hold. From then on the MAC gives at most two largest frames (two times 528 beats of 8 bytes) or as much of smaller
-//! ones, with their gaps on the wire, and all of that finds room. While `pause` is high no loopback frame starts. It is high
+//! `pause` asks the peer to hold. From then on the MAC gives at most two largest frames (two times 528 beats of 8 bytes) or as much of
+//! smaller ones, with their gaps on the wire, and all of that finds room. While `pause` is high no loopback frame starts. It is high
 //!
-//! - while `level + store_level > 3070 - 1056 - 528 - 16`: the queue has room for 1023 beats (and one for the end of a frame that is cut) and
-//!   the store for 2047 words; 528 are for the rest of a loopback frame that has started, 16 for the beats between queue and store and those
-//!   that `level` is late.
-//! - while 128 beats wait in the queue: a loopback frame that passes holds up those of the MAC, and may find no more than 128 of them waiting.
+//! - while `level + store_level > 3070 - 1056 - 528 - 16`: the queue has room for 1023 beats (and one for the end of a frame that is cut)
+//!   and the store for 2047 words; 528 are for the rest of a loopback frame that has started, 16 for the beats between queue and store and
+//!   those that `level` is late.
+//! - while 128 beats wait in the queue: a loopback frame that passes holds up those of the MAC, and may find no more than 128 of them
+//!   waiting.
+//!
+//! Example: a frame of 64 bytes comes with `rx` while the queue is empty: eight beats, the first in cycle 0. The first one is in
+//! `frame` in cycle 2; with the last one `count_frame` counts the frame.
 //!
 //! Latency: a beat shows 2 cycles after it came, 4 if there were others, a loopback frame's 3. Throughput: one beat every cycle.
 //!
@@ -41,29 +45,29 @@ use rust_hdl::prelude::*;
 pub struct Ingress {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Empties the queue.
+    /// While high, the block empties its queue.
     pub reset: Signal<In, bool>,
-    /// The MAC gives a beat; it cannot be refused.
+    /// A beat of a frame from the MAC; the block cannot refuse it.
     pub rx: FlowSink<FrameBeat>,
-    /// A frame that turns round inside the NIC offers a beat.
+    /// A beat of a frame that turns round inside the NIC, from egress.
     pub loopback: Sink<FrameBeat>,
-    /// Frames are received.
+    /// Frames are received; the agent's control register drives it.
     pub enabled: Signal<In, bool>,
-    /// Words in use in the store.
+    /// Words in use in the store, or 2048: see `Store`'s `level`.
     pub store_level: Signal<In, Bits<12>>,
-    /// A beat is on show. The beat on show.
+    /// A beat of an untagged frame, for `Parse`.
     pub frame: Source<FrameBeat>,
-    /// With its last beat: the frame had a tag.
+    /// With the last beat of `frame`: the frame had a tag.
     pub frame_tagged: Signal<Out, bool>,
-    /// A word of a frame leaves.
+    /// A word of the frame as it came, tag and all, for `Delay`.
     pub word: FlowSource<Bits<64>>,
-    /// The peer should hold its frames.
+    /// The peer is asked to hold its frames; the MAC listens.
     pub pause: Signal<Out, bool>,
-    /// A frame is here.
+    /// A frame, or a part of one, is in the block.
     pub busy: Signal<Out, bool>,
-    /// A frame has left.
+    /// Pulses when a frame has left.
     pub count_frame: Pulse,
-    /// A frame found no room.
+    /// Pulses when a frame of the MAC found no room.
     pub count_overflow: Pulse,
     ram: Ram<FrameBeat, 10>,
     /// Cuts the way back to who sends frames: whether a loopback frame may start is known late.
@@ -77,15 +81,15 @@ pub struct Ingress {
     tail: DFF<Bits<11>>,
     /// Behind the last beat of the last whole frame: where the one that comes in began.
     whole: DFF<Bits<11>>,
-    /// Beats of the frame that comes in have left.
+    /// Beats of the frame that comes in have left already.
     begun: DFF<bool>,
     /// The beat at `head` is in the RAM's output register.
     queued: DFF<bool>,
     /// The queue is not empty, or was not a cycle ago.
     waiting: DFF<bool>,
-    /// It has room for one beat at most, or had not a cycle ago.
+    /// The queue has room for one beat at most, or had not more a cycle ago.
     crowded: DFF<bool>,
-    /// Beats in it a cycle ago.
+    /// Beats in the queue a cycle ago.
     level: DFF<Bits<11>>,
     /// A beat of the frame coming in found no room: the rest of it is dropped.
     overflow: DFF<bool>,
@@ -94,18 +98,19 @@ pub struct Ingress {
     counted_overflow: DFF<bool>,
     /// A frame is leaving.
     leaving: DFF<bool>,
-    /// It is, or the last one was, a loopback frame.
+    /// The frame that leaves is a loopback frame; between frames: the last one was.
     looped: DFF<bool>,
-    /// It is swallowed.
+    /// The frame that leaves is swallowed.
     swallowed: DFF<bool>,
     now: Signal<Local, Bits<11>>,
     /// Slot behind `head`.
     following: Signal<Local, Bits<11>>,
     used: Signal<Local, Bits<13>>,
-    /// A beat of a frame that is not dropped.
+    /// A beat of a frame that is not dropped comes in.
     coming: Signal<Local, bool>,
-    /// It can go past the queue; it does.
+    /// The beat that comes in can go past the queue.
     near: Signal<Local, bool>,
+    /// The beat that comes in goes past the queue.
     direct: Signal<Local, bool>,
     /// The beat on show leaves the queue.
     popped: Signal<Local, bool>,

@@ -17,9 +17,9 @@ pub struct Job {
     pub tag: Bits<16>,
     /// Region of the descriptor.
     pub region: Bits<16>,
-    /// Its offset there, in units of 64 bytes.
+    /// Offset of the descriptor in its region, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// Its segments.
+    /// How many segments the descriptor has.
     pub segments: Bits<8>,
     /// Segment to go on with.
     pub index: Bits<8>,
@@ -44,7 +44,7 @@ pub struct Job {
 /// A [`Job`] is over.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Done {
-    /// How: see [`result`](super::scatter::result).
+    /// How the job ended: see [`result`](super::scatter::result).
     pub result: Bits<2>,
     /// Segment to go on with.
     pub index: Bits<8>,

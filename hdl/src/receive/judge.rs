@@ -1,12 +1,12 @@
-//! What a packet is to its VI: one of eleven verdicts.
+//! Judges what a packet is to its VI: one of twelve verdicts.
 //!
 //! ```text
-//!                      ┌───────┐
-//!  info, peer,     ──►│ Judge │──► verdict, ends, writes, immediate
-//!  message, state     └───────┘    first, takes, partial
+//!        info, peer ──►┌───────┐──► verdict, takes, partial
+//!           message ──►│ Judge │──► ends, first, writes
+//!  connected, error ──►└───────┘──► immediate, reads
 //! ```
-//! Contract: inputs in one cycle, the verdict in the next, as long as `info` and `message` stay; `info` has been there
-//! for a cycle before. In order:
+//! Contract: the inputs come in one cycle, the verdict in the next, as long as `info` and `message` stay; `info` has been there
+//! for a cycle before. The first line of the table that fits counts:
 //!
 //! | packet | reliable | unreliable |
 //! |---|---|---|
@@ -25,6 +25,9 @@
 //! | an RDMA read request | Read | |
 //! | First, Only | Take | Take |
 //! | Middle, Last | Continue | Continue |
+//!
+//! Example: a reliable VI expects PSN 100 and has no message in progress. A SEND Only with PSN 100 and 8 bytes is Take; with PSN 99 it
+//! is Behind, with PSN 101 Gap. A SEND Middle with PSN 100 is Refuse.
 //!
 //! Latency: 1 cycle.
 //!
@@ -70,56 +73,61 @@ pub enum Verdict {
 pub struct Judge {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The packet.
+    /// The packet to judge, from the store.
     pub info: Signal<In, FrameInfo>,
-    /// The VI's peer.
+    /// Peer of the VI that the packet names.
     pub peer: Signal<In, Peer>,
-    /// Where it is.
+    /// Where the receive side of that VI is.
     pub message: Signal<In, Message>,
-    /// It is connected.
+    /// That VI is connected.
     pub connected: Signal<In, bool>,
-    /// It is in Error.
+    /// That VI is in Error.
     pub error: Signal<In, bool>,
     /// The packet ends a message.
     pub ends: Signal<Out, bool>,
-    /// It begins one.
+    /// The packet begins a message.
     pub first: Signal<Out, bool>,
-    /// It is of an RDMA write.
+    /// The packet is of an RDMA write.
     pub writes: Signal<Out, bool>,
-    /// It carries immediate data.
+    /// The packet carries immediate data.
     pub immediate: Signal<Out, bool>,
-    /// It is an RDMA read request, and may be one.
+    /// The packet is an RDMA read request, and the VI's service allows one.
     pub reads: Signal<Out, bool>,
-    /// See the module's description.
+    /// What the packet is to its VI: see the module's table.
     pub verdict: Signal<Out, Verdict>,
     /// The verdict is Take or Continue.
     pub takes: Signal<Out, bool>,
-    /// It is Partial.
+    /// The verdict is Partial.
     pub partial: Signal<Out, bool>,
-    /// The packet, a cycle later: it comes out of a memory.
+    /// `info` of the cycle before; it comes out of a memory, which takes most of a cycle.
     packet: DFF<FrameInfo>,
     reading: DFF<bool>,
     huge: DFF<bool>,
     size: Signal<Local, Bits<32>>,
     is_read: Signal<Local, bool>,
     is_answer: Signal<Local, bool>,
+    /// The queue pair, the generation, the peer and the service fit.
     known: DFF<bool>,
     over_now: DFF<bool>,
     writing: DFF<bool>,
     carries: DFF<bool>,
-    /// RDMA write: the payload is all that is to come, or less.
+    /// RDMA write: the payload is all that is to come.
     exact: DFF<bool>,
+    /// RDMA write: the payload is less than all that is to come.
     less: DFF<bool>,
-    /// The PSN is the expected one; it is behind it.
+    /// The PSN is the expected one.
     expected: DFF<bool>,
+    /// The PSN is behind the expected one.
     behind: DFF<bool>,
     delta: Signal<Local, Bits<24>>,
+    /// The payload is exactly the MTU.
     full: DFF<bool>,
+    /// The payload is more than the MTU.
     over: DFF<bool>,
     reliable: DFF<bool>,
     opcode: Signal<Local, Bits<8>>,
     number: Signal<Local, Bits<24>>,
-    /// The VI's part of it, as far as there are VIs.
+    /// The VI that the queue pair number names, as far as there are VIs.
     named: Signal<Local, Bits<10>>,
     length: Signal<Local, Bits<13>>,
     mtu: Signal<Local, Bits<13>>,
@@ -128,7 +136,7 @@ pub struct Judge {
     begins: DFF<bool>,
     last: DFF<bool>,
     answer: DFF<bool>,
-    /// There is payload.
+    /// The packet has payload.
     some: DFF<bool>,
     from_peer: Signal<Local, bool>,
     is_write: Signal<Local, bool>,
@@ -137,7 +145,7 @@ pub struct Judge {
     /// A message in progress is of the other kind.
     differs: Signal<Local, bool>,
     active: Signal<Local, bool>,
-    /// It is for its VI, no answer and no duplicate.
+    /// The packet is for its VI, and it is no answer and no duplicate.
     in_question: Signal<Local, bool>,
     fits: Signal<Local, bool>,
 }

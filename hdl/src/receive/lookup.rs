@@ -1,14 +1,14 @@
 //! Finds a frame's VI, where that is, and what the frame is to it; or a VI that has receives to flush.
 //!
 //! ```text
-//!        info ──►┌────────┐──► look_vi, look_slot ◄── peer, message, consumed, look_filled, posted_position
-//!  work_valid ──►│ Lookup │──► info_taken, info_aside, info_drop, info_back; set_aside, set_late
-//!    blocking ──►│        │──► order_valid, order_* ◄── order_ready
-//!        hold ──►└────────┘◄── aside, late, again, overdue, settled
+//!      info ──►┌────────┐──► look_vi, look_slot ◄── peer, message, consumed, look_filled, posted_position
+//!      work ──►│ Lookup │──► info_taken, info_aside, info_drop, info_back; set_aside, set_late
+//!  blocking ──►│        │──► order
+//!      hold ──►└────────┘◄── aside, late, again, overdue, settled
 //! ```
-//! Contract: one order at a time, a VI's frames in the order of the store; a frame and a receive to flush in turn. An order stands until it is taken, and
-//! its frame with it (`info_taken`). While [`Delivery`](super::Delivery) works on a VI and has not saved its context
-//! (`blocking`), the same VI is not looked up; another one is.
+//! Contract: the block gives one order at a time. It takes a VI's frames in the order of the store; a frame and a receive to flush take
+//! turns. An order stands until it is taken, and its frame with it (`info_taken`). While [`Delivery`](super::Delivery) works on a VI and
+//! has not saved its context (`blocking`), the block does not look up the same VI, but it may look up another one.
 //!
 //! A frame that needs a receive which is posted and not there yet is looked at twice, and then set aside (`info_aside`) with its VI
 //! (`set_aside`): so are all later frames of that VI, and those of others go on. When the receive has come, or the VI's state has
@@ -16,8 +16,11 @@
 //! long (`overdue`, see [`Roster`](super::Roster)) it is dropped, as if it had been lost on its way, and so are its VI's others
 //! (`set_late`), until the receive is there.
 //!
-//! After an order that only ended a message (Partial) the same frame comes again, and after a flush, and a frame if there is one, the same VI, until
-//! nothing is left to flush: `unfinished`. Between frames, with `hold`, nothing begins.
+//! After an order that only ended a message (Partial) the same frame comes again. After a flush, and a frame if there is one, the same
+//! VI comes again until nothing is left to flush (`unfinished`). With `hold` nothing begins between frames.
+//!
+//! Example: a frame for VI 3 is on show. `look_vi` is 3, the context and the descriptor come a cycle later, the verdict is Take and a
+//! receive is there. 3 cycles after the frame `order` says so; when it is taken, `info_taken` is high.
 //!
 //! Latency: 3 cycles from a frame to its order.
 //!
@@ -38,9 +41,9 @@ enum Step {
     Idle,
     /// The row of the same VI is being read again.
     Reload,
-    /// It comes.
+    /// The row comes out of memory.
     Load,
-    /// It is compared.
+    /// The row is compared with the frame.
     Judge,
     /// The verdict is there.
     Decide,
@@ -51,80 +54,81 @@ enum Step {
 pub struct Lookup {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the frame or the flush under way.
+    /// While high, the block forgets the frame or the flush under way.
     pub reset: Signal<In, bool>,
-    /// A frame is on show.
+    /// The frame on show, from the store.
     pub info: FlowSink<FrameInfo>,
-    /// It goes with the order.
+    /// Pulses when the frame on show goes with an order.
     pub info_taken: Signal<Out, bool>,
-    /// Its turn has not come.
+    /// Pulses when the frame on show is set aside, since its receive is not there yet.
     pub info_aside: Signal<Out, bool>,
-    /// Its VI's have none.
+    /// Pulses when the frame on show is dropped, since its VI's frames are `late`.
     pub info_drop: Signal<Out, bool>,
-    /// It is left for an older one.
+    /// Pulses when the frame on show is left for an older one.
     pub info_back: Signal<Out, bool>,
-    /// There may be an older one.
+    /// An older frame that was set aside may have its turn now, so `info` is not to be used.
     pub again: Signal<In, bool>,
-    /// It has kept others waiting for too long.
+    /// The frame on show has kept others waiting for too long.
     pub overdue: Signal<In, bool>,
     /// The frames of `state_vi` are set aside.
     pub aside: Signal<In, bool>,
-    /// They are dropped.
+    /// The frames of `state_vi` are dropped until a receive is there.
     pub late: Signal<In, bool>,
-    /// What was looked at holds.
+    /// What was looked at in this cycle and the two before holds: see `Flush`.
     pub settled: Signal<In, bool>,
-    /// Those of `state_vi` are set aside from now on.
+    /// Pulses when the frames of `state_vi` are set aside from now on.
     pub set_aside: Signal<Out, bool>,
-    /// They are dropped.
+    /// With `set_aside`: the frames of `state_vi` are dropped from now on.
     pub set_late: Signal<Out, bool>,
-    /// A VI has receives to flush.
+    /// A VI that has receives to flush, from `Flush`.
     pub work: Sink<Vi>,
-    /// Begin nothing.
+    /// Nothing new may begin, because a commit waits; `Matcher` drives it.
     pub hold: Signal<In, bool>,
-    /// Nothing is under way.
+    /// No frame and no flush is being looked up.
     pub idle: Signal<Out, bool>,
-    /// Nothing may be, but a flush is not at its end.
+    /// A flush is not at its end, even if nothing is being looked up.
     pub unfinished: Signal<Out, bool>,
-    /// The context of `blocking_vi` is not saved yet.
+    /// `Delivery` has not saved the context of `blocking_vi` yet.
     pub blocking: Signal<In, bool>,
-    /// Which.
+    /// VI whose context is not saved yet; it must not be looked up.
     pub blocking_vi: Signal<In, Vi>,
-    /// VI to look at in the contexts, in `ahead`, and among the doorbells.
+    /// VI to look at in the contexts, in `Ahead`, and among the doorbells.
     pub look_vi: Signal<Out, Vi>,
-    /// Of the contexts, the far half.
+    /// The far half of the context is wanted; otherwise the near one.
     pub look_far: Signal<Out, bool>,
-    /// VI whose state is wanted.
+    /// VI whose state is wanted of `Flush`.
     pub state_vi: Signal<Out, Vi>,
-    /// It is connected.
+    /// `state_vi` is connected.
     pub connected: Signal<In, bool>,
-    /// It is in Error.
+    /// `state_vi` is in Error.
     pub error: Signal<In, bool>,
-    /// Its peer.
+    /// Peer of the `look_vi` of the cycle before.
     pub peer: Signal<In, Peer>,
-    /// Where it is: a half of it.
+    /// A half of where the receive side of that VI is: see `Contexts`.
     pub message: Signal<In, Message>,
-    /// The rest of the far half.
+    /// With the far half: bits 31:22 of the message's `received`.
     pub received_high: Signal<In, Bits<10>>,
-    /// Receive descriptors of it that are completed.
+    /// Consumed position of that VI: the receive descriptors of it that are completed.
     pub consumed: Signal<In, Position>,
-    /// Slot to look at in `ahead`.
+    /// Slot of the descriptor to look at in `Ahead`.
     pub look_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// Up to where its receive queue is filled.
+    /// One past the last position of the VI's receive queue whose descriptor is in `Ahead`.
     pub look_filled: Signal<In, Position>,
-    /// Up to where it is posted.
+    /// One past the last position posted to the VI's receive queue, from doorbell.
     pub posted_position: Signal<In, Position>,
-    /// There is something to do.
+    /// What `Delivery` is to do: deliver the frame on show, or flush a receive.
     pub order: Source<Order>,
     judge: Judge,
     step: DFF<Step>,
     vi: DFF<Vi>,
     flushing: DFF<bool>,
+    /// Peer of the VI in hand; likewise the two below.
     known_peer: DFF<Peer>,
     known_message: DFF<Message>,
     known_consumed: DFF<Position>,
     /// A receive is there at the consumed position.
     present: DFF<bool>,
-    /// None is, but one is posted.
+    /// No receive is there at the consumed position, but one is posted.
     coming: DFF<bool>,
     /// The receive in hand has been looked for twice.
     looked: DFF<bool>,
@@ -133,7 +137,7 @@ pub struct Lookup {
     /// The flush of `rest_vi` goes on.
     rests: DFF<bool>,
     rest_vi: DFF<Vi>,
-    /// A frame goes before a flush.
+    /// A frame goes before a flush next time.
     frame_turn: DFF<bool>,
     works: Signal<Local, bool>,
     next_work: Signal<Local, Vi>,

@@ -15,6 +15,9 @@
 //!
 //! In Error, the message in progress completes TRANSPORT_ERROR and every descriptor fetched ahead DESC_FLUSHED_ERROR, in order.
 //!
+//! Example: the store shows a send of 8 bytes for VI 3. Lookup finds its receive and gives the order. Delivery has scatter place the
+//! bytes, and saves the context; closing gives the completion to `completion`.
+//!
 //! Latency: a frame of one packet and one segment occupies lookup for 4 cycles, and then delivery for 3 plus
 //! scatter's 7 and the checker's.
 //!
@@ -49,91 +52,91 @@ const _: () = assert!(VI_LOG2 <= 10);
 pub struct Matcher {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the frame and the flushes under way.
+    /// While high, the block forgets the frame and the flushes under way.
     pub reset: Signal<In, bool>,
-    /// A frame is on show.
+    /// The frame on show, from the store.
     pub info: FlowSink<FrameInfo>,
-    /// It is taken.
+    /// Pulses when the frame on show is taken into delivery.
     pub info_taken: Signal<Out, bool>,
-    /// See [`Lookup`].
+    /// Pulses when the frame on show is set aside: see [`Lookup`].
     pub info_aside: Signal<Out, bool>,
-    /// See [`Lookup`].
+    /// Pulses when the frame on show is dropped: see [`Lookup`].
     pub info_drop: Signal<Out, bool>,
-    /// See [`Lookup`].
+    /// Pulses when the frame on show is left for an older one: see [`Lookup`].
     pub info_back: Signal<Out, bool>,
-    /// There may be an older one.
+    /// An older frame that was set aside may have its turn now.
     pub again: Signal<In, bool>,
-    /// The one on show has kept others waiting for too long.
+    /// The frame on show has kept others waiting for too long.
     pub overdue: Signal<In, bool>,
-    /// There are frames.
+    /// The store has at least one frame.
     pub holds: Signal<In, bool>,
-    /// One that was set aside may have its turn.
+    /// Pulses when a frame that was set aside may have its turn; the store listens.
     pub resume: Signal<Out, bool>,
-    /// The frame in delivery.
+    /// The frame in delivery, for the store.
     pub frame: Signal<Out, FrameInfo>,
-    /// It is done.
+    /// Pulses when the frame in delivery is done, so that the store may free it.
     pub release_valid: Signal<Out, bool>,
-    /// Show its payload.
+    /// Pulses when the store is to show the payload of `frame`.
     pub payload_start: Signal<Out, bool>,
-    /// A table row is on the bus.
+    /// A table row on the bus; the block takes RECEIVE rows, and those of WORK_QUEUE that concern it.
     pub commit: Sink<Commit>,
-    /// A VI has changed its state. Which, and to what.
+    /// A VI changes its state: its number, and the new state.
     pub state: FlowSink<StateWrite>,
-    /// Fetch has put a descriptor into `ahead`. For this VI.
+    /// A receive descriptor of a VI is in `Ahead`; from fetch.
     pub filled: FlowSink<Filled>,
-    /// VI to look at in `ahead`.
+    /// VI whose descriptor is looked at in `Ahead`.
     pub look_vi: Signal<Out, Vi>,
-    /// Slot, likewise.
+    /// Slot of the descriptor that is looked at in `Ahead`.
     pub look_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// The descriptor.
+    /// The descriptor at the `look_vi` and `look_slot` of the cycle before.
     pub look: Signal<In, AheadMeta>,
-    /// Up to where its receive queue is filled.
+    /// One past the last position of that VI's receive queue whose descriptor is in `Ahead`.
     pub look_filled: Signal<In, Position>,
-    /// VI whose posted position is wanted.
+    /// Asks doorbell for the posted position of a VI's receive queue.
     pub posted: LookUp<Vi, Position>,
-    /// Scatter: begin.
+    /// What scatter is to place: the payload of the frame in delivery.
     pub job: FlowSource<Job>,
-    /// The job is over.
+    /// How scatter's job ended, and how far it came.
     pub done: FlowSink<Done>,
-    /// A completion, an acknowledgement, or both.
+    /// A completion, an acknowledgement, or both, for complete.
     pub completion: Source<Completion>,
-    /// A peer reads: see [`Requests`](crate::reply::Requests).
+    /// An RDMA read that a peer asks for: see [`Requests`](crate::reply::Requests).
     pub request: FlowSource<ReadRequest>,
-    /// It is looked at.
+    /// What becomes of the request: whether it is kept, and how many PSNs its answer takes.
     pub admission: FlowSink<Admission>,
-    /// A read of ours leaves.
+    /// An RDMA read of ours that leaves, from transmit.
     pub read: Sink<ReadSent>,
-    /// The payload of an answer is being placed, or may be soon.
+    /// A bit for each VI in `placing_vis`: payload of an answer is being placed for it, or may be soon.
     pub placing: Signal<Out, Bits<2>>,
-    /// For these two VIs, the first in the low bits.
+    /// The two VIs of `placing`, the first in the low bits.
     pub placing_vis: Signal<Out, Bits<20>>,
-    /// An answer was to nothing that waits.
+    /// Pulses when an answer was to nothing that waits.
     pub count_response: Pulse,
-    /// An acknowledgement came from the wire.
+    /// An acknowledgement from the wire, for complete/sends.
     pub acknowledged: Source<Acknowledged>,
-    /// Something went wrong.
+    /// What went wrong with a VI, and whether the VI breaks.
     pub fault: Source<Fault>,
-    /// There is room for another descriptor of a receive queue.
+    /// A VI whose receive queue has room for another descriptor.
     pub again_receive: Source<Vi>,
-    /// VI whose consumed position fetch wants.
+    /// Answers fetch, which wants the consumed position of a VI.
     pub consumed: Table<Vi, Position>,
-    /// A frame or a flush waits or is worked on.
+    /// A frame or a flush waits, or is worked on.
     pub busy: Signal<Out, bool>,
-    /// A message was delivered.
+    /// Pulses when a message was delivered.
     pub count_message: Pulse,
-    /// A frame was for no VI.
+    /// Pulses when a frame was for no VI.
     pub count_no_vi: Pulse,
-    /// A frame was a duplicate, and answered again.
+    /// Pulses when a frame was a duplicate that the VI answers again.
     pub count_duplicate: Pulse,
-    /// A frame was another duplicate, or behind a gap.
+    /// Pulses when a frame was any other duplicate, or came behind a gap.
     pub count_psn: Pulse,
-    /// A message found no receive descriptor.
+    /// Pulses when a message found no receive descriptor.
     pub count_no_receive: Pulse,
-    /// A frame belonged to no message that can still be whole.
+    /// Pulses when a frame belonged to no message that can still be whole.
     pub count_partial: Pulse,
-    /// See [`Delivery`].
+    /// Pulses when a raw frame was delivered: see [`Delivery`].
     pub count_raw: Pulse,
-    /// See [`Delivery`].
+    /// Pulses when a raw frame was dropped: see [`Delivery`].
     pub count_raw_dropped: Pulse,
     contexts: Contexts,
     flush: Flush,

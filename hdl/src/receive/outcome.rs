@@ -1,12 +1,12 @@
-//! How an order ends, once it is known what came of it: completion, answer, fault.
+//! Decides how an order ends, once it is known what came of it: completion, answer, fault.
 //!
 //! ```text
-//!  situation ──►┌─────────┐
-//!     packet, ─►│ Outcome │──► ending
-//!    message  ─►└─────────┘
+//!  situation, fails, consumes ──►┌─────────┐
+//!     (packet) asks, writes.. ──►│ Outcome │──► ending
+//!  (VI) reliable, active, ... ──►└─────────┘
 //! ```
-//! Contract: no state; `ending` is of the situation in the same cycle. `fails` says what the table's last column says, but
-//! for Partial, and `consumes` that its second one says something: they come beside the situation, since nearly everything
+//! Contract: the block has no state; `ending` is that of the situation in the same cycle. `fails` says what the table's last column says,
+//! but for Partial, and `consumes` that its second one says something: they come beside the situation, since nearly everything
 //! depends on them.
 //!
 //! | situation | receive | answer of a reliable VI | event | message |
@@ -32,6 +32,9 @@
 //! | Read, Unread, Nothing | | | | |
 //!
 //! A reliable VI that loses a message breaks: the answer is its last word, and there is an event in any case (CONN_LOST).
+//!
+//! Example: a reliable VI gets a packet that does not fit into its receive: TooLong. `ending` writes LENGTH_ERROR to the receive,
+//! answers NAK_INVALID as the VI's last word, raises CONN_LOST, and `breaks` is high.
 //!
 //! Latency: none. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
 
@@ -96,62 +99,62 @@ pub struct Ending {
     pub write: bool,
     /// The receive is consumed.
     pub consume: bool,
-    /// Its error bits.
+    /// Error bits of the receive's status.
     pub errors: Bits<9>,
-    /// It is completed by an RDMA write.
+    /// The receive is completed by an RDMA write.
     pub remote: bool,
-    /// With immediate data.
+    /// The receive is completed with immediate data.
     pub immediate: bool,
-    /// The VI has something to say.
+    /// The VI has an answer to give to its peer.
     pub acknowledge: bool,
-    /// What.
+    /// Syndrome of that answer.
     pub syndrome: Bits<8>,
-    /// See [`word`].
+    /// Kind of that answer: see [`word`].
     pub kind: Bits<2>,
     /// There is an event.
     pub faulty: bool,
-    /// Its code.
+    /// Code of the event.
     pub code: Bits<8>,
     /// What is missing has been refused, and is not again before it comes.
     pub refuses: bool,
     /// The message is lost.
     pub loses: bool,
-    /// And with it the connection.
+    /// The connection is lost with the message.
     pub breaks: bool,
 }
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Outcome {
-    /// What came of the order.
+    /// What came of the order; `Delivery` drives this and the other inputs.
     pub situation: Signal<In, Situation>,
-    /// The message is lost by it.
+    /// The message is lost by what came of the order.
     pub fails: Signal<In, bool>,
-    /// A receive ends by it.
+    /// A receive ends by what came of the order.
     pub consumes: Signal<In, bool>,
-    /// The VI's service is reliable.
+    /// The VI's service is one of the reliable ones.
     pub reliable: Signal<In, bool>,
-    /// It stays when there is no receive.
+    /// The VI stays connected when there is no receive.
     pub stays: Signal<In, bool>,
-    /// Timer code of that answer.
+    /// Timer code of the answer that says so.
     pub timer: Signal<In, Bits<5>>,
-    /// The gap has been refused before.
+    /// The gap in front of the expected PSN has been refused before.
     pub refused_before: Signal<In, bool>,
-    /// A message is in progress.
+    /// A message of the VI is in progress.
     pub active: Signal<In, bool>,
-    /// An RDMA write.
+    /// The message in progress is an RDMA write.
     pub writing: Signal<In, bool>,
     /// The packet asks for an acknowledgement.
     pub asks: Signal<In, bool>,
-    /// It is of an RDMA write.
+    /// The packet is of an RDMA write.
     pub writes: Signal<In, bool>,
-    /// It carries immediate data.
+    /// The packet carries immediate data.
     pub carries: Signal<In, bool>,
     /// A receive that can be read is there.
     pub has_receive: Signal<In, bool>,
-    /// How it ends.
+    /// How the order ends: completion, answer and fault.
     pub ending: Signal<Out, Ending>,
-    /// A peer's write was refused.
+    /// A peer's write or its right to write was refused.
     denied: Signal<Local, bool>,
     format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
     protection_error: Number<9, { status::PROTECTION_ERROR as u64 }>,

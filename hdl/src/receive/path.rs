@@ -1,7 +1,10 @@
-//! The whole way in, from frames to accesses and completions: the blocks of this folder, wired.
+//! Wires the blocks of this folder to the whole way in, from frames to accesses and completions.
 //!
-//! Everything here is a wire; see each block for what it does, and the folder for the picture. The top may use this
-//! or the blocks.
+//! Everything here is a wire; see each block for what it does, and the folder for the picture. The top may use this block
+//! or the blocks in it.
+//!
+//! Example: a frame with a send of 8 bytes comes in `rx`. `access` asks for the receive's segment, `write` gives 8 bytes, and
+//! `completion` says that the receive is done.
 //!
 //! Tests: `tests/receive/path/`, frames in at one end, memory at the other.
 
@@ -22,91 +25,91 @@ use rust_hdl::prelude::*;
 pub struct Receive {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops all frames and forgets all work.
+    /// While high, all frames are dropped and all work is forgotten.
     pub reset: Signal<In, bool>,
-    /// The MAC gives a beat; it cannot be refused.
+    /// A beat of a frame from the MAC; the block cannot refuse it.
     pub rx: FlowSink<FrameBeat>,
-    /// A frame that turns round inside the NIC offers a beat.
+    /// A beat of a frame that turns round inside the NIC, from egress.
     pub loopback: Sink<FrameBeat>,
-    /// Frames are received.
+    /// Frames are received; the agent's control register drives it.
     pub enabled: Signal<In, bool>,
-    /// The peer should hold its frames.
+    /// The peer is asked to hold its frames; the MAC listens.
     pub pause: Signal<Out, bool>,
-    /// Own addresses, and the raw channel.
+    /// The card's own addresses, and the settings of the raw channel.
     pub station: StationSink,
-    /// A table row is on the bus.
+    /// A table row on the bus; the block takes those of its tables.
     pub commit: Sink<Commit>,
-    /// A VI has changed its state. Which, and to what.
+    /// A VI changes its state: its number, and the new state.
     pub state: FlowSink<StateWrite>,
-    /// A word of a descriptor, from fetch.
+    /// A word of a receive descriptor, with its VI, slot and number, from fetch.
     pub ahead: FlowSink<AheadWord>,
-    /// A descriptor is there.
+    /// A receive descriptor, whole: its VI and slot, and where it lies; from fetch.
     pub filled: FlowSink<Filled>,
-    /// VI whose posted position is wanted.
+    /// Asks doorbell for the posted position of a VI's receive queue.
     pub posted: LookUp<Vi, Position>,
-    /// VI whose consumed position fetch wants.
+    /// Answers fetch, which wants the consumed position of a VI.
     pub consumed: Table<Vi, Position>,
-    /// There is room for another descriptor of a receive queue.
+    /// A VI whose receive queue has room for another descriptor.
     pub again_receive: Source<Vi>,
-    /// Memory is wanted.
+    /// An access to memory, from scatter, for the checker.
     pub access: Source<Access>,
-    /// The answer to a write access.
+    /// What the checker says of a write access.
     pub verdict: FlowSink<WriteVerdict>,
-    /// Data read.
+    /// Eight bytes that a read brought, of any client.
     pub beat: FlowSink<ReadBeat>,
-    /// Bytes for host memory.
+    /// Up to eight bytes for host memory, for the write engine.
     pub write: Source<WriteBeat>,
-    /// A completion, an acknowledgement, or both.
+    /// A completion, an acknowledgement, or both, for complete.
     pub completion: Source<Completion>,
-    /// A peer reads: see [`Requests`](crate::reply::Requests).
+    /// An RDMA read that a peer asks for: see [`Requests`](crate::reply::Requests).
     pub request: FlowSource<ReadRequest>,
-    /// It is looked at.
+    /// What becomes of the request: whether it is kept, and how many PSNs its answer takes.
     pub admission: FlowSink<Admission>,
-    /// A read of ours leaves.
+    /// An RDMA read of ours that leaves, from transmit.
     pub read: Sink<ReadSent>,
-    /// The payload of an answer is being placed, or may be soon.
+    /// A bit for each VI in `placing_vis`: payload of an answer is being placed for it, or may be soon.
     pub placing: Signal<Out, Bits<2>>,
-    /// For these two VIs, the first in the low bits.
+    /// The two VIs of `placing`, the first in the low bits.
     pub placing_vis: Signal<Out, Bits<20>>,
-    /// An answer was to nothing that waits.
+    /// Pulses when an answer was to nothing that waits.
     pub count_response: Pulse,
-    /// An acknowledgement came from the wire.
+    /// An acknowledgement from the wire, for complete/sends.
     pub acknowledged: Source<Acknowledged>,
-    /// Something went wrong.
+    /// What went wrong with a VI, and whether the VI breaks.
     pub fault: Source<Fault>,
     /// A frame or a flush is under way.
     pub busy: Signal<Out, bool>,
-    /// A frame has come in.
+    /// Pulses when a frame has come in.
     pub count_frame: Pulse,
-    /// A frame found no room, or was dropped to make some.
+    /// Pulses when a frame found no room, or was dropped to make some.
     pub count_overflow: Pulse,
-    /// See [`Parse`].
+    /// Pulses when a frame was malformed: see [`Parse`].
     pub count_malformed: Pulse,
-    /// See [`Parse`].
+    /// Pulses when a frame's ICRC was wrong: see [`Parse`].
     pub count_icrc: Pulse,
-    /// See [`Parse`].
+    /// Pulses when a frame was for somebody else: see [`Parse`].
     pub count_not_ours: Pulse,
-    /// See [`Parse`].
+    /// Pulses when a frame's BTH was wrong: see [`Parse`].
     pub count_bth: Pulse,
-    /// See [`Parse`].
+    /// Pulses when a frame told of congestion: see [`Parse`].
     pub count_congestion: Pulse,
-    /// See [`Matcher`].
+    /// Pulses when a message was delivered: see [`Matcher`].
     pub count_message: Pulse,
-    /// See [`Matcher`].
+    /// Pulses when a frame was for no VI: see [`Matcher`].
     pub count_no_vi: Pulse,
-    /// See [`Matcher`].
+    /// Pulses when a duplicate is answered again: see [`Matcher`].
     pub count_duplicate: Pulse,
-    /// See [`Matcher`].
+    /// Pulses for any other duplicate, or a frame behind a gap: see [`Matcher`].
     pub count_psn: Pulse,
-    /// See [`Matcher`].
+    /// Pulses when a message found no receive descriptor: see [`Matcher`].
     pub count_no_receive: Pulse,
-    /// See [`Matcher`].
+    /// Pulses when a frame's message cannot be whole any more: see [`Matcher`].
     pub count_partial: Pulse,
-    /// See [`Matcher`].
+    /// Pulses when a raw frame was delivered: see [`Matcher`].
     pub count_raw: Pulse,
-    /// See [`Matcher`].
+    /// Pulses when a raw frame was dropped: see [`Matcher`].
     pub count_raw_dropped: Pulse,
-    /// Bytes of a packet's payload that have gone to memory, all of them; 0: none in this cycle.
+    /// Bytes of a packet whose payload has gone to memory in this cycle, all of it; 0: none has.
     pub count_bytes: Signal<Out, Bits<13>>,
     ingress: Ingress,
     parse: Parse,

@@ -1,27 +1,31 @@
-//! The RDMA reads of this side that wait for their answers: what comes next of each, and where it goes.
+//! Keeps the RDMA reads of this side that wait for their answers: what comes next of each, and where it goes.
 //!
 //! ```text
-//!       sent ──►┌───────┐──► told (verdict, psn, syndrome)
-//!     answer ──►│ Reads │──► job_*   (for scatter)
-//!     done_* ──►│       │──► commit_ready
-//!     commit ──►└───────┘
+//!                sent ──►┌───────┐──► told, told_keep, told_data
+//!  answer, answer_mtu ──►│ Reads │──► job_*   (for scatter)
+//!        done, commit ──►└───────┘──► busy
 //! ```
 //! Contract: docs/semantics.md, REQ-2 and REQ-3.
-//! - `sent` is each read that leaves, in order, before its frame does. One that is sent again has its old number, and the PSN from which it asks: that of
-//!   what is missing, or an older one if some of the answer has come while it was made.
-//! - `answer` stays on show until `told_valid`. Then `told_keep` says whether it counts, and `told` what it is for `complete/sends`: itself; or, if
-//!   it lies beyond an answer that has not come, a NAK_SEQUENCE at the first PSN that is missing (the implied NAK), once until that comes, or until the read is
-//!   sent again for a second time: not for the implied NAK then, but for a time-out or the peer's own word.
-//!   A refusal beyond it is told as one behind a read ([`local::BEHIND`]). What is no answer to anything is not kept.
+//! - `sent` names each read that leaves, in order, before its frame does. One that is sent again has its old number, and the PSN from
+//!   which it asks: that of what is missing, or an older one if some of the answer has come while it was made.
+//! - `answer` stays on show until `told`. Then `told_keep` says whether it counts, and `told` what it is for `complete/sends`: itself; or,
+//!   if it lies beyond an answer that has not come, a NAK_SEQUENCE at the first PSN that is missing (the implied NAK). The block tells
+//!   that once until that PSN comes, or until the read is sent again for a second time: not for the implied NAK then, but for a time-out
+//!   or the peer's own word. A refusal beyond it is told as one behind a read ([`local::BEHIND`]). What is no answer to anything is not
+//!   kept.
 //! - A NAK of a code that nobody has defined is told as NAK_OPERATIONAL, and none has its reserved bit.
-//! - With `told_data` its payload goes where `job_*` says. `done_valid` ends that: with `done_ok` the bytes are placed and the read
+//! - With `told_data` the answer's payload goes where `job_*` says. `done` ends that: with `ok` the bytes are placed and the read
 //!   moves on; otherwise it stays where it is.
 //! - A response counts at the expected PSN only, with the length of its place, and with the opcode of its place in the read or, once
 //!   the read was sent again, in a part of it.
 //! - `job_fresh`: scatter has no segments of this descriptor from before.
 //! - A commit of RECEIVE forgets the VI's reads.
 //!
-//! Latency: 6 cycles from an answer to `told_valid`, 2 more after `done_valid`; 4 for a read that leaves.
+//! Example: `sent` names a read of 2048 bytes with PSN 100, and the path MTU is 1024. A response First with PSN 100 and 1024 bytes comes:
+//! `told` has `told_keep` and `told_data`, and `job_position` is 0. If the response with PSN 101 is lost and an ACK of PSN 102 comes
+//! instead, `told` is a NAK_SEQUENCE at PSN 101.
+//!
+//! Latency: 6 cycles from an answer to `told`, 2 more after `done`; 4 for a read that leaves.
 //!
 //! How: one memory; its lower half has the reads, READ_DEPTH for each VI, the upper half a row for each VI.
 //!
@@ -49,13 +53,13 @@ struct Place {
     oldest: Bits<3>,
     /// Number of the next read.
     fresh: Bits<3>,
-    /// A part of the oldest has come; the rest of the row counts.
+    /// A part of the oldest read has come; the rest of the row counts only then.
     started: Bits<1>,
-    /// It has been sent again.
+    /// The oldest read has been sent again.
     again: Bits<1>,
     /// What comes next has been asked for.
     missed: Bits<1>,
-    /// And the read has been sent again since.
+    /// The read has been sent again since `missed` was set.
     asked: Bits<1>,
     /// PSN that comes next.
     psn: Bits<24>,
@@ -63,7 +67,7 @@ struct Place {
     left: Bits<32>,
     /// Segment to go on with.
     index: Bits<8>,
-    /// Bytes of it filled.
+    /// Bytes of that segment that are filled.
     position: Bits<32>,
 }
 
@@ -80,18 +84,17 @@ struct Read {
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
     Idle,
-    /// The VI's row is asked for.
-    /// It comes.
+    /// The VI's row, which was asked for, comes out of memory.
     Load,
     /// The oldest read's row is asked for; or a read leaves.
     Find,
-    /// It comes.
+    /// The oldest read's row comes out of memory.
     Take,
-    /// Compare.
+    /// The answer is compared with what comes next.
     Weigh,
-    /// What it is.
+    /// The block decides what the answer is.
     Judge,
-    /// Say so.
+    /// The block tells what the answer is.
     Tell,
     /// The payload moves.
     Move,
@@ -104,37 +107,37 @@ enum Step {
 pub struct Reads {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets what is under way.
+    /// While high, the block forgets what is under way.
     pub reset: Signal<In, bool>,
-    /// A read leaves.
+    /// An RDMA read of ours that leaves, from transmit.
     pub sent: Sink<ReadSent>,
-    /// A RECEIVE row is on the bus.
+    /// A RECEIVE row on the bus; the VI's reads are forgotten.
     pub commit: Sink<Commit>,
-    /// An answer came.
+    /// An acknowledgement or an answer to a read, from `Delivery`; it stays until `told`.
     pub answer: FlowSink<Answer>,
-    /// Path MTU of its VI: 256 << MTU bytes.
+    /// Path MTU of the VI of `answer`: 256 << MTU bytes.
     pub answer_mtu: Signal<In, Bits<3>>,
-    /// Pulse: it is judged. What it is for `complete/sends`.
+    /// What the answer is for `complete/sends`; the answer is judged in this cycle.
     pub told: FlowSource<Acknowledged>,
-    /// It counts.
+    /// With `told`: the answer counts, and `complete/sends` has to hear of it.
     pub told_keep: Signal<Out, bool>,
-    /// It has payload to place first.
+    /// With `told`: the answer has payload that must be placed first.
     pub told_data: Signal<Out, bool>,
-    /// Region of the read's descriptor.
+    /// Region of the read's descriptor; this and the next five ports are for scatter.
     pub job_region: Signal<Out, Bits<16>>,
-    /// Its offset, in units of 64 bytes.
+    /// Offset of the read's descriptor in its region, in units of 64 bytes.
     pub job_offset: Signal<Out, Bits<34>>,
-    /// Its segments.
+    /// How many segments the read's descriptor has.
     pub job_segments: Signal<Out, Bits<8>>,
-    /// Segment to go on with.
+    /// Segment of the descriptor that the payload begins in.
     pub job_index: Signal<Out, Bits<8>>,
-    /// Bytes of it filled.
+    /// Bytes of that segment that are filled already.
     pub job_position: Signal<Out, Bits<32>>,
-    /// It is the read's first.
+    /// The payload is the first of its read, so scatter has none of the descriptor's segments.
     pub job_fresh: Signal<Out, bool>,
-    /// The payload is placed, or cannot be.
+    /// Whether the payload is placed, and how far scatter came.
     pub done: FlowSink<ReadPlaced>,
-    /// Something is under way.
+    /// An answer or a read that leaves is under way.
     pub busy: Signal<Out, bool>,
     memory: Ram<Bits<ROW_BITS>, ROW_LOG2>,
     step: DFF<Step>,
@@ -148,14 +151,17 @@ pub struct Reads {
     open: DFF<bool>,
     /// The response is the last of its read.
     final_one: DFF<bool>,
-    /// Its length is what is left; is a whole packet's; its opcode is right.
+    /// The response's length is exactly what is left of the read.
     ends_it: DFF<bool>,
+    /// The response's length is a whole packet's.
     whole: DFF<bool>,
+    /// The response's opcode is right for its place.
     opcode_fits: DFF<bool>,
     keep: DFF<bool>,
     data: DFF<bool>,
-    /// It is a NAK of what comes next; or a refusal behind it.
+    /// The answer is told as a NAK of what comes next.
     implied: DFF<bool>,
+    /// The answer is a refusal that is told as one behind a read.
     behind: DFF<bool>,
     row: Signal<Local, Bits<ROW_BITS>>,
     read_row: Signal<Local, Bits<ROW_LOG2>>,

@@ -1,12 +1,15 @@
-//! What the completion writer is told of an order.
+//! Puts together what the completion writer is told of an order.
 //!
 //! ```text
 //!  vi, situation, ending ──►┌────────┐
 //!         message, after ──►│ Report │──► completion
 //!        receive, packet ──►└────────┘
 //! ```
-//! Contract: docs/semantics.md, "Reliable service: the responder (RSP)". The descriptor's Length is what arrived of its message; the
-//! acknowledgement's PSN the newest one executed, or the one expected.
+//! Contract: docs/semantics.md, "Reliable service: the responder (RSP)". The descriptor's Length is what arrived of its message. The
+//! acknowledgement's PSN is the newest one executed, or the one expected.
+//!
+//! Example: a message of 8 bytes in the packet with PSN 100 ends a receive. `completion` writes Length 8 to the descriptor, and
+//! acknowledges PSN 100 if the packet asks for that.
 //!
 //! Latency: none, no state. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
 
@@ -21,21 +24,21 @@ use viaduct_spec::descriptor::status;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Report {
-    /// The VI.
+    /// VI of the order; `Delivery` drives this and the other inputs.
     pub vi: Signal<In, Vi>,
     /// What came of the order.
     pub situation: Signal<In, Situation>,
-    /// How it ends.
+    /// How the order ends, from `Outcome`.
     pub ending: Signal<In, Ending>,
-    /// Where the VI was.
+    /// Where the VI stood before the order.
     pub message: Signal<In, Message>,
-    /// Where it is then.
+    /// Where the VI stands behind the order, from `Standing`.
     pub after: Signal<In, Message>,
-    /// Its receive.
+    /// The receive descriptor that the order ends, if it ends one.
     pub receive: Signal<In, AheadMeta>,
-    /// The frame.
+    /// The frame of the order.
     pub packet: Signal<In, FrameInfo>,
-    /// What is said; its VI in any case.
+    /// What the completion writer is told; its `vi` is valid in any case.
     pub completion: Signal<Out, Completion>,
     one_back: Signal<Local, Bits<1>>,
     answered_psn: Signal<Local, Bits<24>>,

@@ -1,13 +1,13 @@
-//! What is known of each frame in the store, and which of them is looked at next: the oldest, unless its VI is held back.
+//! Keeps what is known of each frame in the store, and shows the one to look at next: the oldest, unless its VI is held back.
 //!
 //! ```text
-//!   keep, keep_info ──►┌────────┐──► info_valid, info ◄── info_taken, info_aside, info_drop, info_back
+//!   keep, keep_info ──►┌────────┐──► info ◄── info_taken, info_aside, info_drop, info_back
 //!   ends, frame_end ──►│ Roster │──► again, overdue
 //!   resume, crowded ──►│        │──► head, level, count_dropped
 //!                      └────────┘
 //! ```
-//! Contract: a ring of 16 places, filled by `keep` in the order in which frames come; who fills it looks at `level`. `info` shows one frame. It
-//! stays until one of four pulses says what becomes of it:
+//! Contract: a ring of 16 places, filled by `keep` in the order in which frames come; who fills it looks at `level`. `info` shows one
+//! frame. It stays until one of four pulses says what becomes of it:
 //! - `info_taken`: it is delivered; the pulse `ends` says when that is over, before the next one is taken;
 //! - `info_aside`: its turn has not come, it stays; the one behind it is shown;
 //! - `info_drop`: it is thrown away, and counted (`count_dropped`, in the same cycle);
@@ -21,6 +21,9 @@
 //! frame that is set aside keeps so much that the store is `crowded`, the others wait for it. When that has lasted 2^14 cycles (131 us) it
 //! is shown again, and `overdue` says so: if it is still not its turn, it should not have one.
 //!
+//! Example: frames A, B and C come, and A is on show. `info_aside` leaves A; B is shown and taken, then C. After `resume` A is shown
+//! before any frame that came later.
+//!
 //! Latency: `info` one cycle after `keep`; one cycle for each place that is passed over. Tests: `tests/receive/store.rs`.
 
 use crate::bus::FrameInfo;
@@ -33,50 +36,55 @@ use rust_hdl::prelude::*;
 pub struct Roster {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Empties the ring.
+    /// While high, the ring is empty.
     pub reset: Signal<In, bool>,
-    /// A frame has come; there is a place.
+    /// Pulses when a frame has come that is kept; the sender sees to it that there is a place.
     pub keep: Signal<In, bool>,
-    /// The frame.
+    /// With `keep`: what is known of the frame.
     pub keep_info: Signal<In, FrameInfo>,
-    /// A frame is on show. The frame on show.
+    /// What is known of the frame on show.
     pub info: FlowSource<FrameInfo>,
-    /// The matcher takes the frame on show.
+    /// Pulses when the matcher takes the frame on show.
     pub info_taken: Signal<In, bool>,
-    /// The matcher sets the frame on show aside.
+    /// Pulses when the matcher sets the frame on show aside.
     pub info_aside: Signal<In, bool>,
-    /// The matcher drops the frame on show.
+    /// Pulses when the matcher drops the frame on show.
     pub info_drop: Signal<In, bool>,
-    /// The oldest comes next.
+    /// Pulses when the matcher leaves the frame on show, so that the oldest one comes next.
     pub info_back: Signal<In, bool>,
-    /// One that was set aside may have its turn.
+    /// Pulses when a frame that was set aside may have its turn; `Flush` drives it.
     pub resume: Signal<In, bool>,
-    /// The oldest is to be looked at next.
+    /// The oldest frame is to be looked at next, not the one on show.
     pub again: Signal<Out, bool>,
-    /// The one on show has kept others waiting for too long.
+    /// The frame on show was set aside and has kept others waiting for too long.
     pub overdue: Signal<Out, bool>,
     /// The store is so full that frames wait in front of it.
     pub crowded: Signal<In, bool>,
-    /// The frame that was taken is done.
+    /// Pulses when the delivery of the frame that was taken is over.
     pub ends: Signal<In, bool>,
-    /// Behind its last word.
+    /// With `ends`: number of the word behind that frame's last one.
     pub frame_end: Signal<In, Bits<11>>,
-    /// First word in use.
+    /// Number of the first word of the store that is in use.
     pub head: Signal<Out, Bits<11>>,
-    /// Places in use.
+    /// How many places of the ring are in use.
     pub level: Signal<Out, Bits<4>>,
-    /// A frame is dropped.
+    /// Pulses when the frame on show is dropped.
     pub count_dropped: Pulse,
     infos: LutRam<FrameInfo, 4>,
     /// The frame of a place is taken or dropped.
     gone: LutRam<bool, 4>,
-    /// The oldest place in use, the one on show, the next one to fill, the one that is delivered.
+    /// The oldest place in use.
     oldest: DFF<Bits<4>>,
+    /// The place on show.
     shown: DFF<Bits<4>>,
+    /// The next place to fill.
     next: DFF<Bits<4>>,
+    /// The place of the frame that is delivered.
     taken: DFF<Bits<4>>,
+    /// A frame is being delivered.
     delivering: DFF<bool>,
     first_word: DFF<Bits<11>>,
+    /// Behind the frame on show, the oldest one is shown next.
     returns: DFF<bool>,
     /// In front of the one on show there are places in use, and not only the one that is delivered.
     leaves_some: DFF<bool>,
@@ -92,9 +100,9 @@ pub struct Roster {
     /// The place on show is passed, and becomes free.
     passes: Signal<Local, bool>,
     frees: Signal<Local, bool>,
-    /// It is passed, and stays in use.
+    /// The place on show is passed, and stays in use.
     leaves: Signal<Local, bool>,
-    /// Back to the oldest.
+    /// The oldest place is shown next.
     goes_back: Signal<Local, bool>,
     oldest_now: Signal<Local, Bits<4>>,
     /// The frame that is done is the oldest.

@@ -1,27 +1,30 @@
 //! Puts a packet's payload into the segments of a receive descriptor.
 //!
 //! ```text
-//!      job_* ──►┌─────────┐──► access         (a piece of a segment, or the next segments)
-//!     read_* ◄─►│         │◄── verdict_*, beat
+//!        job ──►┌─────────┐──► access    (a piece of a segment, or the next segments)
+//!     read_* ◄─►│         │◄── verdict, beat
 //!    payload ──►│ Scatter │──► write
-//!               └─────────┘──► done_valid, done_result, done_index, done_position
+//!               └─────────┘──► done, busy
 //! ```
-//! Contract: one job at a time, from `job_valid` to `done_valid`, both pulses; the job's fields hold until then. It
-//! starts `job_position` bytes into segment `job_index` and ends when `job_length` bytes are placed, or at the first
-//! thing wrong, and says how far it came. Each piece is checked before its bytes move. What of a segment no byte goes to is not
-//! checked: it may reach past its region. Empty segments are skipped.
+//! Contract: one job at a time, from `job` to `done`, both pulses; the job's fields hold until then. The job
+//! starts `position` bytes into segment `index` and ends when `length` bytes are placed, or at the first thing wrong, and `done` says how
+//! far it came. Each piece is checked before its bytes move. The part of a segment that gets no byte is not checked: it may reach past
+//! its region. Empty segments are skipped.
 //!
-//! With `job_remote` there is one segment, of an RDMA write: it goes on `job_position` bytes behind `job_place`, with
-//! `job_left` bytes to come, no fewer than `job_length`, which must all lie in the region, and that must give the peer the right to write.
+//! With `remote` there is one segment, of an RDMA write: the job goes on `position` bytes behind `place`, with
+//! `left` bytes to come, no fewer than `length`, which must all lie in the region, and that must give the peer the right to write.
 //!
-//! With `job_reading` the descriptor is one of the send queue. All its segments are read as those behind the second are below;
-//! what was read last for a read stays for the next packet of the same one, unless `job_fresh`.
+//! With `reading` the descriptor is one of the send queue. All its segments are read as those behind the second are below;
+//! what was read last for a read stays for the next packet of the same one, unless `fresh`.
 //!
 //! Segments 0 and 1 come with the descriptor fetched ahead. The others are read four at a time, as much
 //! as the descriptor has, by an access of exactly that many bytes: what the region does not hold is refused.
 //!
 //! `payload` beats are passed on as far as they are granted, and cut where a piece ends. So `write` gives the write
 //! engine exactly the bytes that its commands say, and what is behind a refusal stays where it is.
+//!
+//! Example: a receive has segments of 6 and 10 bytes, and a packet of 8 bytes comes: `index` and `position` are 0. `access` asks for
+//! the 6 bytes of segment 0, then for 2 of segment 1. `done` says OK, `index` 1 and `position` 2.
 //!
 //! Latency: 5 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
 //! cycle; done two cycles after the last beat was taken.
@@ -57,13 +60,13 @@ pub enum State {
     Idle,
     /// Find the segment; it is being read.
     Segment,
-    /// It is there.
+    /// The segment is there.
     Shown,
-    /// What is left of it.
+    /// Work out what is left of the segment.
     Measure,
-    /// What of it this packet takes.
+    /// Work out how much of it this packet takes.
     Cut,
-    /// Ask for it.
+    /// Ask for the piece.
     Ask,
     /// Wait for the verdict.
     Verdict,
@@ -71,7 +74,7 @@ pub enum State {
     Move,
     /// Ask for the next segments.
     AskTail,
-    /// They come.
+    /// The next segments come.
     Tail,
     /// Say how it went.
     Done,
@@ -82,36 +85,37 @@ pub enum State {
 pub struct Scatter {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the job.
+    /// While high, the block forgets its job.
     pub reset: Signal<In, bool>,
-    /// Begin.
+    /// What to place: the payload of the frame in delivery, and where it goes; from `Delivery`.
     pub job: FlowSink<Job>,
-    /// The job is over.
+    /// How the job ended, and how far it came.
     pub done: FlowSource<Done>,
-    /// A segment of this VI's is wanted.
+    /// VI of the segment that is wanted of `Ahead`.
     pub read_vi: Signal<Out, Vi>,
-    /// In this slot.
+    /// Slot of the descriptor whose segment is wanted.
     pub read_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// The second, not the first.
+    /// The descriptor's second segment is wanted; otherwise the first.
     pub read_second: Signal<Out, bool>,
-    /// The address of the one of the cycle before.
+    /// Address of the segment that was asked for in the cycle before.
     pub read_place: Signal<In, Bits<64>>,
-    /// Its handle and length.
+    /// Memory handle and length of the segment that was asked for in the cycle before.
     pub read_handle: Signal<In, Bits<64>>,
-    /// A beat of payload is offered.
+    /// Up to eight bytes of the frame's payload, from the store.
     pub payload: Sink<WriteBeat>,
-    /// Bytes for host memory.
+    /// Up to eight bytes for host memory, for the write engine.
     pub write: Source<WriteBeat>,
-    /// Memory is wanted.
+    /// An access to memory, for the checker: a piece of a segment, or the next segments.
     pub access: Source<Access>,
-    /// The answer to a write access.
+    /// What the checker says of a write access.
     pub verdict: FlowSink<WriteVerdict>,
-    /// Data read.
+    /// Eight bytes that a read brought, of any client; the block picks its own.
     pub beat: FlowSink<ReadBeat>,
     /// A job runs, or bytes wait to be taken.
     pub busy: Signal<Out, bool>,
-    /// Up to four segments behind the second: addresses, and handles with lengths.
+    /// Addresses of up to four segments behind the second.
     tail_places: LutRam<Bits<64>, 2>,
+    /// Memory handles and lengths of up to four segments behind the second.
     tail_handles: LutRam<Bits<64>, 2>,
     state: DFF<State>,
     /// What `ahead` has shown: block RAM is slow, so a register comes first.
@@ -122,6 +126,7 @@ pub struct Scatter {
     other_handle: DFF<Bits<64>>,
     /// The segment is one of those in `ahead`.
     ahead: DFF<bool>,
+    /// Bytes of the job that are not placed yet.
     left: DFF<Bits<13>>,
     /// The segment at hand, in 16 bytes of the descriptor: two for its control, then the segments.
     place: DFF<Bits<8>>,
@@ -130,7 +135,9 @@ pub struct Scatter {
     offset: DFF<Bits<34>>,
     region: DFF<Bits<16>>,
     reading: DFF<bool>,
+    /// Bytes of the segment at hand that are filled.
     position: DFF<Bits<32>>,
+    /// How the job ends, if it ends now.
     outcome: DFF<Bits<2>>,
     /// 64-byte block of the descriptor that `tail` holds; 0, of a read 127: none.
     block: DFF<Bits<7>>,
@@ -142,13 +149,15 @@ pub struct Scatter {
     tail_failed: DFF<bool>,
     address: DFF<Bits<64>>,
     handle: DFF<Bits<32>>,
+    /// Bytes left of the segment at hand.
     rest: DFF<Bits<32>>,
+    /// Bytes of the piece that is asked for.
     piece: DFF<Bits<13>>,
     /// Bytes are granted that have not moved yet.
     granted: DFF<bool>,
     /// Where they end, in bytes from the first one of the payload beat on show.
     reach: DFF<Bits<13>>,
-    /// That is less than 16.
+    /// `reach` is less than 16.
     near: DFF<bool>,
     /// Lanes of the payload beat on show that have moved.
     used: DFF<Bits<3>>,
@@ -165,8 +174,9 @@ pub struct Scatter {
     left_32: Signal<Local, Bits<32>>,
     beat_end: Signal<Local, Bits<4>>,
     reach_low: Signal<Local, Bits<4>>,
-    /// `reach` of the next beat, and at the verdict.
+    /// `reach` for the next beat.
     reach_on: Signal<Local, Bits<13>>,
+    /// `reach` at the verdict.
     reach_first: Signal<Local, Bits<13>>,
     /// The piece ends within the payload beat on show.
     cut: Signal<Local, bool>,

@@ -1,4 +1,4 @@
-//! Where a VI stands behind an order.
+//! Works out where a VI stands behind an order.
 //!
 //! ```text
 //!  situation, verdict, ending ──►┌──────────┐──► after
@@ -8,6 +8,9 @@
 //! Contract: `after` is what is saved of the VI when an order that came to `situation` closes. `advances` (the packet's PSN is done
 //! with) comes beside the situation: all of the next PSN depends on it, and goes into block RAM. What is consumed or lost ends
 //! the message. `next_msn` is the number of the message that ends now.
+//!
+//! Example: a reliable VI expects PSN 100 and has completed 7 messages. A SEND Only with PSN 100 is placed: `after` expects PSN 101,
+//! and `next_msn` is 8.
 //!
 //! Latency: none, no state. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
 
@@ -20,29 +23,29 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Standing {
-    /// What came of the order.
+    /// What came of the order; `Delivery` drives this and the other inputs.
     pub situation: Signal<In, Situation>,
     /// What the frame was to the VI.
     pub verdict: Signal<In, Verdict>,
-    /// Its PSN is done with.
+    /// The PSN of the packet is done with.
     pub advances: Signal<In, bool>,
-    /// How the order ends.
+    /// How the order ends, from `Outcome`.
     pub ending: Signal<In, Ending>,
-    /// Where the VI was.
+    /// Where the VI stood before the order.
     pub message: Signal<In, Message>,
-    /// The frame.
+    /// The frame of the order.
     pub packet: Signal<In, FrameInfo>,
     /// The frame ends a message.
     pub ends: Signal<In, bool>,
-    /// It is of an RDMA write.
+    /// The frame is of an RDMA write.
     pub writes: Signal<In, bool>,
-    /// It is an RDMA read request.
+    /// The frame is an RDMA read request.
     pub reads: Signal<In, bool>,
-    /// PSNs of that one's answer.
+    /// With `reads`: how many PSNs the answer to the request takes.
     pub request_packets: Signal<In, Bits<24>>,
-    /// Where the VI is from now on.
+    /// Where the VI stands behind the order.
     pub after: Signal<Out, Message>,
-    /// Messages completed, with this one.
+    /// Messages completed, modulo 2^24, with the one that ends now.
     pub next_msn: Signal<Out, Bits<24>>,
     one_more: Signal<Local, Bits<1>>,
     msn: Signal<Local, Bits<24>>,

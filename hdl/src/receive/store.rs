@@ -1,20 +1,24 @@
-//! Where frames wait for their turn: a ring of 2048 words, and what is known of each frame in it.
+//! Keeps frames until their turn comes: a ring of 2048 words, and what is known of each frame in it.
 //!
 //! ```text
-//!       store_* ──►┌────────┐──► info ◄── info_taken, info_aside, info_drop, info_back; again, overdue
-//!    keep, drop ──►│ Store  │──► payload                (of the frame taken, once asked for)
-//! frame, release ─►│ Roster │──► store_ready, level, count_dropped
-//! payload_start ──►└────────┘◄── resume
+//!                store ──►┌────────┐──► info ◄── info_taken, info_aside, info_drop, info_back
+//!           keep, drop ──►│ Store  │──► payload                (of the frame taken, once asked for)
+//! frame, release_valid ──►│ Roster │──► again, overdue, holds
+//!        payload_start ──►└────────┘──► level, count_dropped ◄── resume, overflows
 //! ```
-//! Contract: words of a frame come in, from its first byte on, then `keep` with its `info` or `drop`, which takes the words back; the first
-//! word of the next frame comes with it or later. `store_ready` low stops the words within 6 cycles.
+//! Contract: the words of a frame come in, from its first byte on. Then `keep` comes with `keep_info`, or `drop`, which takes the words
+//! back. The first word of the next frame comes with it or later. `store.ready` low stops the words within 6 cycles.
 //! `info` shows the oldest frame kept and not taken, or one behind it: see [`Roster`]. Frames taken are shown to the store again as
 //! `frame`, one after the other. `payload_start` begins to show the payload of `frame`: `length` bytes from byte 54 on;
-//! four bytes on with `has_tag` and with `extended`, sixteen with `reth`. Of a raw frame it is the `length` bytes from byte 0 on. `release_valid` frees the frame, when all
-//! before it are free, and ends its payload wherever it is; it does not come with `payload_start`.
+//! four bytes on with `has_tag` and with `extended`, sixteen with `reth`. Of a raw frame it is the `length` bytes from byte 0 on.
+//! `release_valid` frees the frame, when all before it are free, and ends its payload wherever it is; it does not come with
+//! `payload_start`.
 //!
-//! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left, that of the frame taken counted: two largest frames'
-//! worth of small ones then still fits into those places and the ingress queue.
+//! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left, that of the frame taken counted: two
+//! largest frames' worth of small ones then still fits into those places and the ingress queue.
+//!
+//! Example: nine words come, and `keep` with a `length` of 8: a send of 8 bytes. A cycle later `info` shows the frame. It is taken,
+//! comes back as `frame`, and three cycles after `payload_start` `payload` gives bytes 54 to 61.
 //!
 //! Latency: `info` one cycle after `keep`; `payload` three cycles after `payload_start`. Throughput: one word in and
 //! one beat out every cycle.
@@ -32,55 +36,55 @@ use rust_hdl::prelude::*;
 pub struct Store {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Empties the ring.
+    /// While high, the ring is empty.
     pub reset: Signal<In, bool>,
-    /// A word comes.
+    /// A word of a frame as it came, tag and all, from `Delay`.
     pub store: Sink<Bits<64>>,
-    /// The words since the last `keep` or `drop` are a good frame.
+    /// Pulses when the words since the last `keep` or `drop` are a good frame.
     pub keep: Signal<In, bool>,
-    /// They are none.
+    /// Pulses when the words since the last `keep` or `drop` are to be forgotten.
     pub drop: Signal<In, bool>,
-    /// With `keep`; `start` and `end` are not looked at.
+    /// With `keep`: what is known of the frame; the block fills in `start` and `end` itself.
     pub keep_info: Signal<In, FrameInfo>,
-    /// A frame is on show.
+    /// What is known of the frame on show.
     pub info: FlowSource<FrameInfo>,
-    /// It is taken.
+    /// Pulses when the matcher takes the frame on show.
     pub info_taken: Signal<In, bool>,
-    /// It is set aside.
+    /// Pulses when the matcher sets the frame on show aside.
     pub info_aside: Signal<In, bool>,
-    /// It is dropped.
+    /// Pulses when the matcher drops the frame on show.
     pub info_drop: Signal<In, bool>,
-    /// The oldest comes next.
+    /// Pulses when the matcher leaves the frame on show, so that the oldest one comes next.
     pub info_back: Signal<In, bool>,
-    /// One that was set aside may have its turn.
+    /// Pulses when a frame that was set aside may have its turn; the matcher drives it.
     pub resume: Signal<In, bool>,
-    /// The oldest is to be looked at next.
+    /// The oldest frame is to be looked at next, not the one on show.
     pub again: Signal<Out, bool>,
-    /// The one on show has kept others waiting for too long.
+    /// The frame on show was set aside and has kept others waiting for too long.
     pub overdue: Signal<Out, bool>,
-    /// There are frames: on show, taken, set aside.
+    /// There are frames in the store: on show, taken, or set aside.
     pub holds: Signal<Out, bool>,
-    /// Another frame is counted as an overflow in this cycle.
+    /// Another frame is counted as an overflow in this cycle; `Ingress` drives it.
     pub overflows: Signal<In, bool>,
-    /// A frame was dropped; not with `overflows`.
+    /// Pulses when a frame was dropped; never together with `overflows`.
     pub count_dropped: Pulse,
-    /// The oldest frame taken.
+    /// The oldest frame taken, from `Delivery`.
     pub frame: Signal<In, FrameInfo>,
-    /// It is done.
+    /// Pulses when `frame` is done.
     pub release_valid: Signal<In, bool>,
-    /// Begin to show its payload.
+    /// Pulses when the payload of `frame` is to be shown.
     pub payload_start: Signal<In, bool>,
-    /// A beat of payload is on show.
+    /// Up to eight bytes of the payload of `frame`, for scatter.
     pub payload: Source<WriteBeat>,
     /// Words in use, or 2048: see the module's description.
     pub level: Signal<Out, Bits<12>>,
     ram: Ram<Bits<64>, 11>,
     roster: Roster,
-    /// Keeps the way from `payload_ready` to the RAM's address short.
+    /// Keeps the way from `payload.ready` to the RAM's address short.
     skid: Skid<WriteBeat>,
     /// Where the next word goes.
     tail: DFF<Bits<11>>,
-    /// Behind the last frame kept.
+    /// Number of the word behind the last frame kept.
     whole: DFF<Bits<11>>,
     used: Signal<Local, Bits<11>>,
     ready: DFF<bool>,
@@ -94,17 +98,18 @@ pub struct Store {
     valid: DFF<bool>,
     cursor: DFF<Bits<11>>,
     lane: DFF<Bits<3>>,
+    /// Bytes of payload that are left to show.
     left: DFF<Bits<13>>,
     lanes: Signal<Local, Bits<13>>,
     count: Signal<Local, Bits<13>>,
     /// Where the payload begins: word of the frame.
     offset: Signal<Local, Bits<11>>,
-    /// Four bytes on.
+    /// The payload begins four bytes later in the frame's words.
     shifted: Signal<Local, bool>,
     pop: Signal<Local, bool>,
     next_cursor: Signal<Local, Bits<11>>,
     next_left: Signal<Local, Bits<13>>,
-    /// The ring may not be filled to the last word, and up to six come after `store_ready` went low.
+    /// The ring may not be filled to the last word, and up to six words come after `store.ready` went low.
     most: Number<11, 2040>,
     most_places: Number<4, 13>,
     pause_places: Number<4, 8>,

@@ -5,7 +5,9 @@
 //!   situation, verdict ──►│ Tally │──► count_*
 //!  raw, reliable, ends ──►└───────┘
 //! ```
-//! Contract: an order that `closes` is counted once, by what came of it. `dropped` and `strays` are counted when they are found.
+//! Contract: the block counts an order that `closes` once, by what came of it. It counts `dropped` and `strays` when they come.
+//!
+//! Example: an order closes with the situation Placed and `ends`: `count_message` is high in the next cycle.
 //!
 //! Latency: 1. Tests: with the path, `tests/receive/path/`, `tests/receive/raw.rs`.
 
@@ -19,43 +21,43 @@ use rust_hdl::prelude::*;
 pub struct Tally {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Nothing is counted.
+    /// While high, nothing is counted.
     pub reset: Signal<In, bool>,
-    /// An order closes.
+    /// Pulses when an order closes; `Delivery` drives this and the other inputs.
     pub closes: Signal<In, bool>,
-    /// What came of it.
+    /// With `closes`: what came of the order.
     pub situation: Signal<In, Situation>,
     /// What the frame was to the VI.
     pub verdict: Signal<In, Verdict>,
     /// The frame is the raw channel's.
     pub raw: Signal<In, bool>,
-    /// The VI's service is reliable.
+    /// The VI's service is one of the reliable ones.
     pub reliable: Signal<In, bool>,
     /// The frame ends a message.
     pub ends: Signal<In, bool>,
-    /// The message is lost.
+    /// The message is lost by what came of the order.
     pub loses: Signal<In, bool>,
-    /// A raw frame finds no receive.
+    /// Pulses when a raw frame finds no receive.
     pub dropped: Signal<In, bool>,
-    /// An answer was to nothing that waits.
+    /// Pulses when an answer was to nothing that waits.
     pub strays: Signal<In, bool>,
-    /// A message was delivered.
+    /// Pulses when a message was delivered.
     pub count_message: Pulse,
-    /// A raw frame was delivered.
+    /// Pulses when a raw frame was delivered.
     pub count_raw: Pulse,
-    /// A raw frame found no receive descriptor.
+    /// Pulses when a raw frame found no receive descriptor.
     pub count_raw_dropped: Pulse,
-    /// An answer was to nothing that waits.
+    /// Pulses when an answer was to nothing that waits.
     pub count_response: Pulse,
-    /// A frame was for no VI.
+    /// Pulses when a frame was for no VI.
     pub count_no_vi: Pulse,
-    /// A frame was a duplicate, and answered again.
+    /// Pulses when a frame was a duplicate that the VI answers again.
     pub count_duplicate: Pulse,
-    /// A frame was another duplicate, or behind a gap.
+    /// Pulses when a frame was any other duplicate, or came behind a gap.
     pub count_psn: Pulse,
-    /// A message found no receive descriptor.
+    /// Pulses when a message found no receive descriptor.
     pub count_no_receive: Pulse,
-    /// A frame belonged to no message that can still be whole.
+    /// Pulses when a frame belonged to no message that can still be whole.
     pub count_partial: Pulse,
     message: DFF<bool>,
     raws: DFF<bool>,

@@ -1,13 +1,16 @@
 //! Drops one 802.1Q tag: the bytes behind it move up by four.
 //!
 //! ```text
-//!   in_valid ──►┌───────┐──► out_valid
-//!   in_ready ◄──│ Untag │◄── out_ready
-//!    in_data ──►└───────┘──► out_data
+//!  sink ──►┌───────┐──► source, out_tagged
+//!          │ Untag │
+//!          └───────┘──► busy
 //! ```
 //! Contract: a frame whose bytes 12 and 13 are 81 00 leaves without bytes 12 to 15; any other leaves as it is. `out_tagged` says which,
 //! with the frame's last beat.
 //! Frames of at most 16 bytes are left alone: they are too short for anything.
+//!
+//! Example: a frame of 68 bytes has 81 00 00 05 at byte 12. It leaves with 64 bytes, without these four, and `out_tagged` is high with
+//! its last beat.
 //!
 //! Latency: 1 cycle. Throughput: one beat every cycle: the cycle that the last four bytes may need at the end of a
 //! tagged frame is the one in which its second beat gave nothing.
@@ -24,13 +27,13 @@ use rust_hdl::prelude::*;
 pub struct Untag {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the frame under way.
+    /// While high, the block forgets the frame under way.
     pub reset: Signal<In, bool>,
-    /// A beat is offered. The beat offered.
+    /// A beat of a frame that may have a tag.
     pub sink: Sink<FrameBeat>,
-    /// A beat is on show. The beat on show.
+    /// A beat of the frame without its tag.
     pub source: Source<FrameBeat>,
-    /// With the last beat: there was a tag.
+    /// With the last beat of `source`: the frame had a tag.
     pub out_tagged: Signal<Out, bool>,
     /// A frame is under way.
     pub busy: Signal<Out, bool>,

@@ -1,11 +1,13 @@
-//! Which requests of a VI come behind another.
+//! Tells which requests of a VI come behind another one.
 //!
 //! ```text
 //!  slot, oldest ──►┌────────┐──► behind
 //!                  └────────┘
 //! ```
-//! Contract: slots are used in turn, so in the order of the requests they are `oldest`, `oldest` + 1, ..., `oldest` - 1. `behind` are
-//! those between `slot` and the end: a bit each.
+//! Contract: slots are used in turn, so in the order of the requests they are `oldest`, `oldest` + 1, ..., `oldest` - 1. `behind` has a
+//! bit for each slot, and those between `slot` and the end of that order are set.
+//!
+//! Example: `oldest` is 1, so the order is 1, 2, 3, 0. Behind `slot` 2 come 3 and 0: `behind` is 1001.
 //!
 //! Latency: none, no state. Tests: with the whole, `tests/reply/requests/`.
 
@@ -14,11 +16,11 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Behind {
-    /// The slot.
+    /// The slot that is looked at, 0 to 3; `Requests` drives it.
     pub slot: Signal<In, Bits<2>>,
-    /// The VI's oldest: that of its next new request.
+    /// The slot of the VI's oldest request, which its next new request will use.
     pub oldest: Signal<In, Bits<2>>,
-    /// Those behind it.
+    /// A bit for each slot: its request came later than that in `slot`.
     pub behind: Signal<Out, Bits<4>>,
 }
 

@@ -1,10 +1,12 @@
-//! Counts the packets of so many bytes.
+//! Counts how many packets a number of bytes needs.
 //!
 //! ```text
 //!  load, bytes, some, mtu ──►┌───────┐──► done, packets
 //!                            └───────┘
 //! ```
-//! Contract: `packets` is `bytes` divided by 256 << `mtu`, rounded up, when `done`; with `some` it is 1 at least.
+//! Contract: when `done`, `packets` is `bytes` divided by 256 << `mtu`, rounded up; with `some` it is 1 at least.
+//!
+//! Example: 4097 bytes with `mtu` 4 (4096 bytes a packet) are 2 packets, 5 cycles after `load`.
 //!
 //! Latency: 1 + `mtu` cycles from `load`: a shift in each. Tests: with the whole, `tests/reply/requests/`.
 
@@ -15,17 +17,17 @@ use rust_hdl::prelude::*;
 pub struct Count {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Begin.
+    /// Pulse: a new count begins with `bytes`, `some` and `mtu`.
     pub load: Signal<In, bool>,
-    /// With so many bytes.
+    /// Bytes to send.
     pub bytes: Signal<In, Bits<32>>,
-    /// No bytes are a packet.
+    /// A message of no bytes counts as one packet.
     pub some: Signal<In, bool>,
-    /// A packet is of 256 << `mtu` bytes.
+    /// Path MTU: a packet has 256 << `mtu` bytes.
     pub mtu: Signal<In, Bits<3>>,
-    /// They are counted.
+    /// The count is over, and `packets` is valid.
     pub done: Signal<Out, bool>,
-    /// So many.
+    /// How many packets the bytes need.
     pub packets: Signal<Out, Bits<24>>,
     scaled: DFF<Bits<24>>,
     /// Shifts to come.

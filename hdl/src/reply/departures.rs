@@ -1,12 +1,16 @@
-//! The answers that are on their way, and the VIs that are held until theirs are out.
+//! Follows the answers that are on their way, and holds the VIs until theirs are out.
 //!
 //! ```text
 //!    begins, ends, vi ──►┌────────────┐──► mark, under_way
-//!                gone ──►│ Departures │──► out, out_vi, out_mark ◄── done
-//!          hold, free ──►└────────────┘──► held ◄── held_vi
+//!                gone ──►│ Departures │──► out, out_vi, out_mark ◄── looks, done
+//!          hold, free ──►└────────────┘◄─► held
 //! ```
-//! Contract: `begins` is a packet given out, `gone` one that has left or was dropped, in the same order. `ends` behind the last packet
-//! of a VI's answers remembers it; when that packet is gone it is `out`, until `done`. `hold` and `free` are of `vi`.
+//! Contract: `begins` says that a packet is given out, `gone` that one has left or was dropped, in the same order. `ends` comes behind
+//! the last packet of a VI's answers, and the block remembers that packet. When it is gone, `out` is high until `done`. `hold` and
+//! `free` are for `vi`.
+//!
+//! Example: VI 3 gives three packets out, so `begins` comes three times, and `ends` behind the third. Two cycles after the third
+//! `gone`, `out` is high with `out_vi` 3. When nothing else waits for VI 3, `free` lets its acknowledgements go.
 //!
 //! Latency: 2 from `gone` to `out`. Tests: with the whole, `tests/reply/requests/`.
 
@@ -30,46 +34,48 @@ struct Tail {
 pub struct Departures {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Nothing is on its way.
+    /// While high, the block forgets all packets that are on their way.
     pub reset: Signal<In, bool>,
-    /// The VI at hand.
+    /// VI that `begins`, `ends`, `hold` and `free` are of.
     pub vi: Signal<In, Vi>,
-    /// A packet is given out.
+    /// Pulses when `Requests` gives a packet of `vi` out.
     pub begins: Signal<In, bool>,
-    /// Packets given out, modulo 256.
+    /// Packets given out so far, modulo 256.
     pub mark: Signal<Out, Mark>,
-    /// The newest was the last of the VI's answers.
+    /// Pulses when the newest packet was the last of the answers of `vi`.
     pub ends: Signal<In, bool>,
-    /// There is room for that.
+    /// There is room for another `ends`.
     pub room: Signal<Out, bool>,
-    /// The oldest packet has left, or was dropped.
+    /// Pulses when the oldest packet has left, or was dropped; transmit drives it.
     pub gone: Signal<In, bool>,
-    /// Packets are on their way.
+    /// At least one packet is on its way.
     pub under_way: Signal<Out, bool>,
-    /// Last packets are remembered.
+    /// At least one last packet of a VI is remembered.
     pub waits: Signal<Out, bool>,
-    /// The oldest of them has left. Not while it is looked at.
+    /// The oldest last packet that is remembered has left; it stays high until `done`, but is low while `looks` is high.
     pub out: Signal<Out, bool>,
-    /// Its VI.
+    /// VI of that last packet.
     pub out_vi: Signal<Out, Vi>,
-    /// `mark` when it began.
+    /// `mark` when that last packet was given out.
     pub out_mark: Signal<Out, Mark>,
-    /// It is looked at.
+    /// `Requests` looks at the packet in `out`, so it is not offered again.
     pub looks: Signal<In, bool>,
-    /// And done with.
+    /// Pulses when `Requests` is done with the packet in `out`, which is then forgotten.
     pub done: Signal<In, bool>,
-    /// The VI is held from now on.
+    /// Pulses when acknowledgements of `vi` are held from now on.
     pub hold: Signal<In, bool>,
-    /// Not any more.
+    /// Pulses when acknowledgements of `vi` are held no longer.
     pub free: Signal<In, bool>,
-    /// VI to look up.
+    /// Tells send/ack whether the acknowledgements of a VI are held.
     pub held: Table<Vi, bool>,
     holds: LutRam<bool, VI_LOG2>,
     tails: Fifo<Tail, 4, 5>,
+    /// Packets given out, modulo 256.
     begun: DFF<Mark>,
+    /// Packets that have left or were dropped, modulo 256.
     ended: DFF<Mark>,
     past: Signal<Local, Mark>,
-    /// The oldest answer has left.
+    /// The oldest last packet that is remembered has left.
     left_tail: DFF<bool>,
 }
 

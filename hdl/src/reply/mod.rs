@@ -1,4 +1,10 @@
 //! What the NIC owes its peers: the answers to their RDMA reads.
+//!
+//! ```text
+//!  receive/delivery ──► request ──►┌──────────┐──► reply ──► send/gather
+//!                   ◄── answer  ◄──│ Requests │──► word, held, free ──► send/ack
+//!                                  └──────────┘◄── gone, failed ◄── send/transmit
+//! ```
 
 mod behind;
 mod count;

@@ -1,24 +1,29 @@
 //! Keeps the RDMA reads that peers ask for, and gives out the answers, a packet of one VI at a time.
 //!
 //! ```text
-//!  request ──►┌──────────────┐──► reply ◄── reply_ready       (to send/gather)
-//!   answer ◄──│   Requests   │◄── gone, failed                (from send/transmit)
-//!   commit ──►│ Slots  Count │──► word                        (a refusal, to send/ack)
-//!  retired ──►│  Departures  │──► held, free                  (send/ack holds what is behind an answer)
-//!  settled ──►└──────────────┘
+//!  request ──►┌──────────────┐──► reply           (to send/gather)
+//!   answer ◄──│   Requests   │◄── gone, failed    (from send/transmit)
+//!   commit ──►│ Slots  Count │──► word            (a refusal, to send/ack)
+//!  issued, ──►│  Departures  │──► held, free      (send/ack holds what is behind an answer)
+//!  retired,   │  Behind      │
+//!  settled    └──────────────┘
 //! ```
 //! Contract: docs/semantics.md, RSP-1, RSP-6 and RSP-7.
-//! - A request stays on show until `answer_valid`; `answer_ok` says that it is kept, `answer_packets` how many PSNs its answer
-//!   has. It is looked at when the writes granted before it have left the edge, so a read finds what was written
-//!   before; that of Reliable Reception when all that was received before is in memory (`settled`), for its answer acknowledges that.
-//! - A VI has READ_DEPTH slots, used in turn. A new request goes into the oldest; it is not kept if as many as the VI's RECEIVE row
-//!   allows wait for their answers; none is (`answer_denied`) where the row does not allow RDMA reads. One that comes `again` is kept if its PSNs lie within those of a request that is still in
-//!   its slot; its own address, handle and length count from then on. What waits behind it is forgotten: it is asked for again too.
+//! - A request stays on show until `answer`: its `ok` says that the request is kept, its `packets` how many PSNs the answer
+//!   has. The block looks at a request when the writes granted before it have left the edge, so a read finds what was written
+//!   before; at one of Reliable Reception when all that was received before is in memory (`settled`), for its answer acknowledges that.
+//! - A VI has READ_DEPTH slots, used in turn. A new request goes into the oldest. It is not kept if as many as the VI's RECEIVE row
+//!   allows wait for their answers. None is kept where the row does not allow RDMA reads; `answer` then says `denied`. A request that
+//!   comes `again` is kept if its PSNs lie within those of a request that is still in its slot; its own address, handle and length count
+//!   from then on. The block forgets what waits behind it, since the peer asks for that again too.
 //! - VIs with answers to give take turns, packet by packet; a VI's answers come in the order of its requests.
 //! - `held` of a VI is high from its request until the last packet of its answers has left, or was dropped (`gone`). Then `free` comes.
-//! - `failed` is a packet that could not be read; it counts as `gone` too. Its VI's requests are forgotten, and `word` is the NAK, which
-//!   is the connection's last word. Transmit drops the VI's packets that are behind it, and breaks the VI.
+//! - `failed` reports a packet that could not be read; it counts as `gone` too. The block forgets the VI's requests and gives the NAK to
+//!   `word`; it is the connection's last word. Transmit drops the VI's packets that are behind it, and breaks the VI.
 //! - A commit of RECEIVE forgets the VI's requests. It is taken when no packet is on its way.
+//!
+//! Example: a peer reads 2049 bytes of a VI with a path MTU of 1024 bytes, from PSN 100 on. `answer` says `ok` and 3 packets. `reply`
+//! gives three packets, of 1024, 1024 and 1 bytes, with PSNs 100 to 102. When all three are `gone`, `free` names the VI.
 //!
 //! Latency: 9 to 14 cycles from a new request to its answer, 5 more to its first reply; a reply every 8 cycles; 4 from
 //! the last `gone` to `free`, when nothing else is under way.
@@ -69,15 +74,15 @@ enum Step {
     Wait,
     /// Count the request's packets.
     Count,
-    /// Is it new?
+    /// Find out whether the request is new.
     Sort,
-    /// Look for it, slot by slot.
+    /// Look for the original request, slot by slot.
     Search,
     /// The slot's row comes.
     Fetch,
     /// Count the slot's packets.
     Measure,
-    /// Compare.
+    /// Compare the request with the slot.
     Compare,
     /// Write the first row.
     Keep,
@@ -101,7 +106,7 @@ enum Step {
     Free,
     /// A packet could not be read.
     Fail,
-    /// Say so.
+    /// Give the NAK to send/ack.
     Say,
 }
 
@@ -110,33 +115,33 @@ enum Step {
 pub struct Requests {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets what is under way; the queues stay until their rows are committed.
+    /// While high, the block forgets what is under way; the queues stay until their rows are committed.
     pub reset: Signal<In, bool>,
-    /// A peer reads.
+    /// An RDMA read that a peer asks for, from receive/delivery. It stays on show until `answer`.
     pub request: FlowSink<ReadRequest>,
-    /// Pulse: it is looked at.
+    /// What becomes of the request: whether it is kept, whether it is denied, and how many PSNs its answer takes.
     pub answer: FlowSource<Admission>,
-    /// Write commands issued.
+    /// Write commands that the write engine has been given, modulo 256.
     pub issued: Signal<In, Mark>,
-    /// Write commands retired.
+    /// Write commands whose bytes have left the edge, modulo 256.
     pub retired: Signal<In, Mark>,
-    /// All that was received before is in memory, status and all.
+    /// Everything that was received before is in memory, status included; the top drives it.
     pub settled: Signal<In, bool>,
-    /// A table row. RECEIVE rows are ours.
+    /// A table row on the bus; the block takes the RECEIVE rows.
     pub commit: Sink<Commit>,
-    /// A packet to send.
+    /// A packet of an answer, without its bytes, for send/gather.
     pub reply: Source<Reply>,
-    /// Pulse: the oldest packet taken has left, or was dropped.
+    /// Pulses when the oldest packet taken has left, or was dropped; transmit drives it.
     pub gone: Signal<In, bool>,
-    /// One could not be read. The NAK that says so.
+    /// The NAK for a packet whose bytes could not be read, from transmit.
     pub failed: Sink<AckRequest>,
-    /// A refusal to send.
+    /// A refusal to send, for send/ack: the NAK of a failed answer.
     pub word: Source<AckRequest>,
-    /// VI whose acknowledgement is to leave.
+    /// Tells send/ack whether the acknowledgements of a VI are held behind its answers.
     pub held: Table<Vi, bool>,
-    /// The answers of a VI are out.
+    /// A VI whose answers have all left, for send/ack.
     pub free: Source<Vi>,
-    /// A request was kept.
+    /// Pulses when a request is kept.
     pub count_request: Pulse,
     /// Answers wait, or are on their way.
     pub busy: Signal<Out, bool>,
@@ -148,14 +153,17 @@ pub struct Requests {
     departures: Departures,
     turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     step: DFF<Step>,
+    /// The VI at hand.
     vi: DFF<Vi>,
+    /// The slot at hand.
     slot: DFF<Bits<2>>,
     /// Slots still to look at.
     tries: DFF<Bits<2>>,
+    /// How far the request in the slot at hand is.
     at: DFF<Progress>,
     /// The mark of the request's writes; valid in Wait.
     mark: DFF<Mark>,
-    /// Its bytes have just come from memory.
+    /// The progress in `at` has just come from memory.
     fresh: DFF<bool>,
     packets: DFF<Bits<24>>,
     /// PSN behind the request's, and behind the slot's.
@@ -164,19 +172,22 @@ pub struct Requests {
     offered: DFF<bool>,
     offer: DFF<Reply>,
     failure: DFF<AckRequest>,
+    /// `answer` is given in this cycle.
     told: DFF<bool>,
+    /// With `told`: the request is kept.
     kept: DFF<bool>,
+    /// With `told`: the VI gives its peer no right to read.
     denied: DFF<bool>,
     /// The row of the VI at hand; in `known` since a cycle after `vi` names it.
     queue: Signal<Local, Queue>,
     known: DFF<Queue>,
-    /// As many of its requests wait as may.
+    /// As many requests of the VI wait as its row allows.
     full: DFF<bool>,
     /// Size of its packets.
     mtu: DFF<Bits<13>>,
     /// The VI whose answer is out has more to answer.
     holding: DFF<bool>,
-    /// That is known.
+    /// `holding` is valid.
     weighed: DFF<bool>,
     stored: Signal<Local, Queue>,
     stores: Signal<Local, bool>,

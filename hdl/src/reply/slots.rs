@@ -1,17 +1,21 @@
-//! Where each VI keeps the reads that its peer asked for.
+//! Keeps the reads that the peer of each VI asked for.
 //!
 //! ```text
-//!          vi, slot, second ──►┌───────┐──► place, handle, progress
-//!   write, whole, new_* ──────►└───────┘
+//!               vi, slot, second ──►┌───────┐──► place, handle, progress
+//!    write, write_second, whole, ──►└───────┘
+//!    new_*
 //! ```
-//! Contract: a request has two rows of one memory; `second` is which of them is read or written. Its end is next PSN plus bytes
-//! left in packets. The columns that move on with each packet are written with each packet, the others (`whole`) with
-//! the request:
+//! Contract: a request has two rows of one memory; `second` says which of them is read, `write_second` which is written. The request's
+//! end is its next PSN plus the packets of the bytes left. The columns that move on with each packet are written with each packet, the
+//! others (`whole`) with the request:
 //!
 //! | row | `moving` | `fixed` |
 //! |---|---|---|
 //! | 0 | address | handle |
 //! | 1 | next PSN, bytes left, first of its answer, MSN 23:9 | PSN of the original's first packet, MSN 8:0 |
+//!
+//! Example: `vi` is 3, `slot` 1 and `second` low in one cycle. In the next one `place` and `handle` are those of VI 3's request in slot
+//! 1.
 //!
 //! Latency: 1. `place` and `handle` mean something behind the first row, `progress` behind the second; they come straight from
 //! memory. Tests: with the whole, `tests/reply/requests/`.
@@ -35,7 +39,7 @@ pub struct Progress {
     pub start: Bits<24>,
     /// PSN of the next packet.
     pub psn: Bits<24>,
-    /// Its message's number.
+    /// Number of the request's message.
     pub msn: Bits<24>,
     /// Bytes to come.
     pub left: Bits<32>,
@@ -48,29 +52,29 @@ pub struct Progress {
 pub struct Slots {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The VI.
+    /// VI whose slot is read or written; `Requests` drives it.
     pub vi: Signal<In, Vi>,
-    /// Its slot.
+    /// Slot of that VI, 0 to 3.
     pub slot: Signal<In, Bits<2>>,
-    /// Read the second row.
+    /// The second row of the slot is read; otherwise the first.
     pub second: Signal<In, bool>,
-    /// Where the next packet's bytes are.
+    /// Address of the next packet's bytes in the VI's memory; valid behind the first row.
     pub place: Signal<Out, Bits<64>>,
-    /// The peer's handle of them.
+    /// The peer's memory handle for those bytes; valid behind the first row.
     pub handle: Signal<Out, Bits<32>>,
-    /// How far it is.
+    /// How far the request's answer is; valid behind the second row.
     pub progress: Signal<Out, Progress>,
-    /// Write a row.
+    /// Pulse: a row of the slot is written.
     pub write: Signal<In, bool>,
-    /// The second one.
+    /// With `write`: the second row is written; otherwise the first.
     pub write_second: Signal<In, bool>,
-    /// With what stays as it is.
+    /// With `write`: the columns that stay the same for a whole request are written as well.
     pub whole: Signal<In, bool>,
-    /// What `place` is then.
+    /// With `write` of the first row: the address to write.
     pub new_place: Signal<In, Bits<64>>,
-    /// What `handle` is.
+    /// With `write` and `whole` of the first row: the handle to write.
     pub new_handle: Signal<In, Bits<32>>,
-    /// What `progress` is.
+    /// With `write` of the second row: the progress to write.
     pub new_progress: Signal<In, Progress>,
     moving: Ram<Bits<72>, ROW_LOG2>,
     fixed: Ram<Bits<36>, ROW_LOG2>,

@@ -1,22 +1,25 @@
 //! Keeps the latest acknowledgement of every VI until transmit sends it.
 //!
 //! ```text
-//!  request, request_mark ──►┌─────┐──► ack ◄── ack_ready
-//!                retired ──►│ Ack │──► access ◄── beat
-//!           commit, word ──►│     │──► held_vi ◄── held
-//!                   free ──►└─────┘──► busy, count_rnr
+//!  request, request_mark ──►┌─────┐──► ack
+//!                retired ──►│ Ack │──► access
+//!           commit, beat ──►│     │◄─► held
+//!             word, free ──►└─────┘──► busy, waits, count_rnr
 //! ```
-//! Contract: a request is released when the write engine has retired as many commands as had been issued when it was
-//! made (`request_mark`), so nothing is acknowledged before its data has left the edge; with `reception` when it is in
-//! memory ([`FlushRead`]). Released requests are state,
-//! one per VI, and not a queue: a newer one replaces an older one that still waits, except that an ACK does not
-//! replace a NAK of a later PSN. VIs are served in turn. Requests therefore never wait for the wire.
+//! Contract: the block releases a request when the write engine has retired as many commands as had been issued when it was
+//! made (`request_mark`), so nothing is acknowledged before its data has left the edge. A request with `reception` waits until the data
+//! is in memory ([`FlushRead`]). Released requests are state, one for each VI, and not a queue: a newer one replaces an older one that
+//! still waits, except that an ACK does not replace a NAK of a later PSN. VIs are served in turn. Requests therefore never wait for the
+//! wire.
 //!
-//! Nothing of a VI is sent while it is `held`: answers to its peer's reads go before what was asked for later.
+//! The block sends nothing of a VI while it is `held`: answers to its peer's reads go before what was asked for later.
 //!
-//! The last word of a connection (`bus::word`) is kept: nothing replaces it, and it is said again for each request to
-//! repeat it, until a new connection forgets it. What is on offer then stays on offer, but says so (`kind` is FORGET): transmit
-//! takes it and sends nothing. A request to repeat a word that was not said is nothing.
+//! The block keeps the last word of a connection (`bus::word`): nothing replaces it, and the block says it again for each request to
+//! repeat it, until a new connection forgets it. An acknowledgement that is on offer then stays on offer, but its `kind` becomes FORGET:
+//! transmit takes it and sends nothing. A request to repeat a word that was not said has no effect.
+//!
+//! Example: a request to acknowledge PSN 7 of VI 3 comes with `request_mark` 20. When `retired` reaches 20, the VI's row says PSN 7. If
+//! a request for PSN 8 is released before the VI's turn comes, `ack` says PSN 8, and PSN 7 is never sent by itself.
 //!
 //! Latency: 6 cycles from release to `ack`, one request every 3 cycles. The first 64 cycles after reset clear the rows.
 //!
@@ -48,7 +51,7 @@ struct Row {
     msn: Bits<24>,
     syndrome: Bits<8>,
     waiting: bool,
-    /// It is the connection's last word.
+    /// What the row says is the connection's last word.
     last: bool,
 }
 
@@ -66,60 +69,66 @@ enum Step {
 pub struct Ack {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets everything.
+    /// While high, the block forgets all requests and begins to clear its rows.
     pub reset: Signal<In, bool>,
-    /// An acknowledgement is asked for.
+    /// An acknowledgement that is asked for, from receive by way of complete.
     pub request: Sink<AckRequest>,
-    /// Write commands issued before it, modulo 256.
+    /// Write commands that had been issued when `request` was made, modulo 256.
     pub request_mark: Signal<In, Bits<8>>,
-    /// Write commands retired, modulo 256.
+    /// Write commands whose bytes have left the edge, modulo 256.
     pub retired: Signal<In, Bits<8>>,
-    /// A table row is on the bus; somebody else takes it.
+    /// A table row on the bus; another block takes it, and this one only listens.
     pub commit: FlowSink<Commit>,
-    /// Memory is wanted: see [`FlushRead`]. The access, a read.
+    /// A read of eight bytes of the arena, for an acknowledgement of Reliable Reception: see [`FlushRead`].
     pub access: Source<Access>,
-    /// Data read.
+    /// Eight bytes that a read brought, of any client.
     pub beat: FlowSink<ReadBeat>,
-    /// A refusal of [`Requests`](crate::reply::Requests); taken while no other request is offered.
+    /// A refusal from [`Requests`](crate::reply::Requests); it is taken while no other request is offered.
     pub word: Sink<AckRequest>,
-    /// VI whose turn it is.
+    /// Asks [`Requests`](crate::reply::Requests) whether the acknowledgements of a VI are held behind answers to its peer's reads.
     pub held: LookUp<Vi, bool>,
-    /// They have left. Of this VI.
+    /// A VI whose answers have all left: its acknowledgements may go.
     pub free: Sink<Vi>,
-    /// An acknowledgement may be sent.
+    /// An acknowledgement for transmit to send, or to forget (`kind` is FORGET).
     pub ack: Source<AckRequest>,
-    /// A receiver-not-ready answer leaves.
+    /// Pulses when a receiver-not-ready answer leaves.
     pub count_rnr: Pulse,
-    /// Something waits.
+    /// An acknowledgement waits.
     pub busy: Signal<Out, bool>,
-    /// A request waits for its data to be where it must be.
+    /// A request waits until its data is where it must be.
     pub waits: Signal<Out, bool>,
     requests: Fifo<Marked, 3, 4>,
     flush: FlushRead,
-    /// Commands retired in units of 256, for those who wait long; and the top bit of `retired` a cycle ago.
+    /// Commands retired in units of 256, for requests that wait long.
     laps: DFF<Bits<8>>,
+    /// The top bit of `retired` a cycle ago.
     upper: DFF<bool>,
     lap: Signal<Local, Bits<8>>,
     all_retired: Signal<Local, Bits<16>>,
     ahead_by: Signal<Local, Bits<8>>,
     extended: Signal<Local, Bits<16>>,
-    /// The oldest request's writes have left the edge.
+    /// The writes of the oldest request have left the edge.
     left: DFF<bool>,
     request_now: Signal<Local, AckRequest>,
     rows: Ram<Row, VI_LOG2>,
+    /// The VIs that have something to say, in turn.
     turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     step: DFF<Step>,
+    /// The row that is cleared next after reset.
     clear: DFF<Vi>,
+    /// `offer` stands at `ack`.
     offered: DFF<bool>,
     offer: DFF<AckRequest>,
-    /// What waits in the row is not to be replaced, or the last word of its connection: looked at in the cycle before,
-    /// because a memory takes half of a cycle.
+    /// What waits in the row may not be replaced. This is looked at in the cycle before, because a memory takes half of a cycle.
     kept: DFF<bool>,
+    /// The row holds the last word of its connection; looked at in the cycle before, like `kept`.
     closed: DFF<bool>,
     marked: Signal<Local, Marked>,
     row: Signal<Local, Row>,
+    /// Commands retired since the oldest request's mark.
     since: Signal<Local, Bits<16>>,
     ahead: Signal<Local, Bits<24>>,
+    /// The row stays as it is, and the request is dropped.
     keeps: Signal<Local, bool>,
     syndrome: Signal<Local, Bits<8>>,
     say: Number<2, { word::SAY }>,

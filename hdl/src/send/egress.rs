@@ -1,12 +1,16 @@
 //! The way out: inserts the VLAN tag and sends a frame to the MAC, or back to our own receive side.
 //!
 //! ```text
-//!  frame, frame_loopback, frame_vlan ──►┌────────┐──► tx ◄── tx_ready
-//!                                       └────────┘──► loopback ◄── loopback_ready
+//!                       frame ──►┌────────┐──► tx
+//!  frame_loopback, frame_vlan ──►│ Egress │──► loopback
+//!                                └────────┘──► count_frame
 //! ```
 //! Contract: `frame_loopback` and `frame_vlan` stay the same for a whole frame. To the MAC a tag that is not 0 goes in
 //! behind the source address, four bytes; loopback frames stay untagged. A frame once begun pauses only when its
 //! receiver does. Padding to 60 bytes and FCS are the MAC's.
+//!
+//! Example: a frame of 64 bytes with a tag: bytes 0 to 11 leave as they came, then the four bytes of the tag, then bytes 12 to 63.
+//! Eight beats come in, and nine leave; the last one has 4 bytes.
 //!
 //! Latency: 1 cycle; a tagged frame of 8n+5 to 8n+8 bytes takes one cycle more than it has beats.
 //!
@@ -22,29 +26,32 @@ use rust_hdl::prelude::*;
 pub struct Egress {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops what is under way.
+    /// While high, the block drops the frame under way.
     pub reset: Signal<In, bool>,
-    /// A beat of an untagged frame.
+    /// A beat of an untagged frame, from transmit.
     pub frame: Sink<FrameBeat>,
-    /// The frame is for ourselves.
+    /// The frame goes back to our own receive side, not to the MAC; transmit drives it.
     pub frame_loopback: Signal<In, bool>,
-    /// VLAN tag in wire order, first byte in bits 7:0; 0: none.
+    /// VLAN tag of the frame in wire order, first byte in bits 7:0; 0: the frame has none.
     pub frame_vlan: Signal<In, Bits<32>>,
     /// A beat for the MAC.
     pub tx: Source<FrameBeat>,
     /// A beat for our own receive side.
     pub loopback: Source<FrameBeat>,
-    /// A frame has gone.
+    /// Pulses when a frame has left, to either side.
     pub count_frame: Pulse,
     held_valid: DFF<bool>,
+    /// The beat that waits to go on.
     held: DFF<FrameBeat>,
+    /// The beat in `held` goes to our own receive side.
     held_loopback: DFF<bool>,
-    /// Beat of the frame: 0, 1, or any later one.
+    /// Number of the beat in its frame: 0, 1, or 2 for any later one.
     index: DFF<Bits<2>>,
     /// The high half of the beat before, which the tag has pushed back.
     pushed: DFF<Bits<32>>,
-    /// Bytes of it that are left when the frame has ended; 0: none.
+    /// Bytes of `pushed` that are left when the frame has ended; 0: none.
     tail: DFF<Bits<4>>,
+    /// A beat leaves, or none is there: the next one may come.
     advance: Signal<Local, bool>,
     with_tag: Signal<Local, bool>,
     low: Signal<Local, Bits<32>>,

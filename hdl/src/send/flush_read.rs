@@ -1,16 +1,18 @@
 //! Holds acknowledgements of Reliable Reception until the data is in memory: a read that went behind it has come back.
 //!
 //! ```text
-//!      in ──►┌───────────┐──► out
+//!    sink ──►┌───────────┐──► source
 //!  commit ──►│ FlushRead │──► access
-//!            └───────────┘◄── beat
+//!    beat ──►└───────────┘──► busy
 //! ```
-//! Contract: requests go in when their writes have left the edge, and come out in order; those without `reception` at
-//! once when they are the oldest. For the others eight bytes of the agent's arena are read, the ring of the work queue
-//! opened last: PCIe keeps a read behind the writes before it, so whatever had gone in when it was asked for may come
-//! out when it is back. One read at a time, counted: requests are numbered, and the read covers those before the next
-//! number. When it is refused, or fails on the bus, nobody knows where the data is: the oldest request is dropped, and the
-//! peer will ask again.
+//! Contract: requests go in when their writes have left the edge, and come out in order; one without `reception` comes out as soon as
+//! it is the oldest. For the others the block reads eight bytes of the agent's arena, from the ring of the work queue that was opened
+//! last. PCIe keeps a read behind the writes before it. So whatever had gone in when the read was asked for may come out when it is
+//! back. There is one read at a time. Requests are numbered, and the read covers those before the next number. When the read is
+//! refused, or fails on the bus, nobody knows where the data is: the block drops the oldest request, and the peer will ask again.
+//!
+//! Example: requests 0 and 1 of Reliable Reception go in, and the block asks for its read. Request 2 goes in while the read is under
+//! way. When the read is back, 0 and 1 come out; 2 waits for a second read.
 //!
 //! Latency: 1 cycle without `reception`; with it the checker's and up to two round trips of the bus.
 //!
@@ -34,33 +36,37 @@ enum Step {
 pub struct FlushRead {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets requests and arena.
+    /// While high, the block forgets all requests and where the arena is.
     pub reset: Signal<In, bool>,
-    /// A table row is on the bus; somebody else takes it.
+    /// A table row on the bus; another block takes it, and this one only listens.
     pub commit: FlowSink<Commit>,
-    /// A request's writes have left the edge.
+    /// An acknowledgement whose writes have left the edge.
     pub sink: Sink<AckRequest>,
-    /// It may be said.
+    /// An acknowledgement that may be sent now.
     pub source: Source<AckRequest>,
-    /// Memory is wanted. The access, a read.
+    /// A read of eight bytes of the arena, for the checker.
     pub access: Source<Access>,
-    /// Data read.
+    /// Eight bytes that a read brought, of any client; the block picks its own.
     pub beat: FlowSink<ReadBeat>,
-    /// Requests wait.
+    /// At least one request waits.
     pub busy: Signal<Out, bool>,
     requests: Fifo<AckRequest, 4, 5>,
     step: DFF<Step>,
-    /// Where the arena is: region, tag, and offset in units of 64 bytes.
+    /// Region of the agent's arena.
     region: DFF<Bits<16>>,
+    /// Protection tag of the arena's region.
     tag: DFF<Bits<16>>,
+    /// Offset of the arena in its region, in units of 64 bytes.
     offset: DFF<Bits<34>>,
-    /// Numbers, modulo 64: of the next request in, of the oldest.
+    /// Number of the next request to come in, modulo 64.
     entered: DFF<Bits<6>>,
+    /// Number of the oldest request that waits, modulo 64.
     oldest: DFF<Bits<6>>,
-    /// Requests before this one are covered by a read that is back; never behind the oldest.
+    /// Requests before this number are covered by a read that is back; it never falls behind `oldest`.
     covered: DFF<Bits<6>>,
-    /// And by the read that is out.
+    /// Requests before this number are covered by the read that is under way.
     covering: DFF<Bits<6>>,
+    /// The data of the oldest request is in memory, or the request does not need that.
     in_memory: Signal<Local, bool>,
     enters: Signal<Local, bool>,
     leaves: Signal<Local, bool>,

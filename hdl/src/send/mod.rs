@@ -1,4 +1,12 @@
 //! The send side: from a fetched descriptor to a frame.
+//!
+//! ```text
+//!  head, word ──►┌────────┐ packet, whole, payload ┌──────────┐ frame ┌────────┐──► tx
+//!       reply ──►│ Gather │───────────────────────►│ Transmit │──────►│ Egress │──► loopback
+//!                └────────┘        ┌─────┐ ack     └──────────┘       └────────┘
+//!  acknowledgements to send ──────►│ Ack │────────────►▲
+//!                                  └─────┘
+//! ```
 
 mod ack;
 mod egress;

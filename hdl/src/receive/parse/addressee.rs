@@ -1,4 +1,4 @@
-//! Who a frame is for: us, the raw channel, or somebody else.
+//! Tells who a frame is for: us, the raw channel, or somebody else.
 //!
 //! ```text
 //!  at, data, count ──►┌───────────┐──► foreign
@@ -8,6 +8,8 @@
 //! Contract: a frame is `foreign` that has another MAC address than `mac`, or is not IPv4 with 20 header bytes, a fragment, not
 //! UDP, for another address than `ip` or another UDP port than RoCE's. Of a frame that has been cut, those fields count that it has
 //! whole.
+//!
+//! Example: our MAC address and IP address fit, but the UDP port is 53: the frame is `foreign`.
 //!
 //! Latency: 1 from the beat. Tests: with the whole, `tests/receive/parse/`.
 
@@ -20,11 +22,11 @@ use viaduct_spec::wire::UDP_PORT;
 pub struct Addressee {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Which beat is here: a bit for each, the last for all later ones.
+    /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, Bits<8>>,
-    /// Its bytes.
+    /// The beat's bytes, the first in bits 7:0.
     pub data: Signal<In, Bits<64>>,
-    /// How many they are.
+    /// How many bytes the beat has, 1 to 8.
     pub count: Signal<In, Bits<4>>,
     /// Own MAC address, first byte in bits 7:0.
     pub mac: Signal<In, Bits<48>>,
@@ -32,22 +34,22 @@ pub struct Addressee {
     pub ip: Signal<In, Bits<32>>,
     /// The raw channel is open.
     pub raw_open: Signal<In, bool>,
-    /// It takes broadcast frames.
+    /// The raw channel takes broadcast frames.
     pub raw_broadcast: Signal<In, bool>,
-    /// It takes multicast frames.
+    /// The raw channel takes multicast frames.
     pub raw_multicast: Signal<In, bool>,
-    /// It takes frames to any address.
+    /// The raw channel takes frames to any address.
     pub raw_any: Signal<In, bool>,
     /// The frame is not a RoCE frame to us.
     pub foreign: Signal<Out, bool>,
-    /// The raw channel takes it.
+    /// The raw channel takes the frame, by its MAC address.
     pub wanted: Signal<Out, bool>,
-    /// A router found congestion.
+    /// A router has marked the frame: congestion experienced.
     pub marked: Signal<Out, bool>,
     other: DFF<bool>,
     raw: DFF<bool>,
     congested: DFF<bool>,
-    /// The first half of the IP address, which ends a beat, is another.
+    /// The first half of the IP address, which ends a beat, is not ours.
     other_net: DFF<bool>,
     /// The beat has its first 2, 6, 7, 8 bytes.
     has_2: Signal<Local, bool>,

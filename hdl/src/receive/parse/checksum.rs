@@ -1,10 +1,14 @@
-//! The checksum of an IPv4 header that lies behind an Ethernet header.
+//! Checks the checksum of an IPv4 header that lies behind an Ethernet header.
 //!
 //! ```text
 //!  valid, at, data ──►┌──────────┐──► good
 //!                     └──────────┘
 //! ```
-//! Contract: `good` of the frame whose beats 1 to 6 came, from beat 7 on, until beat 6 of the next. A frame of fewer beats has no answer.
+//! Contract: `good` is that of the frame whose beats 1 to 6 came, from beat 7 on, until beat 6 of the next frame. A frame of fewer beats
+//! has no answer.
+//!
+//! Example: the ten 16-bit words of a header, its checksum among them, add up to ffff with the carries added in: `good` is high. With
+//! one bit changed it is low.
 //!
 //! Latency: 1 from beat 6. Tests: with the whole, `tests/receive/parse/`.
 
@@ -18,11 +22,11 @@ pub struct Checksum {
     pub clock: Signal<In, Clock>,
     /// A beat is here.
     pub valid: Signal<In, bool>,
-    /// Which: a bit for each, the last for all later ones.
+    /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, Bits<8>>,
-    /// Its bytes.
+    /// The beat's bytes, the first in bits 7:0.
     pub data: Signal<In, Bits<64>>,
-    /// The header is whole.
+    /// The checksum of the IP header is right.
     pub good: Signal<Out, bool>,
     word_0: Signal<Local, Bits<18>>,
     word_1: Signal<Local, Bits<18>>,

@@ -1,13 +1,16 @@
-//! How far the IP packet in a frame reaches, and whether its lengths agree.
+//! Tells how far the IP packet in a frame reaches, and whether its lengths agree.
 //!
 //! ```text
 //!  valid, at, data, count ──►┌────────┐──► length, malformed
 //!                            │ Extent │──► in_packet, final_beat, half, ended
 //!                            └────────┘
 //! ```
-//! Contract: `length` is the IP header's. `malformed`: it leaves no room for the headers, or more than for the longest packet, or is no
-//! multiple of 4; or UDP's is not the same; or the frame ends before it. Beats `in_packet` have bytes of the packet, the last of
-//! them (`final_beat`) 2 or 6 (`half`: 2).
+//! Contract: `length` is the IP header's. The frame is `malformed` if that leaves no room for the headers, or more than for the longest
+//! packet, or is no multiple of 4; or if UDP's length is not the same; or if the frame ends before it. Beats `in_packet` have bytes of
+//! the packet; the last of them (`final_beat`) has 2 or 6 (`half`: 2).
+//!
+//! Example: an IP packet of 52 bytes is a send of 8 bytes: with 14 bytes of Ethernet it ends behind byte 65. So beat 8 is the
+//! `final_beat`, and `half` is high.
 //!
 //! Latency: 0 to `in_packet` and `final_beat`, 1 to the others. Tests: with the whole, `tests/receive/parse/`.
 
@@ -23,25 +26,25 @@ pub struct Extent {
     pub clock: Signal<In, Clock>,
     /// A beat is here.
     pub valid: Signal<In, bool>,
-    /// Which: a bit for each, the last for all later ones.
+    /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, Bits<8>>,
-    /// It is the fifth or a later one.
+    /// The beat that is here is the fifth or a later one.
     pub late: Signal<In, bool>,
-    /// Its bytes.
+    /// The beat's bytes, the first in bits 7:0.
     pub data: Signal<In, Bits<64>>,
-    /// How many they are.
+    /// How many bytes the beat has, 1 to 8.
     pub count: Signal<In, Bits<4>>,
-    /// The IP packet's length.
+    /// Length of the IP packet in bytes, as its header says.
     pub length: Signal<Out, Bits<16>>,
-    /// Its lengths are wrong.
+    /// The lengths in the frame are wrong: see the contract.
     pub malformed: Signal<Out, bool>,
-    /// The beat has bytes of it,
+    /// The beat that is here has bytes of the IP packet.
     pub in_packet: Signal<Out, bool>,
-    /// and the last ones.
+    /// The beat that is here has the last bytes of the IP packet.
     pub final_beat: Signal<Out, bool>,
-    /// Those are in the beat's first half.
+    /// The IP packet ends with 2 bytes of its last beat, not with 6.
     pub half: Signal<Out, bool>,
-    /// The packet has ended.
+    /// The IP packet has ended.
     pub ended: Signal<Out, bool>,
     wrong: DFF<bool>,
     over: DFF<bool>,

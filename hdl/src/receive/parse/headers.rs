@@ -5,8 +5,10 @@
 //!       pkey, reth ──►│ Headers │──► bth
 //!                     └─────────┘
 //! ```
-//! Contract: `fields` has what stands in the frame; what follows from its opcode or is the store's is 0. `reth` is what the opcode in `fields`
-//! says, in the same cycle. A field that a frame does not reach is that of a frame before.
+//! Contract: `fields` has what stands in the frame; what follows from its opcode or is the store's is 0. `reth` is what the opcode in
+//! `fields` says, in the same cycle. A field that a frame does not reach keeps its value from a frame before.
+//!
+//! Example: the BTH begins at byte 42, so its opcode lies in byte 2 of beat 5. In the cycle behind that beat `fields` has the opcode.
 //!
 //! Latency: 1 from a field's last beat. Tests: with the whole, `tests/receive/parse/`.
 
@@ -21,17 +23,17 @@ pub struct Headers {
     pub clock: Signal<In, Clock>,
     /// A beat is here.
     pub valid: Signal<In, bool>,
-    /// Which: a bit for each, the last for all later ones.
+    /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, Bits<8>>,
-    /// Its bytes.
+    /// The beat's bytes, the first in bits 7:0.
     pub data: Signal<In, Bits<64>>,
     /// P_Key that frames must carry.
     pub pkey: Signal<In, Bits<16>>,
-    /// A RETH follows the BTH.
+    /// A RETH follows the BTH; `Opcode` drives it.
     pub reth: Signal<In, bool>,
-    /// What was found.
+    /// The fields that were found in the frame.
     pub fields: Signal<Out, FrameInfo>,
-    /// Bytes behind the payload.
+    /// Bytes of pad behind the payload.
     pub pad: Signal<Out, Bits<2>>,
     /// The BTH's version or its P_Key is wrong.
     pub bth: Signal<Out, bool>,

@@ -1,33 +1,35 @@
-//! Who a frame is for, and whether it is whole: every check that needs no table.
+//! Checks who a frame is for, and whether it is whole: every check that needs no table.
 //!
 //! ```text
-//!               frame ──►┌────────────────────┐──► keep, drop, info
-//!  mac, ip, pkey, raw_* ►│       Parse        │──► endless
-//!         store_ready ──►│ Addressee Extent   │──► count_*
-//!                        │ Checksum  Headers  │
-//!                        │ Size Opcode Icrc   │
-//!                        └────────────────────┘
+//!  frame, frame_tagged ──►┌────────────────────┐──► keep, drop, info
+//!              station ──►│       Parse        │──► endless, busy
+//!          store_ready ──►│ Addressee Extent   │──► count_*
+//!                         │ Checksum  Headers  │
+//!                         │ Size Opcode Icrc   │
+//!                         └────────────────────┘
 //! ```
-//! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`Delay`](super::Delay)). When the frame has ended there is
-//! one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the counts. The first reason counts:
+//! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`Delay`](super::Delay)). When the frame has ended
+//! there is one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the counts. The first
+//! reason counts:
 //!
-//! 1. `count_malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from there to the
-//!    frame's end.
+//! 1. `count_malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from
+//!    there to the frame's end.
 //! 2. `count_not_ours`: another MAC address, not IPv4 with 20 header bytes, a fragment, not UDP, another IP address,
 //!    another UDP port: of a frame that has been cut, those that it has whole.
 //! 3. `count_malformed`: cut short, lengths that disagree or leave no room for the headers or the pad, more
-//!    than the extension headers of RDMA and 4096 bytes behind the BTH, a wrong IP header checksum. Bytes behind the IP packet are padding, and harmless.
+//!    than the extension headers of RDMA and 4096 bytes behind the BTH, a wrong IP header checksum. Bytes behind the IP packet are
+//!    padding, and harmless.
 //! 4. `count_icrc`.
 //! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
 //! 6. `count_congestion`: a congestion notification. It also counts a frame that is kept and marked congestion experienced.
 //!
-//! A frame for which reason 2 would count, and that `raw_*` want, is kept raw; and so is one of queue pair 1 with none of the
-//! reasons against it, for which alone there is a datagram's opcode too, if it has room for a DETH, and congestion notifications are none.
+//! A frame for which reason 2 would count, and that the station's `raw_*` want, is kept raw. So is a frame for queue pair 1 that no
+//! reason speaks against. Only for that queue pair a datagram's opcode is one of ours, if the frame has room for a DETH, and a congestion
+//! notification's is not. The block does not look at the UDP checksum, because the ICRC covers more.
 //!
-//! The UDP checksum is not looked at: the ICRC covers more.
-//!
+//! Example: a send of 8 bytes comes in 9 beats, 66 bytes, and all checks pass. 4 cycles after the last beat `keep` comes, and `info`
+//! has `length` 8. With a byte of the payload changed, `drop` and `count_icrc` come instead.
 //! Latency: `keep` comes 4 cycles after the last beat was taken. Throughput: one beat every cycle, frames back to back.
-//!
 //! Tests: `tests/receive/parse/`, on frames that Linux made and on what becomes of them when a byte changes.
 
 mod addressee;
@@ -57,35 +59,35 @@ use viaduct_spec::wire::{reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTE
 pub struct Parse {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the frame under way.
+    /// While high, the block forgets the frame under way.
     pub reset: Signal<In, bool>,
-    /// A beat is offered.
+    /// A beat of an untagged frame, from `Ingress`.
     pub frame: Sink<FrameBeat>,
-    /// With the frame's last beat: it had a tag.
+    /// With the last beat of `frame`: the frame had a tag.
     pub frame_tagged: Signal<In, bool>,
-    /// Own addresses, and the raw channel.
+    /// The card's own addresses, and the settings of the raw channel.
     pub station: StationSink,
-    /// The store takes two more words at least.
+    /// The store takes at least two more words.
     pub store_ready: Signal<In, bool>,
-    /// The frame is too long: no more of it is stored.
+    /// The frame is too long, so no more of it is stored; `Delay` listens.
     pub endless: Signal<Out, bool>,
-    /// The frame is good: `info` describes it.
+    /// Pulses when the frame that ended is good.
     pub keep: Signal<Out, bool>,
-    /// The frame is not taken.
+    /// Pulses when the frame that ended is not taken.
     pub drop: Signal<Out, bool>,
-    /// With `keep`.
+    /// With `keep`: what is known of the frame.
     pub info: Signal<Out, FrameInfo>,
     /// A frame is under way.
     pub busy: Signal<Out, bool>,
-    /// See the module's description.
+    /// Pulses when a frame is dropped for reason 1 or 3 of the contract.
     pub count_malformed: Pulse,
-    /// The ICRC is wrong.
+    /// Pulses when a frame is dropped because its ICRC is wrong.
     pub count_icrc: Pulse,
-    /// See the module's description.
+    /// Pulses when a frame is dropped because it is for somebody else.
     pub count_not_ours: Pulse,
-    /// See the module's description.
+    /// Pulses when a frame is dropped for its BTH version, its P_Key or its opcode.
     pub count_bth: Pulse,
-    /// See the module's description.
+    /// Pulses for a congestion notification, and for a frame that is kept and marked congestion experienced.
     pub count_congestion: Pulse,
     icrc: Icrc,
     addressee: Addressee,
@@ -136,7 +138,7 @@ pub struct Parse {
     kept_bytes: DFF<Bits<13>>,
     known_tagged: DFF<bool>,
     kept_tagged: DFF<bool>,
-    /// For queue pair 1.
+    /// The frame is for queue pair 1.
     agents: Signal<Local, bool>,
     known_wanted: DFF<bool>,
     known_agents: DFF<bool>,

@@ -1,12 +1,15 @@
-//! How long a frame is.
+//! Measures how long a frame is.
 //!
 //! ```text
 //!         valid, at, count ──►┌──────┐──► short, long
 //!         last, was_tagged ──►│ Size │──► bytes, has_tag
 //!                  decided ──►└──────┘
 //! ```
-//! Contract: behind a frame's last beat, `bytes` is its length, its tag among them; `short` one of fewer than 14 bytes without the
-//! tag. `long` is high behind byte 4224 (the tag not counted) until the frame is `decided`.
+//! Contract: behind a frame's last beat, `bytes` is its length, its tag among them; `short` says that it has fewer than 14 bytes without
+//! the tag. `long` is high behind byte 4224 (the tag not counted) until the frame is `decided`.
+//!
+//! Example: a frame had a tag and comes here with 64 bytes, in 8 beats. In the cycle behind the last one `bytes` is 68 and `has_tag` is
+//! high.
 //!
 //! Latency: 1. Tests: with the whole, `tests/receive/parse/`.
 
@@ -22,27 +25,27 @@ const _: () = assert!(LONGEST_FRAME % 8 == 0);
 pub struct Size {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// No frame is too long.
+    /// While high, no frame counts as too long.
     pub reset: Signal<In, bool>,
     /// A beat is here.
     pub valid: Signal<In, bool>,
-    /// Which: a bit for each, the last for all later ones.
+    /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, Bits<8>>,
-    /// Bytes of it.
+    /// How many bytes the beat has, 1 to 8.
     pub count: Signal<In, Bits<4>>,
-    /// It is the frame's last.
+    /// The beat that is here is the frame's last.
     pub last: Signal<In, bool>,
-    /// And the frame had a tag.
+    /// With `last`: the frame had a tag, which was dropped.
     pub was_tagged: Signal<In, bool>,
-    /// A frame has ended, and what it is has been noted.
+    /// Pulses when a frame has ended and what it is has been noted.
     pub decided: Signal<In, bool>,
-    /// It is too short to be one.
+    /// The frame is too short to be one.
     pub short: Signal<Out, bool>,
-    /// It is too long.
+    /// The frame is longer than any may be.
     pub long: Signal<Out, bool>,
-    /// Its bytes.
+    /// Bytes of the frame, its tag among them.
     pub bytes: Signal<Out, Bits<13>>,
-    /// It had a tag.
+    /// The frame had a tag.
     pub has_tag: Signal<Out, bool>,
     /// Beats in front of the one here.
     beats: DFF<Bits<10>>,

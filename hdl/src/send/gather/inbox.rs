@@ -1,20 +1,23 @@
-//! Descriptors that wait for their turn: up to 8 heads and the first 64 bytes of each; and the VIs' GATHER rows.
+//! Keeps descriptors that wait for their turn: up to 8 heads and the first 64 bytes of each; and the VIs' GATHER rows.
 //!
 //! ```text
-//!   head, word ──►┌───────┐──► waits
-//!   load, free ──►│ Inbox │──► current
-//!   read_index ──►│       │──► read_word   (1 cycle later)
-//!       commit ──►│       │──► outlived
-//!       closes ──►└───────┘──► closed
+//!         head, word ──►┌───────┐──► waits
+//!   load, held, free ──►│ Inbox │──► current
+//!   read_index, _row ──►│       │──► read_word   (1 cycle later)
+//!            reply_* ──►│       │──► outlived
+//!     commit, closes ──►└───────┘──► closed
 //! ```
 //! Contract: words come in order, before their head or with it; a head ends its words, however many there were.
 //! `load` brings the oldest head that `waits` to `current`, a register; `free` gives up its words. `read_word` is of
-//! the head loaded last, or the next one when that is freed, or the row of a VI. There is no ready: the sender counts
-//! the heads freed. A row is taken in a cycle in which no word comes, and not while its VI's head is `held` or its
+//! the head loaded last, or the next one when that is freed, or the row of a VI. Nothing holds heads and words back: their sender counts
+//! the heads freed. The block takes a row in a cycle in which no word comes, and not while its VI's head is `held` or its
 //! reply waits.
 //!
-//! `closes`: the life of the commit's VI is over, and no head of it comes any more. Its heads that wait are found one by one;
-//! each is `outlived` when it is loaded. It is `closed` when all are found and none is at hand that is not.
+//! `closes` says that the life of the commit's VI is over, and that no head of it comes any more. The block finds its heads that wait one
+//! by one, and each is `outlived` when it is loaded. `closed` is high when all are found and none is at hand that is not `outlived`.
+//!
+//! Example: eight words come, and a head with the last of them. In the next cycle `waits` is high. `load` brings the head to `current`;
+//! `read_index` 2 then shows its third word in `read_word` a cycle later.
 //!
 //! Latency: a head waits the cycle after it came.
 //!
@@ -37,53 +40,57 @@ const _: () = assert!(VI_LOG2 >= 6, "8 heads of 8 words need half of the memory"
 pub struct Inbox {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops everything.
+    /// While high, the block drops all heads and words.
     pub reset: Signal<In, bool>,
-    /// A head comes.
+    /// A send descriptor, whole: where it lies, and how many of its words are there.
     pub head: FlowSink<SendHead>,
-    /// A word comes.
+    /// A word of the send descriptor whose head comes next, or now.
     pub word: FlowSink<Bits<64>>,
     /// There is a head to load.
     pub waits: Signal<Out, bool>,
-    /// Load it.
+    /// Pulses when the walker takes the oldest head that waits.
     pub load: Signal<In, bool>,
-    /// The head loaded last.
+    /// The head that was loaded last.
     pub current: Signal<Out, SendHead>,
-    /// It is being worked on.
+    /// The walker works on the head that was loaded last.
     pub held: Signal<In, bool>,
-    /// It is done with.
+    /// Pulses when the walker is done with the head that was loaded last.
     pub free: Signal<In, bool>,
-    /// Which of its words to read.
+    /// Which word of the loaded head to read, 0 to 7; the walker drives it.
     pub read_index: Signal<In, Bits<3>>,
-    /// Read the GATHER row of its VI instead; only while it is `held`.
+    /// The GATHER row of the head's VI is read instead of a word; only while `held`.
     pub read_row: Signal<In, bool>,
-    /// Do not write the GATHER row
+    /// A reply waits for its GATHER row, so the row of `reply_vi` must not be written.
     pub reply_waits: Signal<In, bool>,
-    /// and now read it
+    /// The GATHER row of `reply_vi` is read in this cycle.
     pub reply_row: Signal<In, bool>,
-    /// of this VI.
+    /// VI of the reply.
     pub reply_vi: Signal<In, Vi>,
-    /// The word of the cycle before's `read_index`.
+    /// The word or the row that was asked for in the cycle before.
     pub read_word: Signal<Out, Bits<64>>,
-    /// A table row. GATHER rows are ours.
+    /// A table row on the bus; the block takes the GATHER rows.
     pub commit: Sink<Commit>,
-    /// The commit's VI begins anew.
+    /// The commit's VI begins anew, so its heads that wait are of a life that is over.
     pub closes: Signal<In, bool>,
-    /// Nothing of it will be heard any more but what has left here.
+    /// Every head of the old life is found, and the head at hand is known as `outlived` if it is one of them.
     pub closed: Signal<Out, bool>,
-    /// The head loaded last is of a life that is over.
+    /// The head that was loaded last is of a life of its VI that is over.
     pub outlived: Signal<Out, bool>,
     heads: Fifo<SendHead, 3, 4>,
     loaded: DFF<SendHead>,
     /// The words of 8 heads; from the middle on the rows of the VIs.
     words: Ram<Bits<64>, MEMORY_LOG2>,
+    /// Slot of the head whose words come.
     write_slot: DFF<Bits<3>>,
+    /// Number of the next word to come.
     write_index: DFF<Bits<3>>,
+    /// Slot of the head that was loaded last.
     read_slot: DFF<Bits<3>>,
-    /// Of each head that waits: its VI, and whether that has begun anew.
+    /// VI of each head that waits.
     owners: LutRam<Vi, 3>,
+    /// For each head that waits: its VI has begun anew.
     outlives: LutRam<bool, 3>,
-    /// Slots looked at since the VI was to be closed, 0 to 8.
+    /// Slots that were looked at since `closes`, 0 to 8.
     looked: DFF<Bits<4>>,
     is_outlived: DFF<bool>,
     looks: Signal<Local, bool>,

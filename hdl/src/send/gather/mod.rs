@@ -1,4 +1,4 @@
-//! From send descriptors to packets and their payload.
+//! Makes packets and their payload from send descriptors.
 //!
 //! ```text
 //!   head, word ──►┌──────────────────────────────┐──► access
@@ -6,22 +6,24 @@
 //!       commit ──►│             ▲ │              │
 //! state, epoch ──►│        tail │ ▼ reserve      │──► payload
 //!         beat ──►│           Payload            │──► whole
-//!        reply ──►│ Replier                      │
+//!        reply ──►│ Replier                      │◄─► reads
 //!                 └──────────────────────────────┘──► busy
 //! ```
 //! Contract: descriptors are taken and their packets leave in order. A message whose descriptor is wrong, or whose
 //! VI is not connected when its turn comes, sends nothing: one `packet` without `send` says why. A VI that stops
 //! being connected in mid-message ends it at the next packet in the same way. A head of an epoch that is not its VI's
 //! is taken and gives nothing, or nothing more. The packets that a head says to skip are cut and not announced, and
-//! none of their bytes is asked for; a message that ends among them says so in one `packet` without `send`. Packets are announced before their
-//! payload is there: `whole` comes, once for each packet with payload and in order, when the last word has left for
-//! the payload queue; `whole_refused` or `whole_failed` say that bytes are missing, and the words that are there end
-//! with `payload_last` all the same (there is at least one). Accesses are asked for ahead of the data: room in the
-//! payload queue is taken before a packet's first access, so the answers are never refused. Packets of answers to peers' reads come
-//! between those of descriptors, in turn.
+//! none of their bytes is asked for; a message that ends among them says so in one `packet` without `send`. Packets are announced before
+//! their payload is there: `whole` comes, once for each packet with payload and in order, when the last word has left for
+//! the payload queue. Its `refused` or `failed` says that bytes are missing, and the words that are there end with
+//! `last` all the same (there is at least one). Accesses are asked for ahead of the data: room in the payload queue is taken before a
+//! packet's first access, so the answers are never refused. Packets of answers to peers' reads come between those of descriptors, in turn.
 //!
 //! A TRANSMIT row begins a VI anew: its heads that wait are done with without a word, and the row is taken when every packet
 //! that the VI had announced has been taken. Until its work queue is committed behind that, no head of it comes.
+//!
+//! Example: a head says a send of 8 bytes in one segment. 13 cycles later `access` asks for 8 bytes, and `packet` announces one packet.
+//! When the bytes are there, `payload` gives one word, and `whole` comes.
 //!
 //! Latency: 13 cycles from a head to its first access. Throughput: a message of one packet and one segment every 13
 //! cycles; otherwise 2 cycles for each access, 2 for each segment (3 for an empty one) and 3 for each packet, skipped or
@@ -55,35 +57,35 @@ use walker::Walker;
 pub struct Gather {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops everything.
+    /// While high, the block drops all descriptors and packets.
     pub reset: Signal<In, bool>,
-    /// A descriptor is there; there is room for 8 that are not taken. Where it lies.
+    /// A send descriptor, whole: where it lies, and how many of its words are there. There is room for 8 that are not done with.
     pub head: FlowSink<SendHead>,
-    /// A word of its first 64 bytes is there, before its head or with it.
+    /// A word of a descriptor's first 64 bytes; it comes before its head or with it.
     pub word: FlowSink<Bits<64>>,
-    /// A head is done with: room for one more.
+    /// Pulses when a head is done with, so there is room for one more; fetch listens.
     pub head_taken: Signal<Out, bool>,
-    /// A table row. GATHER rows are ours, and the READ_DEPTH of TRANSMIT rows.
+    /// A table row on the bus; the block takes the GATHER rows, and of the TRANSMIT rows the READ_DEPTH.
     pub commit: Sink<Commit>,
-    /// A VI changes its state. Which, and to what.
+    /// A VI changes its state: its number, and the new state.
     pub state: FlowSink<StateWrite>,
-    /// A VI changes its epoch. Which, and to what.
+    /// A VI changes its epoch: its number, and the new epoch.
     pub epoch: FlowSink<EpochWrite>,
-    /// A packet of the answer to a peer's read.
+    /// A packet of the answer to a peer's read, from reply/requests.
     pub reply: Sink<Reply>,
-    /// VI whose reads are looked up.
+    /// Asks complete/sends how many RDMA reads of a VI are complete, modulo 8.
     pub reads: LookUp<Vi, Bits<3>>,
-    /// Data read from host memory. Answers to our accesses among them.
+    /// Eight bytes that a read brought, of any client; the block picks its own.
     pub beat: FlowSink<ReadBeat>,
-    /// Memory to read. Payload, or the segments beyond a descriptor's first 64 bytes.
+    /// A read of host memory, for the checker: payload, or the segments beyond a descriptor's first 64 bytes.
     pub access: Source<Access>,
-    /// A packet is announced, or a message's end.
+    /// A packet that is announced, or the end of a message.
     pub packet: Source<Packet>,
-    /// Eight payload bytes.
+    /// Eight bytes of payload, for transmit.
     pub payload: Source<PayloadWord>,
-    /// The payload of the next packet that has any is whole.
+    /// Says that the payload of the next packet that has any is all there, or that bytes of it are missing.
     pub whole: Source<Whole>,
-    /// Work is held.
+    /// Descriptors, packets or payload are held.
     pub busy: Signal<Out, bool>,
     inbox: Inbox,
     walker: Walker,
@@ -91,11 +93,13 @@ pub struct Gather {
     replier: Replier,
     /// A head was done with in the last cycle.
     taken: DFF<bool>,
-    /// The walker's new number of reads sent, of the cycle before.
+    /// The walker gave a new number of reads in the cycle before.
     counting: DFF<bool>,
     count_vi: DFF<Vi>,
     count_value: DFF<Bits<4>>,
+    /// For each VI: reads sent, modulo 8, and in bit 3 that the VI is parked.
     counts: LutRam<Bits<4>, { VI_LOG2 }>,
+    /// For each VI: how many RDMA reads it may have outstanding.
     depths: LutRam<Bits<3>, { VI_LOG2 }>,
     row0: Signal<Local, Bits<64>>,
     depth: Signal<Local, Bits<4>>,
@@ -107,6 +111,7 @@ pub struct Gather {
     /// The VI was closed in the cycle before.
     is_closed: DFF<bool>,
     level: Signal<Local, Bits<5>>,
+    /// All packets that the VI had announced have been taken.
     passed: Signal<Local, bool>,
     transmit_table: Number<4, { table::TRANSMIT as u64 }>,
     packets: FifoSlice<Packet, 4, 5>,

@@ -1,16 +1,19 @@
-//! Answers to the accesses of gather: payload into the payload queue, segments into the tail memory.
+//! Sorts the answers to the accesses of gather: payload into the payload queue, segments into the tail memory.
 //!
 //! ```text
-//!            reserve ──►┌──────────────────────────────────┐──► room
-//!               beat ──►│ pieces ──► Packer ──► words      │──► payload
-//!                       │                  └──► wholes     │──► whole
-//!  tail_start, _index ─►│ tail memory                      │──► tail_...
-//!                       └──────────────────────────────────┘
+//!     reserve, _words ──►┌──────────────────────────────────┐──► room
+//!                beat ──►│ pieces ──► Packer ──► words      │──► payload
+//!                        │                  └──► wholes     │──► whole
+//!  tail_start, _index ──►│ tail memory                      │──► tail_word, _length, _done, _bad, _failed, _end
+//!                        └──────────────────────────────────┘
 //! ```
 //! Contract: answers come in the order of the accesses. `reserve` takes `reserve_words` of the payload queue for the
 //! next packet while `room` is high; a packet that turns out shorter, because an access was refused, gives the rest
 //! back. Bit 0 of an access's user field says that the answer belongs to the tail of a descriptor, bit 1 that it ends
 //! a packet. The tail is kept from word 8 of the descriptor on. What `reserve` takes shows in `room` four cycles later.
+//!
+//! Example: a packet of 10 bytes takes 2 words with `reserve`. Its access brings 6 bytes from an odd address and then 4; `payload`
+//! gives one word of 8 bytes and one of 2, and `whole` follows.
 //!
 //! Latency: 7 cycles from a packet's last beat to `whole`.
 //!
@@ -45,64 +48,68 @@ struct Piece {
 pub struct Payload {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops everything.
+    /// While high, the block drops all payload and forgets the tail.
     pub reset: Signal<In, bool>,
-    /// Data read from host memory. Answers to our accesses among them.
+    /// Eight bytes that a read brought, of any client; the block picks those of gather.
     pub beat: FlowSink<ReadBeat>,
-    /// Room that a packet wants.
+    /// Words of the payload queue that the next packet needs; the walker or the replier drives it.
     pub reserve_words: Signal<In, Bits<10>>,
-    /// There was as much in the cycle before.
+    /// In the cycle before, the payload queue had as many words free as `reserve_words` says.
     pub room: Signal<Out, bool>,
-    /// Take it.
+    /// Pulses when `reserve_words` words of the payload queue are taken for the next packet.
     pub reserve: Signal<In, bool>,
-    /// A tail has been asked for.
+    /// Pulses when the walker has asked for the tail of a descriptor.
     pub tail_start: Signal<In, bool>,
-    /// Word of the descriptor to read.
+    /// Word of the descriptor to read from the tail memory, from 8 on.
     pub tail_index: Signal<In, Bits<9>>,
-    /// The word of the cycle before's `tail_index`.
+    /// The word at the `tail_index` of the cycle before.
     pub tail_word: Signal<Out, Bits<64>>,
-    /// A segment's length has come in.
+    /// Length in bytes of a segment of the tail that has come in.
     pub tail_length: FlowSource<Bits<32>>,
-    /// The tail has come in.
+    /// The whole tail has come in.
     pub tail_done: Signal<Out, bool>,
-    /// It was refused, or the read failed.
+    /// With `tail_done`: the tail was refused, or the read failed.
     pub tail_bad: Signal<Out, bool>,
-    /// Some of it could not be read, though it was granted.
+    /// With `tail_done`: some of the tail could not be read, though the access was granted.
     pub tail_failed: Signal<Out, bool>,
-    /// Word behind the last one that came.
+    /// With `tail_done`: the number behind that of the last word that came.
     pub tail_end: Signal<Out, Bits<10>>,
-    /// A word of payload.
+    /// Eight bytes of payload, packed from lane 0 on, for transmit.
     pub payload: Source<PayloadWord>,
-    /// A packet's payload is whole.
+    /// Says that a packet's payload is all there, or that bytes of it are missing.
     pub whole: Source<Whole>,
-    /// Data is held or expected.
+    /// Payload is held, or expected.
     pub busy: Signal<Out, bool>,
     pieces: FifoSlice<Piece, 4, 5>,
     packer: Packer,
     words: RamFifo<PayloadWord, 10, 11>,
     sizes: FifoSlice<Bits<10>, 4, 5>,
-    /// As many as there may be packets in front of `transmit`.
+    /// What became of each packet's payload; there is room for as many packets as can wait in front of `transmit`.
     wholes: FifoSlice<Whole, 4, 5>,
     tail_low: Ram<Bits<32>, 9>,
     tail_high: Ram<Bits<32>, 9>,
     /// Words of the payload queue that nobody has spoken for; the bit that says 1024 is kept upside down, so that
     /// the register begins with 0.
     spare: DFF<Bits<11>>,
-    /// What the last cycle took of them, and gave back,
+    /// Words of the payload queue that were reserved in the cycle before.
     grown: DFF<Bits<10>>,
-    /// A word has left.
+    /// A word left the payload queue in the cycle before.
     left: DFF<bool>,
+    /// Words of the payload queue that became free in the cycle before.
     shrunk: DFF<Bits<11>>,
-    /// and both together, a cycle later.
+    /// The words that became free less those that were reserved, a cycle later.
     delta: DFF<Bits<11>>,
+    /// What `room` says.
     fits: DFF<bool>,
-    /// Words of the packet coming in that have not come.
+    /// Words of the packet under way that have not come.
     missing: DFF<Bits<10>>,
+    /// Some of the packet under way has come.
     midway: DFF<bool>,
     refused: DFF<bool>,
     failed: DFF<bool>,
     /// What the packet that ended last came to.
     ended: DFF<Whole>,
+    /// Number of the next word of the tail.
     tail_row: DFF<Bits<10>>,
     tail_over: DFF<bool>,
     tail_fault: DFF<bool>,

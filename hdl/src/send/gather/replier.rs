@@ -1,13 +1,18 @@
 //! Makes a packet of the answer to a peer's read: one access, between two packets of our own.
 //!
 //! ```text
-//!    reply ──►┌─────────┐──► access, aeth, reserve
-//!  resting ──►│ Replier │──► hold, active     (the walker rests)
-//!     room ──►└─────────┘──► read_row ◄── row
+//!           reply ──►┌─────────┐──► access
+//!  resting, wants ──►│ Replier │──► hold, active                   (the walker rests)
+//!             row ──►│         │──► read_row
+//!    packet_ready ──►│         │──► packet_valid, announces_packet, aeth
+//!            room ──►└─────────┘──► reserve, reserve_words
 //! ```
-//! Contract: it begins when the walker rests and has had its turn since the last reply. `hold` asks it to rest, and then
-//! holds it where it is until the packet is announced and its bytes are asked for; `reply_ready` says so. Whether it rests
-//! has no part in `hold`, so that none of its paths comes back to it. `active` is high from `read_row` on.
+//! Contract: the block begins when the walker rests and has had its turn since the last reply. `hold` asks the walker to rest, and then
+//! holds it where it is until the packet is announced and its bytes are asked for; `reply.ready` says so. `hold` does not depend on
+//! `resting`, so that none of the walker's paths comes back to it. `active` is high from `read_row` on.
+//!
+//! Example: `reply` offers a packet of 1024 bytes while the walker rests. The block reads the VI's GATHER row for its tag, announces
+//! the packet, reserves 128 words, and asks `access` for 1024 bytes; then it takes the reply.
 //!
 //! Latency: 5 cycles from a reply to its access.
 //!
@@ -34,43 +39,43 @@ enum State {
 pub struct Replier {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops everything.
+    /// While high, the block drops the reply under way.
     pub reset: Signal<In, bool>,
-    /// A packet to make.
+    /// A packet of the answer to a peer's read, from reply/requests.
     pub reply: Sink<Reply>,
     /// The walker is between two packets.
     pub resting: Signal<In, bool>,
-    /// It has work.
+    /// The walker has work, so it should have a turn before the next reply.
     pub wants: Signal<In, bool>,
-    /// It must stay there.
+    /// The walker must stay between two packets.
     pub hold: Signal<Out, bool>,
-    /// A reply is being made.
+    /// A reply is being made; the ports that the walker and the replier share are the replier's.
     pub active: Signal<Out, bool>,
-    /// Read the GATHER row of the VI.
+    /// The GATHER row of the reply's VI is to be read.
     pub read_row: Signal<Out, bool>,
-    /// The row, a cycle later.
+    /// The GATHER row, a cycle after `read_row`.
     pub row: Signal<In, Bits<64>>,
-    /// Memory to read.
+    /// A read of the packet's bytes, for the checker.
     pub access: Source<Access>,
-    /// A packet.
+    /// The packet is announced: the reply's fields and `aeth`.
     pub packet_valid: Signal<Out, bool>,
-    /// It stands at `packet_*`, with or without room for it.
+    /// The packet's fields are on show, whether or not there is room for its payload.
     pub announces_packet: Signal<Out, bool>,
-    /// Its AETH. The rest of it is the reply's.
+    /// AETH of the packet; the other fields of the packet are those of `reply`.
     pub aeth: Signal<Out, Bits<32>>,
-    /// It is taken.
+    /// The queue of packets takes the packet.
     pub packet_ready: Signal<In, bool>,
-    /// Words of payload that it needs.
+    /// Words of payload that the packet needs.
     pub reserve_words: Signal<Out, Bits<10>>,
-    /// There is room for them.
+    /// The payload queue has room for `reserve_words`.
     pub room: Signal<In, bool>,
-    /// They are taken.
+    /// Pulses when `reserve_words` words of the payload queue are taken.
     pub reserve: Signal<Out, bool>,
     state: DFF<State>,
     tag: DFF<Bits<16>>,
-    /// Words of payload.
+    /// Words of payload of the packet.
     size: DFF<Bits<10>>,
-    /// The walker has not moved since the last reply.
+    /// The walker has not moved since the last reply, so no new one begins.
     waits: DFF<bool>,
     /// `wants` in the cycle before: the walker waits for us in this one.
     wanted: DFF<bool>,

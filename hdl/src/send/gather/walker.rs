@@ -5,11 +5,16 @@
 //!      head_word, tail_word ──►│ Walker │──► packet
 //!             room, tail_... ──►└────────┘──► reserve
 //! ```
-//! Contract: `load` takes the next head; it stays until `head_ready`. A change of state or epoch is heeded a cycle late. All segments are read and their lengths summed up before the
-//! first packet, so a wrong descriptor sends nothing. Segments beyond the first two are read at once, up to 4000
-//! bytes, into the tail memory. A message of service RAW is one packet of 14 to 4200 bytes, nothing but a send. An access moves 4096 bytes at
-//! most. An RDMA read is one packet without payload, with the packets of its answer counted, 2^20 at most. A message that may not
-//! begin before reads are complete is told as `parked`; it and all heads of its VI behind it are done with, until one says `restart`. A head that is `outlived` is done with at once, one of another epoch at once, or at its next packet. Bit 0 of an access's user field: the tail; bit 1: it ends a packet.
+//! Contract: `load` takes the next head; it stays until `head.ready`. A change of state or epoch is heeded a cycle late. All segments are
+//! read and their lengths summed up before the first packet, so a wrong descriptor sends nothing. Segments beyond the first two are read
+//! at once, up to 4000 bytes, into the tail memory. A message of service RAW is one packet of 14 to 4200 bytes, nothing but a send. An
+//! access moves 4096 bytes at most. An RDMA read is one packet without payload, with the packets of its answer counted, 2^20 at most. A
+//! message that may not begin before reads are complete is told as `parked`; it and all heads of its VI behind it are done with, until
+//! one says `restart`. A head that is `outlived` is done with at once; one of another epoch is done with at once, or at its next packet.
+//! Bit 0 of an access's user field says that it reads the tail, bit 1 that it ends a packet.
+//!
+//! Example: a send of 1500 bytes lies in one segment, and the path MTU is 1024. The walker announces a packet of 1024 bytes and asks
+//! for them, and then one of 476 bytes, whose access has bit 1 of `user` set.
 //!
 //! Latency and throughput: see gather.
 //!
@@ -61,68 +66,68 @@ enum State {
 pub struct Walker {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops everything.
+    /// While high, the block drops the descriptor under way.
     pub reset: Signal<In, bool>,
-    /// There is a descriptor to load. The descriptor loaded last.
+    /// The send descriptor to work on: `valid` says that one waits, `data` is the one loaded last.
     pub head: Sink<SendHead>,
-    /// Load it.
+    /// Pulses when the oldest head that waits is to be loaded.
     pub load: Signal<Out, bool>,
-    /// It is being worked on.
+    /// A descriptor is being worked on.
     pub busy: Signal<Out, bool>,
-    /// Its VI is connected.
+    /// The head's VI is connected.
     pub connected: Signal<In, bool>,
-    /// Epoch of its VI.
+    /// Epoch of the head's VI.
     pub epoch: Signal<In, bool>,
-    /// It is of a life of its VI that is over.
+    /// The head is of a life of its VI that is over.
     pub outlived: Signal<In, bool>,
-    /// Stay between two packets.
+    /// The walker must stay between two packets; the replier drives it.
     pub hold: Signal<In, bool>,
-    /// It is between two packets.
+    /// The walker is between two packets.
     pub resting: Signal<Out, bool>,
-    /// What is known of its VI's reads: their number so far, and in bit 3 that it is parked.
+    /// What is known of the reads of the head's VI: how many were sent, modulo 8, and in bit 3 that the VI is parked.
     pub reads_known: Signal<In, Bits<4>>,
-    /// Write that.
+    /// Pulses when `count_next` is to replace `reads_known`.
     pub count_write: Pulse,
-    /// This.
+    /// The new value of `reads_known`.
     pub count_next: Signal<Out, Bits<4>>,
-    /// Reads of the VI that are complete, modulo 8.
+    /// RDMA reads of the head's VI that are complete, modulo 8.
     pub reads_done: Signal<In, Bits<3>>,
-    /// Reads that the VI may have outstanding.
+    /// RDMA reads that the head's VI may have outstanding.
     pub depth: Signal<In, Bits<3>>,
-    /// Word of the descriptor to read.
+    /// Word of the descriptor to read; `Inbox` has words 0 to 7, the tail memory the others.
     pub read_index: Signal<Out, Bits<9>>,
-    /// Read the GATHER row of its VI instead.
+    /// The GATHER row of the head's VI is read instead of a word.
     pub read_row: Signal<Out, bool>,
-    /// The word of the cycle before's `read_index`, below 8, or the row.
+    /// The word at the `read_index` of the cycle before, if that is below 8; or the GATHER row.
     pub head_word: Signal<In, Bits<64>>,
-    /// The same, from 8 on.
+    /// The word at the `read_index` of the cycle before, if that is 8 or more.
     pub tail_word: Signal<In, Bits<64>>,
-    /// The tail has been asked for.
+    /// Pulses when the descriptor's tail has been asked for.
     pub tail_start: Signal<Out, bool>,
-    /// A segment's length has come in.
+    /// Length in bytes of a segment of the tail that has come in.
     pub tail_length: FlowSink<Bits<32>>,
-    /// The tail has come in.
+    /// The whole tail has come in.
     pub tail_done: Signal<In, bool>,
-    /// It was refused, or the read failed.
+    /// With `tail_done`: the tail was refused, or the read failed.
     pub tail_bad: Signal<In, bool>,
-    /// The read failed.
+    /// With `tail_done`: some of the tail could not be read, though the access was granted.
     pub tail_failed: Signal<In, bool>,
-    /// Word behind the last one that came.
+    /// With `tail_done`: the number behind that of the last word that came.
     pub tail_end: Signal<In, Bits<10>>,
-    /// Memory to read.
+    /// A read of payload or of the tail, for the checker.
     pub access: Source<Access>,
-    /// A packet, or a message's end.
+    /// A packet that is announced, or the end of a message.
     pub packet: Source<Packet>,
     /// Words of payload that the next packet needs.
     pub reserve_words: Signal<Out, Bits<10>>,
-    /// There is room for them.
+    /// The payload queue has room for `reserve_words`.
     pub room: Signal<In, bool>,
-    /// They are taken.
+    /// Pulses when `reserve_words` words of the payload queue are taken.
     pub reserve: Signal<Out, bool>,
     state: DFF<State>,
-    /// An access is asked for; in `Ask` (unless the packet is skipped) and `AskTail`.
+    /// The block asks for an access; high in `Ask` (unless the packet is skipped) and in `AskTail`.
     asks: DFF<bool>,
-    /// Word on show.
+    /// Number of the word that is on show.
     index: DFF<Bits<9>>,
     segments: DFF<Bits<8>>,
     immediate: DFF<Bits<32>>,
@@ -132,18 +137,19 @@ pub struct Walker {
     rdma: DFF<bool>,
     remote_address: DFF<Bits<64>>,
     rkey: DFF<Bits<32>>,
+    /// Bytes of the message, as its control segment says.
     length: DFF<Bits<32>>,
     /// Bytes of the message in no packet yet.
     left: DFF<Bits<32>>,
     /// The word that was on show the cycle before.
     late: DFF<Bits<64>>,
-    /// Its upper half is reserved.
+    /// The upper half of `late` is reserved.
     reserves: DFF<bool>,
-    /// Its upper half is a segment's length.
+    /// The upper half of `late` is a segment's length.
     counts: DFF<bool>,
     /// The word on show is in the tail memory.
     from_tail: DFF<bool>,
-    /// What is known of the VI.
+    /// `connected` of the cycle before.
     is_connected: DFF<bool>,
     /// The head is of another epoch or life, or behind one that is parked.
     stale: DFF<bool>,
@@ -153,19 +159,22 @@ pub struct Walker {
     /// `done` when `parks` was decided.
     seen: DFF<Bits<3>>,
     parks: DFF<bool>,
-    /// The GATHER row has RAW, or RDMA_READ.
+    /// The GATHER row says that the VI's service is RAW.
     raw: DFF<bool>,
+    /// The GATHER row has RDMA_READ: the VI may read its peer's memory.
     may_read: DFF<bool>,
-    /// The length is not the segments'; is too large; no frame has it.
+    /// The message's length is not the sum of its segments.
     unequal: DFF<bool>,
+    /// The message is longer than any may be.
     too_long: DFF<bool>,
+    /// The message is of service RAW, and no frame has its length.
     no_frame: DFF<bool>,
-    /// Not 0 in the cycle before: `left`, `packet_left`, `segment_left`, `skip`.
+    /// `left` was not 0 in the cycle before; likewise the three below.
     left_any: DFF<bool>,
     packet_any: DFF<bool>,
     segment_any: DFF<bool>,
     skips: DFF<bool>,
-    /// Where the tail ends.
+    /// Number behind that of the tail's last word.
     tail_stop: DFF<Bits<10>>,
     /// In the midst of a packet: the next segment goes on with it.
     midway: DFF<bool>,
@@ -174,18 +183,20 @@ pub struct Walker {
     late_low: Signal<Local, Bits<32>>,
     late_high: Signal<Local, Bits<32>>,
     cuts: Signal<Local, bool>,
+    /// Sum of the segments' lengths, in bytes.
     sum: DFF<Bits<32>>,
     /// The sum has more than 32 bits.
     over: DFF<bool>,
     malformed: DFF<bool>,
-    /// Segments of it could not be read.
+    /// Segments of the descriptor could not be read.
     unread: DFF<bool>,
+    /// Error bits of the message's status.
     errors: DFF<Bits<9>>,
     first: DFF<bool>,
     last: DFF<bool>,
-    /// It starts when all reads before it are complete.
+    /// The message starts when all reads before it are complete.
     fence: DFF<bool>,
-    /// RDMA read: packets of the answer less one.
+    /// RDMA read: packets of its answer, less one.
     beyond: DFF<Bits<24>>,
     reading: Signal<Local, bool>,
     issued: Signal<Local, Bits<3>>,
@@ -207,6 +218,7 @@ pub struct Walker {
     segment_left: DFF<Bits<32>>,
     /// Bytes of the packet not asked for.
     packet_left: DFF<Bits<13>>,
+    /// Bytes of the access.
     piece: DFF<Bits<13>>,
     ends_segment: DFF<bool>,
     /// Words of payload of the packet.

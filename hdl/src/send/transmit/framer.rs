@@ -1,25 +1,28 @@
 //! Builds one frame at a time from its header template, its job and the payload queue.
 //!
 //! ```text
-//!         job ──►┌────────────────────────────────────────┐
-//!    template ──►│ template, patch, payload ─► A ─► B ─► C │──► frame, frame_vlan, frame_loopback
-//!     payload ──►│                       Crc32 └──► icrc   │
-//!                └────────────────────────────────────────┘
+//!         job ──►┌─────────────────────────────────────────┐
+//!  template_* ──►│ template, patch, payload ─► A ─► B ─► C │──► frame, frame_vlan, frame_loopback
+//!     payload ──►│                       Crc32 └──► icrc   │──► running, busy
+//!                └─────────────────────────────────────────┘
 //! ```
 //! Contract: the payload of a job is in the payload queue when the job is given: a frame that has begun pauses only
 //! for `frame_ready`. Behind the payload's last byte its last word is 0.
 //!
-//! Latency: 6 cycles from a job to its frame's first beat. A job waits for the frame before without holding up who gives it. Throughput: a beat every cycle, and 1 cycle between frames,
-//! in which the VLAN tag is read.
+//! Example: a send of 8 bytes has no RETH, no extension header and no pad, so q is 2. The last word is number 8 and has 2 bytes: 66
+//! bytes are 54 of headers, 8 of payload and 4 of ICRC.
+//!
+//! Latency: 6 cycles from a job to its frame's first beat. A job waits for the frame before it without holding up `Transmit`.
+//! Throughput: a beat every cycle, and 1 cycle between frames, in which the VLAN tag is read.
 //!
 //! How: a frame is headers (54 bytes), a RETH (16 bytes) or none, an extension header of 0 or 4 bytes, payload and pad,
 //! the ICRC. From byte 48 on the words are cut from a stream that lies 2 or 6 bytes off. With q = (RETH + extension +
-//! payload + pad) / 4 the last word is number 7 + q / 2 and has 6 bytes for odd q, 2 for even q. The ICRC covers 8 bytes ff, then the frame from
-//! byte 14 on with the fields that change on the way as ff; so its words begin at byte 6 of each frame word, and the
+//! payload + pad) / 4 the last word is number 7 + q / 2 and has 6 bytes for odd q, 2 for even q. The ICRC covers 8 bytes ff, then the
+//! frame from byte 14 on with the fields that change on the way as ff; so its words begin at byte 6 of each frame word, and the
 //! first of them, all ff, is in the CRC's start value.
 //!
-//! A raw frame is its payload: word n is word n of it, and the last one has as many bytes as `over` says (0: 8). With the payload's words as
-//! q / 2 the last word is number q / 2 - 1; there are two at least.
+//! A raw frame is its payload: word n is word n of it, and the last one has as many bytes as `over` says (0: 8). With the payload's words
+//! as q / 2 the last word is number q / 2 - 1; there are two at least.
 //!
 //! Tests: with the whole of transmit, `tests/send/transmit/`.
 
@@ -54,9 +57,9 @@ pub(super) struct Job {
     pub(super) pad: Bits<2>,
     /// An extension header is there.
     pub(super) extended: bool,
-    /// It, first byte on the wire in bits 7:0.
+    /// The extension header, first byte on the wire in bits 7:0.
     pub(super) extension: Bits<32>,
-    /// A RETH is there: its words, first byte on the wire in bits 7:0.
+    /// A RETH is there: `reth_address` and `reth_rest` are its words, first byte on the wire in bits 7:0.
     pub(super) reth: bool,
     pub(super) reth_address: Bits<64>,
     pub(super) reth_rest: Bits<64>,
@@ -67,56 +70,73 @@ pub(super) struct Job {
     pub(super) loopback: bool,
     /// The payload is the frame.
     pub(super) raw: bool,
-    /// Low three bits of its length.
+    /// Low three bits of the raw frame's length in bytes.
     pub(super) over: Bits<3>,
 }
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub(super) struct Framer {
+    /// Rising edge.
     pub(super) clock: Signal<In, Clock>,
+    /// While high, the block drops the frame under way.
     pub(super) reset: Signal<In, bool>,
+    /// `Transmit` gives a job.
     pub(super) job_valid: Signal<In, bool>,
+    /// The frame to make: its header fields, and the size of its payload.
     pub(super) job: Signal<In, Job>,
+    /// The block takes the job.
     pub(super) job_ready: Signal<Out, bool>,
-    /// Write a word of a template; not while running.
+    /// A word of a template is written; not while `running`.
     pub(super) template_write: Signal<In, bool>,
+    /// Which word to write: the VI, and the word's number, 0 to 7.
     pub(super) template_row: Signal<In, Bits<{ TEMPLATE_LOG2 }>>,
+    /// The eight bytes to write, first byte on the wire in bits 7:0.
     pub(super) template_word: Signal<In, Bits<64>>,
+    /// The word of payload that is next in the queue.
     pub(super) payload: Signal<In, Bits<64>>,
+    /// Pulses when the block takes the word of payload.
     pub(super) payload_ready: Signal<Out, bool>,
+    /// A beat of the frame is offered.
     pub(super) frame_valid: Signal<Out, bool>,
+    /// The beat of the frame.
     pub(super) frame: Signal<Out, FrameBeat>,
+    /// The frame turns round inside the NIC.
     pub(super) frame_loopback: Signal<Out, bool>,
+    /// VLAN tag of the frame in wire order; 0: the frame has none.
     pub(super) frame_vlan: Signal<Out, Bits<32>>,
+    /// Egress takes the beat.
     pub(super) frame_ready: Signal<In, bool>,
-    /// A job still needs its template and payload.
+    /// A job still needs its template or its payload.
     pub(super) running: Signal<Out, bool>,
-    /// A frame is not all out.
+    /// A frame has not left completely.
     pub(super) busy: Signal<Out, bool>,
     templates: Ram<Bits<64>, { TEMPLATE_LOG2 }>,
     crc: Crc32,
-    /// The job that is next.
+    /// The job that waits while `current` is made; valid with `pending`.
     next_job: DFF<Job>,
     pending: DFF<bool>,
+    /// The job whose frame is being made; valid with `active`.
     current: DFF<Job>,
     active: DFF<bool>,
     /// The VLAN tag is on show, not a word of the frame.
     tag_turn: DFF<bool>,
-    /// Word of the frame that is being made.
+    /// Number of the word of the frame that is being made.
     index: DFF<Bits<10>>,
-    /// The frame's last word but one.
+    /// Number of the frame's last word but one.
     before_last: DFF<Bits<10>>,
-    /// The word being made is the last; it is number 6, 7, 8; its end comes from RETH, extension or payload.
+    /// The word being made is the frame's last; the flags below say whether it is number 6, 7 or 8.
     at_last: DFF<bool>,
     at_six: DFF<bool>,
     at_seven: DFF<bool>,
     at_eight: DFF<bool>,
+    /// The end of the word being made comes from RETH, extension header or payload.
     in_tail: DFF<bool>,
     /// There are words of payload left.
     words_any: DFF<bool>,
-    /// Lengths of the IP packet and the UDP datagram in units of 4 bytes.
+    /// Length of the IP packet in units of 4 bytes.
     ip_quads: DFF<Bits<12>>,
+    /// Length of the UDP datagram in units of 4 bytes.
     udp_quads: DFF<Bits<12>>,
     words_left: DFF<Bits<10>>,
     carry: DFF<Bits<48>>,

@@ -1,12 +1,15 @@
-//! What a packet or an acknowledgement is on the wire: opcode, PSN, extension headers, lengths.
+//! Works out what a packet or an acknowledgement is on the wire: opcode, PSN, extension headers, lengths.
 //!
 //! ```text
 //!       packet, psn ──►┌─────────┐
 //!               ack ──►│ Heading │──► job
 //!   acking, vi, row ──►└─────────┘
 //! ```
-//! Contract: `job` is the acknowledgement's with `acking`, otherwise the packet's. An acknowledgement is asked for in the
-//! last packet of a reliable message, and where the low 4 bits of the PSN are ones. No state.
+//! Contract: `job` is the acknowledgement's with `acking`, otherwise the packet's. A job asks the peer for an acknowledgement in the
+//! last packet of a reliable message, and where the low 4 bits of the PSN are ones. The block has no state.
+//!
+//! Example: a packet of 10 bytes that is a whole message of a reliable VI: the opcode is that of a SEND Only, the pad is 2 bytes, the
+//! payload is 2 words, and the packet asks for an acknowledgement.
 //!
 //! Latency: 0. Tests: with `Transmit`, `tests/send/transmit/`.
 
@@ -21,15 +24,19 @@ use crate::prims::Number;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub(super) struct Heading {
+    /// The packet whose turn it may be, from gather.
     pub(super) packet: Signal<In, Packet>,
+    /// The acknowledgement whose turn it may be, from send/ack.
     pub(super) ack: Signal<In, AckRequest>,
-    /// It is the acknowledgement's turn.
+    /// It is the acknowledgement's turn; otherwise it is the packet's.
     pub(super) acking: Signal<In, bool>,
+    /// VI of the packet or the acknowledgement.
     pub(super) vi: Signal<In, Vi>,
-    /// Of the packet.
+    /// PSN of the packet.
     pub(super) psn: Signal<In, Bits<24>>,
     /// The VI's row of `contexts`: {loopback, service 2, PSN}.
     pub(super) row: Signal<In, Bits<27>>,
+    /// The frame to make, for the framer.
     pub(super) job: Signal<Out, Job>,
     length: Signal<Local, Bits<13>>,
     syndrome: Signal<Local, Bits<8>>,

@@ -1,11 +1,11 @@
-//! Packets and acknowledgements become frames, in order; a message ends in `sent`.
+//! Makes frames of packets and acknowledgements, in order; reports each message's end in `sent`.
 //!
 //! ```text
 //!   packet, whole ──►┌────────────────────────────┐──► frame, frame_vlan, frame_loopback
 //!         payload ──►│  schedule ──► Framer       │──► sent
 //!             ack ──►│     │ PSN, service         │──► fault
-//!   commit, state ──►│  contexts, states          │──► count_*
-//!           epoch ──►│  epochs                    │
+//!   commit, state ──►│  contexts, states          │──► read, replied, failed
+//!           epoch ──►│  epochs                    │──► count_*
 //!                    └────────────────────────────┘
 //! ```
 //! Contract: a packet with payload starts when its `whole` is there: a frame never waits for data. Packets and
@@ -18,10 +18,13 @@
 //! peer. Of a reliable VI each packet that has left is told in `sent`, with its PSN. A packet of an epoch that is not
 //! its VI's is dropped and not told; the first one of a new epoch brings its PSN. An acknowledgement is asked for in
 //! the last packet of a message, and where the low 4 bits of the PSN are ones. The first packet of an RDMA write has a
-//! RETH, and so has an RDMA read, which takes the PSNs of its answer; who waits for that hears of it first. Packets of answers to peers'
-//! reads bring their PSN, and are sent as acknowledgements are; one whose bytes could not be read breaks its VI, with a NAK, and no ACK of
-//! what was asked for behind it leaves until the VI is connected again. The payload of a VI of service RAW is the frame. Frames carry no
-//! pad to Ethernet's minimum: that is the MAC's.
+//! RETH, and so has an RDMA read, which takes the PSNs of its answer; `read` tells receive/reads of it before the frame leaves. Packets
+//! of answers to peers' reads bring their PSN, and are sent as acknowledgements are. One whose bytes could not be read breaks its VI,
+//! with a NAK, and no ACK of what was asked for behind it leaves until the VI is connected again. The payload of a VI of service RAW is
+//! the frame. Frames carry no pad to Ethernet's minimum: the MAC adds that.
+//!
+//! Example: a reliable VI sends 8 bytes, and PSN 100 is its next. `packet` announces them, `whole` says that they are there, and 9
+//! cycles later the frame's first beat leaves, with PSN 100. `sent` reports PSN 100 and the message's end.
 //!
 //! Latency: 9 cycles from a whole packet to its frame's first beat. Throughput: a frame of w words every w + 1 cycles,
 //! at least every 5: 10 cycles for a send of 8 bytes.
@@ -73,45 +76,45 @@ const _: () = assert!(
 pub struct Transmit {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Drops everything.
+    /// While high, the block drops the frame and the packets under way.
     pub reset: Signal<In, bool>,
-    /// A packet, or a message's end.
+    /// A packet that is announced, or the end of a message, from gather.
     pub packet: Sink<Packet>,
-    /// The payload of the next packet that has any is whole.
+    /// Says that the payload of the next packet that has any is all there, or that bytes of it are missing.
     pub whole: Sink<Whole>,
-    /// A word of payload.
+    /// Eight bytes of payload.
     pub payload: Sink<PayloadWord>,
-    /// An acknowledgement to send; one that is to be forgotten makes no frame.
+    /// An acknowledgement to send; one whose `kind` is FORGET makes no frame.
     pub ack: Sink<AckRequest>,
-    /// A table row. TEMPLATE and TRANSMIT rows are ours.
+    /// A table row on the bus; the block takes the TEMPLATE and TRANSMIT rows.
     pub commit: Sink<Commit>,
-    /// A VI changes its state. Which, and to what.
+    /// A VI changes its state: its number, and the new state.
     pub state: FlowSink<StateWrite>,
-    /// A VI changes its epoch. Which, and to what.
+    /// A VI changes its epoch: its number, and the new epoch.
     pub epoch: FlowSink<EpochWrite>,
-    /// A packet has left, or a message has ended.
+    /// A packet that has left, or a message that has ended, for complete/sends.
     pub sent: Source<Sent>,
-    /// A read of ours is about to leave: see [`Reads`](crate::receive::Reads).
+    /// An RDMA read that is about to leave, for [`Reads`](crate::receive::Reads).
     pub read: Source<ReadSent>,
-    /// Pulse: a packet of an answer has left, or was dropped: see [`Requests`](crate::reply::Requests).
+    /// Pulses when a packet of an answer has left or was dropped: see [`Requests`](crate::reply::Requests).
     pub replied: Signal<Out, bool>,
-    /// One could not be read. The NAK that says so.
+    /// The NAK for a packet of an answer whose bytes could not be read, for [`Requests`](crate::reply::Requests).
     pub failed: Source<AckRequest>,
-    /// A VI must break.
+    /// A VI that must break, and why.
     pub fault: Source<Fault>,
-    /// A beat of a frame.
+    /// A beat of a frame, for egress.
     pub frame: Source<FrameBeat>,
     /// The frame turns round inside the NIC.
     pub frame_loopback: Signal<Out, bool>,
-    /// Its VLAN tag in wire order, 0 if none.
+    /// VLAN tag of the frame in wire order; 0: the frame has none.
     pub frame_vlan: Signal<Out, Bits<32>>,
-    /// Work is held.
+    /// A packet, an acknowledgement or a frame is under way.
     pub busy: Signal<Out, bool>,
-    /// A positive acknowledgement has been sent.
+    /// Pulses when a positive acknowledgement has been sent.
     pub count_ack: Pulse,
-    /// A negative acknowledgement has been sent; a receiver-not-ready answer is none.
+    /// Pulses when a negative acknowledgement has been sent; a receiver-not-ready answer does not count.
     pub count_nak: Pulse,
-    /// Bytes of payload of the frame that begins; 0: none does in this cycle.
+    /// Bytes of payload of the frame that begins in this cycle; 0: none begins.
     pub count_bytes: Signal<Out, Bits<13>>,
     framer: Framer,
     heading: Heading,
@@ -133,25 +136,25 @@ pub struct Transmit {
     has_errors: DFF<bool>,
     bad: Signal<Local, bool>,
     passes: Signal<Local, bool>,
-    /// The read at hand is known to those who wait for its answer.
+    /// [`Reads`](crate::receive::Reads) knows of the read at hand.
     entered: DFF<bool>,
     /// The packet on show has been taken; the next one is on show in the cycle behind this.
     packet_taken: DFF<bool>,
-    /// So has what is known of its payload.
+    /// What is known of the packet's payload has been taken as well.
     whole_taken: DFF<bool>,
-    /// See `replied`.
+    /// What `replied` says, from a register.
     reply_left: DFF<bool>,
-    /// See `count_ack`.
+    /// What `count_ack` says, from a register.
     ack_left: DFF<bool>,
-    /// See `count_nak`.
+    /// What `count_nak` says, from a register.
     nak_left: DFF<bool>,
-    /// The packet at hand is dropped because its bytes could not be read, or because it may not.
+    /// The packet at hand is dropped because its bytes could not be read, or must not be.
     unread: DFF<bool>,
-    /// The word of a packet that is dropped has been looked at,
+    /// A word of a packet that is dropped has been looked at.
     looked: DFF<bool>,
-    /// and is its last.
+    /// With `looked`: that word is the packet's last.
     ends: DFF<bool>,
-    /// Its VI is in Error, and the NAK can be said.
+    /// The VI is in Error, and the NAK can be given to `failed`.
     failing: DFF<bool>,
     counted_msn: Signal<Local, Bits<24>>,
     forbidden: DFF<bool>,
@@ -181,7 +184,7 @@ pub struct Transmit {
     silent: DFF<bool>,
     stale_now: Signal<Local, bool>,
     stale: Signal<Local, bool>,
-    /// It is not the next packet of the message before it.
+    /// The packet at hand is not the next one of the message before it.
     begins: Signal<Local, bool>,
     was_started: Signal<Local, bool>,
     was_dropping: Signal<Local, bool>,
