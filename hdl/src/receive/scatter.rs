@@ -41,7 +41,7 @@ use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
-/// Values of [`Scatter::done_result`].
+/// Values of [`Done::result`].
 pub mod result {
     /// All bytes are placed.
     pub const OK: u64 = 0;
