@@ -71,8 +71,8 @@ pub fn all() -> Vec<Entry> {
         entry!("edge/receive", edge::TlpReceive::default(), 280, 0, 261),
         entry!("edge/complete", edge::TlpComplete::default(), 130, 0, 303),
         entry!("edge/transmit", edge::TlpTransmit::default(), 410, 0, 232),
-        entry!("dma/read", dma::DmaRead::default(), 1090, 4, 161),
-        entry!("dma/write", dma::DmaWrite::default(), 1050, 0, 148),
+        entry!("dma/read", dma::DmaRead::default(), 1095, 4, 161),
+        entry!("dma/write", dma::DmaWrite::default(), 1055, 0, 148),
         // Work queues and protection.
         entry!("doorbell", doorbell::Doorbell::default(), 775, 2, 148),
         entry!("doorbell/cq_pages", doorbell::CqPages::default(), 20, 0, 469),
@@ -109,7 +109,7 @@ pub fn all() -> Vec<Entry> {
         entry!("receive/matcher", receive::Matcher::default(), 2565, 8, 146),
         entry!("receive/scatter", receive::Scatter::default(), 1040, 0, 178),
         entry!("receive/path", receive::Receive::default(), 6440, 26, 122),
-        entry!("receive/reads", receive::Reads::default(), 565, 3, 214),
+        entry!("receive/reads", receive::Reads::default(), 575, 3, 214),
         // Answering RDMA reads.
         entry!("reply/requests", reply::Requests::default(), 1395, 3, 186),
         // Interrupts.
@@ -134,7 +134,7 @@ pub fn all() -> Vec<Entry> {
         entry!("board/boundary", board::Boundary::default(), 80, 0, 0),
         entry!("board/mac-echo", board::EchoBoard::<4, 0xf>::default(), 2295, 4, 0),
         // All of it.
-        entry!(CORE, nic::Nic::default(), 26_140, 77, 0),
+        entry!(CORE, nic::Nic::default(), 26_060, 77, 0),
     ]
 }
 

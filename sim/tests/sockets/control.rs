@@ -18,7 +18,8 @@ fn an_idle_simulator_sleeps_and_follows_the_wall() {
     let after = simulator.handle().status().unwrap();
     let passed = after.simulated_ns - before.simulated_ns;
     let wall = after.wall_ns - before.wall_ns;
-    assert!(passed >= 199_000_000 && passed <= wall + 50_000_000, "{passed} ns of {wall}");
+    // The threads that ask and that sleep wake up when the machine lets them: neither clock leads by more than that.
+    assert!(passed.abs_diff(wall) <= 50_000_000, "{passed} ns of {wall}");
     let busy = after.busy_ns - before.busy_ns;
     assert!(busy < wall / 4, "busy for {busy} ns of {wall}");
 }
