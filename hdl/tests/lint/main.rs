@@ -1,6 +1,5 @@
 //! Refuses, in all of the HDL source, what RustHDL is known to translate wrongly without a word.
 
-mod keywords;
 mod ports;
 mod rules;
 

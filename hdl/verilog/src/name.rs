@@ -1,6 +1,7 @@
 //! What a signal is called in Verilog.
 
-/// The words of Verilog 2005, and those of SystemVerilog, as which some tools read every file.
+/// The words of Verilog 2005, and those of SystemVerilog, as which some tools read every file; and `vector`, for which Verilator has another
+/// name in its C++.
 const KEYWORDS: &str = "
     accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins binsof bit break
     buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const constraint context continue cover
@@ -16,10 +17,10 @@ const KEYWORDS: &str = "
     s_until s_until_with scalared sequence shortint shortreal showcancelled signed small soft solve specify specparam static string
     strong strong0 strong1 struct super supply0 supply1 sync_accept_on sync_reject_on table tagged task this throughout time
     timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1 triand trior trireg type typedef union unique unique0 unsigned until
-    until_with untyped use uwire var vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor
+    until_with untyped use uwire var vector vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor
     xnor xor";
 
-/// Whether Verilog has the word for itself.
+/// Whether Verilog has the word for itself, so that no signal can be called so.
 pub fn is_keyword(name: &str) -> bool {
     KEYWORDS.split_whitespace().any(|word| word == name)
 }

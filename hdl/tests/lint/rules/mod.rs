@@ -12,8 +12,8 @@ use std::fmt;
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
+use viaduct_verilog::is_keyword;
 
-use crate::keywords::is_keyword;
 use kernel::Kernel;
 
 /// Why a place is refused.
