@@ -18,7 +18,7 @@ pub enum What {
 pub struct Moment {
     /// The cycle. The host's writes have that of what was seen before them.
     pub cycle: u64,
-    /// What.
+    /// What was seen in that cycle.
     pub what: What,
 }
 

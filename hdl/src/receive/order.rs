@@ -10,7 +10,7 @@ use rust_hdl::prelude::*;
 /// Deliver the frame on show, or flush a receive.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Order {
-    /// For this VI.
+    /// The VI whose frame, or whose receive, the order is about.
     pub vi: Vi,
     /// Flush the receive at the consumed position; otherwise deliver the frame.
     pub flush: bool,

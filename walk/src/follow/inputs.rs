@@ -57,7 +57,7 @@ pub struct Given {
     pub by: usize,
     /// Who hears it; everyone if nobody is named.
     pub end: Option<End>,
-    /// What.
+    /// What the host, the bus or the wire has said.
     pub said: Said,
     /// It begins a VI's life: nothing of the life before is seen after `by`.
     pub renews: bool,
