@@ -7,10 +7,9 @@
 //! ```
 //! Contract and ports: "The top's ports" in docs/architecture.md; what is reset when: [`Reset`].
 //!
-//! Latency: that of the blocks; an 8-byte message takes 333 cycles from doorbell to doorbell of link and host alike
-//! (docs/architecture.md).
+//! Latency: that of the blocks.
 //!
-//! Example: docs/architecture.md follows an 8-byte send through these blocks, cycle by cycle.
+//! Example: docs/pictures/send.svg follows an 8-byte send through these blocks, cycle by cycle; it is drawn from a run.
 //!
 //! Tests: the co-simulation suite in `tests/`.
 
