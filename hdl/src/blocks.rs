@@ -7,8 +7,8 @@ use rust_hdl::prelude::*;
 
 use crate::export::{reference, verilog};
 use crate::{
-    admin, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, prims, protect, receive,
-    reply, send, vi,
+    admin, arithmetic, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, prims,
+    protect, receive, reply, send, vi,
 };
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
@@ -59,6 +59,14 @@ pub fn all() -> Vec<Entry> {
         entry!("prims/run_queue", prims::RunQueue::<6, 7>::default(), 200, 0, 215),
         entry!("prims/packer", prims::Packer::default(), 360, 0, 217),
         entry!("prims/crc32", prims::Crc32::default(), 460, 0, 142),
+        // Quantities, in the widths that the NIC uses.
+        entry!("arithmetic/distance", arithmetic::Distance::<24>::default(), 45, 0, 0),
+        entry!("arithmetic/window", arithmetic::Window::<24>::default(), 92, 0, 0),
+        entry!("arithmetic/path_mtu", arithmetic::PathMtu::default(), 6, 0, 0),
+        entry!("arithmetic/portion", arithmetic::Portion::default(), 48, 0, 0),
+        entry!("arithmetic/piece", arithmetic::Piece::default(), 65, 0, 0),
+        entry!("arithmetic/ring_slot", arithmetic::RingSlot::<14, 4>::default(), 40, 0, 0),
+        entry!("arithmetic/ring_level", arithmetic::RingLevel::<14, 4>::default(), 42, 0, 0),
         // What the agent sees.
         entry!("admin/broadcast", admin::Broadcast::default(), 45, 0, 391),
         entry!("admin/command", admin::Command::default(), 110, 0, 234),

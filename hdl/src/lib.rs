@@ -5,6 +5,7 @@
 #![allow(clippy::collapsible_match, reason = "RustHDL does not translate match guards")]
 
 pub mod admin;
+pub mod arithmetic;
 pub mod blocks;
 pub mod board;
 pub mod bus;

@@ -3,7 +3,7 @@
 use rust_hdl::prelude::*;
 
 use crate::export::verilog;
-use crate::prims;
+use crate::{arithmetic, prims};
 
 /// The proof of one block.
 pub struct Proof {
@@ -35,6 +35,16 @@ pub struct Mutant {
 
 const fn mutant(what: &'static str, property: &'static str, from: &'static str, to: &'static str) -> Mutant {
     Mutant { what, property, from, to }
+}
+
+/// The proof of a block without registers: one cycle says all.
+const fn combinational(
+    name: &'static str,
+    verilog: fn() -> String,
+    wrapper: &'static str,
+    mutants: &'static [Mutant],
+) -> Proof {
+    Proof { name, verilog, wrapper, depth: 1, steps: 1, mutants }
 }
 
 /// All proofs.
@@ -88,6 +98,50 @@ pub fn all() -> Vec<Proof> {
             steps: 2,
             mutants: &RUN_QUEUE,
         },
+        combinational(
+            "distance",
+            || verilog(arithmetic::Distance::<24>::default()),
+            include_str!("../formal/distance.sv"),
+            &DISTANCE,
+        ),
+        Proof {
+            name: "window",
+            verilog: || verilog(arithmetic::Window::<24>::default()),
+            wrapper: include_str!("../formal/window.sv"),
+            depth: 4,
+            steps: 2,
+            mutants: &WINDOW,
+        },
+        combinational(
+            "path_mtu",
+            || verilog(arithmetic::PathMtu::default()),
+            include_str!("../formal/path_mtu.sv"),
+            &PATH_MTU,
+        ),
+        combinational(
+            "portion",
+            || verilog(arithmetic::Portion::default()),
+            include_str!("../formal/portion.sv"),
+            &PORTION,
+        ),
+        combinational(
+            "piece",
+            || verilog(arithmetic::Piece::default()),
+            include_str!("../formal/piece.sv"),
+            &PIECE,
+        ),
+        combinational(
+            "ring_slot",
+            || verilog(arithmetic::RingSlot::<14, 4>::default()),
+            include_str!("../formal/ring_slot.sv"),
+            &RING_SLOT,
+        ),
+        combinational(
+            "ring_level",
+            || verilog(arithmetic::RingLevel::<14, 4>::default()),
+            include_str!("../formal/ring_level.sv"),
+            &RING_LEVEL,
+        ),
     ]
 }
 
@@ -213,4 +267,71 @@ const RUN_QUEUE: [Mutant; 8] = [
         ".write_address(tail[1:0]),",
         ".write_address(tail[2] ? 2'd0 : tail[1:0]),",
     ),
+];
+
+const DISTANCE: [Mutant; 5] = [
+    mutant("the way back", "arrives", "difference = number - from;", "difference = from - number;"),
+    mutant(
+        "the low bits are equal",
+        "equal",
+        "equal = number == from;",
+        "equal = number[22:0] == from[22:0];",
+    ),
+    mutant("what is the same is ahead", "later", "ahead = ~equal & ~negative;", "ahead = ~negative;"),
+    mutant("never behind", "earlier", "behind = negative;", "behind = 1'b0;"),
+    mutant(
+        "the greater number is ahead",
+        "earlier",
+        "negative = |(difference & half);",
+        "negative = number < from;",
+    ),
+];
+
+const WINDOW: [Mutant; 4] = [
+    mutant("the size as it was before", "reach", "span <= fresh - oldest;", "span <= span;"),
+    mutant(
+        "the greater number is outside",
+        "inside_it",
+        "in_flight = distance < span;",
+        "in_flight = number < fresh;",
+    ),
+    mutant("the next one is in flight, too", "outside_it", "distance < span;", "distance <= span;"),
+    mutant(
+        "the number as it is now",
+        "outside_it",
+        "in_flight = distance < span;",
+        "in_flight = number - oldest < span;",
+    ),
+];
+
+const PATH_MTU: [Mutant; 2] = [
+    mutant("code 3 has 1024 bytes", "shifted", "13'h800;", "13'h400;"),
+    mutant("what has no code has 256 bytes", "most", "bytes = 13'h1000;", "bytes = 13'd256;"),
+];
+
+const PORTION: [Mutant; 5] = [
+    mutant("the high bytes do not count", "least", "fits = ~many & (low <= room);", "fits = low <= room;"),
+    mutant("always the room", "fits", "if (fits) portion", "if (1'b0) portion"),
+    mutant("the room goes first", "fits", "(low <= room)", "(low > room)"),
+    mutant("not all that is equal", "all", "ends_bytes = fits;", "ends_bytes = ~many & (low < room);"),
+    mutant("equal bytes leave room", "filled", "| (low == room)", "| 1'b0"),
+];
+
+const PIECE: [Mutant; 5] = [
+    mutant("an access of a whole raw frame", "fits", "if (cut) piece", "if (1'b0) piece"),
+    mutant("a cut at 2048 bytes", "least", "13'h1000;", "13'h800;"),
+    mutant("a cut segment ends", "whole", "whole_ends_bytes & ~cut;", "whole_ends_bytes;"),
+    mutant("a cut packet ends", "filled", "whole_ends_room & ~cut;", "whole_ends_room;"),
+    mutant("4096 bytes are cut", "whole", "portion[12] & (|portion[11:0])", "portion[12]"),
+];
+
+const RING_SLOT: [Mutant; 3] = [
+    mutant("the lap is left in", "place", "slot = position & ~laps;", "slot = position;"),
+    mutant("every slot is 0", "whole", "slot = position & ~laps;", "slot = 14'd0;"),
+    mutant("the lap before", "lap", "odd_lap = |(position & size);", "odd_lap = |(position & (size >> 1));"),
+];
+
+const RING_LEVEL: [Mutant; 2] = [
+    mutant("full at any level", "none", "holds_all = |(level & laps);", "holds_all = |level;"),
+    mutant("over when it is full", "beyond", "over = holds_all & (level != size);", "over = holds_all;"),
 ];

@@ -60,6 +60,7 @@ pub const BLOCKS: &[Block] = &[
 #[cfg(test)]
 const OTHERS: &[(&str, &str)] = &[
     ("prims/", "in the blocks that use it"),
+    ("arithmetic/", "in the blocks that use it; proved for all inputs"),
     ("fetch/", "in fetch"),
     ("receive/", "in receive/ingress, parse, store or path"),
     ("mac/", "in mac"),
