@@ -61,10 +61,10 @@ pub fn all() -> Vec<Entry> {
         entry!("prims/crc32", prims::Crc32::default(), 460, 0, 142),
         // Quantities, in the widths that the NIC uses.
         entry!("arithmetic/distance", arithmetic::Distance::<24>::default(), 45, 0, 0),
-        entry!("arithmetic/window", arithmetic::Window::<24>::default(), 92, 0, 0),
+        entry!("arithmetic/in_flight", arithmetic::InFlight::<24>::default(), 92, 0, 0),
         entry!("arithmetic/path_mtu", arithmetic::PathMtu::default(), 6, 0, 0),
         entry!("arithmetic/portion", arithmetic::Portion::default(), 48, 0, 0),
-        entry!("arithmetic/piece", arithmetic::Piece::default(), 65, 0, 0),
+        entry!("arithmetic/segment_piece", arithmetic::SegmentPiece::default(), 65, 0, 0),
         entry!("arithmetic/ring_slot", arithmetic::RingSlot::<14, 4>::default(), 40, 0, 0),
         entry!("arithmetic/ring_level", arithmetic::RingLevel::<14, 4>::default(), 42, 0, 0),
         // What the agent sees.

@@ -105,12 +105,12 @@ pub fn all() -> Vec<Proof> {
             &DISTANCE,
         ),
         Proof {
-            name: "window",
-            verilog: || verilog(arithmetic::Window::<24>::default()),
-            wrapper: include_str!("../formal/window.sv"),
+            name: "in_flight",
+            verilog: || verilog(arithmetic::InFlight::<24>::default()),
+            wrapper: include_str!("../formal/in_flight.sv"),
             depth: 4,
             steps: 2,
-            mutants: &WINDOW,
+            mutants: &IN_FLIGHT,
         },
         combinational(
             "path_mtu",
@@ -125,10 +125,10 @@ pub fn all() -> Vec<Proof> {
             &PORTION,
         ),
         combinational(
-            "piece",
-            || verilog(arithmetic::Piece::default()),
-            include_str!("../formal/piece.sv"),
-            &PIECE,
+            "segment_piece",
+            || verilog(arithmetic::SegmentPiece::default()),
+            include_str!("../formal/segment_piece.sv"),
+            &SEGMENT_PIECE,
         ),
         combinational(
             "ring_slot",
@@ -287,7 +287,7 @@ const DISTANCE: [Mutant; 5] = [
     ),
 ];
 
-const WINDOW: [Mutant; 4] = [
+const IN_FLIGHT: [Mutant; 4] = [
     mutant("the size as it was before", "reach", "span <= fresh - oldest;", "span <= span;"),
     mutant(
         "the greater number is outside",
@@ -317,7 +317,7 @@ const PORTION: [Mutant; 5] = [
     mutant("equal bytes leave room", "filled", "| (low == room)", "| 1'b0"),
 ];
 
-const PIECE: [Mutant; 5] = [
+const SEGMENT_PIECE: [Mutant; 5] = [
     mutant("an access of a whole raw frame", "fits", "if (cut) piece", "if (1'b0) piece"),
     mutant("a cut at 2048 bytes", "least", "13'h1000;", "13'h800;"),
     mutant("a cut segment ends", "whole", "whole_ends_bytes & ~cut;", "whole_ends_bytes;"),

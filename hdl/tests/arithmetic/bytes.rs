@@ -1,7 +1,7 @@
 //! Bytes: of an MTU, of a room, of a piece.
 
 use rand::Rng;
-use viaduct_hdl::arithmetic::{PathMtu, Piece, Portion};
+use viaduct_hdl::arithmetic::{PathMtu, Portion, SegmentPiece};
 use viaduct_hdl::export::verilog;
 use viaduct_verilate::Bench;
 
@@ -49,7 +49,7 @@ fn a_portion_is_the_lesser() {
 
 #[test]
 fn a_piece_is_the_least_and_says_what_ends() {
-    let mut bench = Bench::new("piece", &verilog(Piece::default()));
+    let mut bench = Bench::new("segment_piece", &verilog(SegmentPiece::default()));
     let mut rng = crate::random(&bench);
     for round in 0..6000 {
         let (segment, packet) = amounts(&mut rng, round);

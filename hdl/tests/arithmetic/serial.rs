@@ -1,7 +1,7 @@
 //! Serial numbers: how far one is from another, and whether it is in flight.
 
 use rand::Rng;
-use viaduct_hdl::arithmetic::{Distance, Window};
+use viaduct_hdl::arithmetic::{Distance, InFlight};
 use viaduct_hdl::export::verilog;
 use viaduct_verilate::Bench;
 
@@ -36,7 +36,7 @@ fn a_distance_and_its_side() {
 /// The window that the block was loaded with counts until the next load, whatever the inputs do.
 #[test]
 fn a_number_is_in_flight_or_not() {
-    let mut bench = Bench::new("window", &verilog(Window::<24>::default()));
+    let mut bench = Bench::new("in_flight", &verilog(InFlight::<24>::default()));
     let mut rng = crate::random(&bench);
     for round in 0..2000u64 {
         let oldest = if round % 2 == 0 { rng.random_range(0..PSNS) } else { PSNS - rng.random_range(1..6) };

@@ -1,9 +1,9 @@
 //! Tells whether a serial number of W bits lies among those that are in flight.
 //!
 //! ```text
-//!                        load ──►┌────────┐
-//!  number, oldest, fresh ───────►│ Window │──► in_flight, size
-//!                                └────────┘
+//!                   load ──►┌──────────┐──► in_flight
+//!  number, oldest, fresh ──►│ InFlight │──► size
+//!                           └──────────┘
 //! ```
 //! Contract: in flight are the numbers from `oldest` on, up to the one before `fresh`; if the two are equal, none is. In a cycle with
 //! `load` the block reads all three. From the next cycle on, until the next `load`, `in_flight` says whether `number` was in flight, and
@@ -12,13 +12,13 @@
 //! Example: PSNs 0xfffffe, 0xffffff and 0 are in flight, so `oldest` is 0xfffffe and `fresh` is 1. `number` 0 is in flight, 1 is not, and
 //! `size` is 3.
 //!
-//! Latency: 1 cycle. Tests: `tests/arithmetic/serial.rs`; proof: `formal/window.sv`.
+//! Latency: 1 cycle. Tests: `tests/arithmetic/serial.rs`; proof: `formal/in_flight.sv`.
 
 use rust_hdl::prelude::*;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Window<const W: usize> {
+pub struct InFlight<const W: usize> {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// The three numbers are to be read in this cycle.
@@ -39,7 +39,7 @@ pub struct Window<const W: usize> {
     span: DFF<Bits<W>>,
 }
 
-impl<const W: usize> Logic for Window<W> {
+impl<const W: usize> Logic for InFlight<W> {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, distance, span);

@@ -1,4 +1,4 @@
-// Piece: the least of what is left of a segment, what is left of a packet, and 4096; and what ends with it.
+// SegmentPiece: the least of what is left of a segment, what is left of a packet, and 4096; and what ends with it.
 module proof(input wire [31:0] segment, input wire [12:0] packet);
     wire [12:0] piece;
     wire ends_segment, ends_packet;

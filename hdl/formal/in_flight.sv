@@ -1,4 +1,4 @@
-// Window<24>: whether a number lies among those in flight.
+// InFlight<24>: whether a number lies among those in flight.
 //
 // watch: distance = dut.distance
 module proof(

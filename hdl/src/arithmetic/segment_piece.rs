@@ -1,9 +1,9 @@
 //! Cuts the next access out of what is left of a segment and of a packet.
 //!
 //! ```text
-//!  segment ──►┌───────┐──► piece
-//!   packet ──►│ Piece │──► ends_segment, ends_packet
-//!             └───────┘
+//!  segment ──►┌──────────────┐──► piece
+//!   packet ──►│ SegmentPiece │──► ends_segment, ends_packet
+//!             └──────────────┘
 //! ```
 //! Contract: `piece` is the least of `segment`, `packet` and 4096, which is the most that one access moves. `ends_segment` says that the
 //! piece is the rest of the segment, `ends_packet` that it is the rest of the packet. Who uses the piece goes on with both numbers less it.
@@ -11,7 +11,8 @@
 //! Example: a packet of 1024 bytes begins in a segment of 1000. The first piece has 1000 bytes, and `ends_segment` is high. 24 bytes of the
 //! packet are left, and the next segment has 500: the second piece has 24 bytes, and `ends_packet` is high.
 //!
-//! Latency: none, no state. Only a raw frame has more than 4096 bytes. Tests: `tests/arithmetic/bytes.rs`; proof: `formal/piece.sv`.
+//! Latency: none, no state. Only a raw frame has more than 4096 bytes. Tests: `tests/arithmetic/bytes.rs`; proof:
+//! `formal/segment_piece.sv`.
 
 use rust_hdl::prelude::*;
 
@@ -19,7 +20,7 @@ use super::Portion;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Piece {
+pub struct SegmentPiece {
     /// Bytes of the segment that are not moved yet.
     pub segment: Signal<In, Bits<32>>,
     /// Bytes of the packet that are not moved yet.
@@ -36,7 +37,7 @@ pub struct Piece {
     cut: Signal<Local, bool>,
 }
 
-impl Logic for Piece {
+impl Logic for SegmentPiece {
     #[hdl_gen]
     fn update(&mut self) {
         self.whole.bytes.next = self.segment.val();
