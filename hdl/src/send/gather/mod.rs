@@ -1,13 +1,13 @@
 //! Makes packets and their payload from send descriptors.
 //!
 //! ```text
-//!   head, word ──►┌──────────────────────────────┐──► access
-//!   head_taken ◄──│ Inbox ──► Walker ──► packets │──► packet
-//!       commit ──►│             ▲ │              │
-//! state, epoch ──►│        tail │ ▼ reserve      │──► payload
-//!         beat ──►│           Payload            │──► whole
-//!        reply ──►│ Replier                      │◄─► reads
-//!                 └──────────────────────────────┘──► busy
+//!   head, word ──►┌──────────────────────────────────────────┐──► access
+//!   head_taken ◄──│ Inbox ──► Check ── message ──► Cut       │
+//!       commit ──►│   │       ▲  │  └─► PacketCount ▲ └─► packets ──► packet
+//! state, epoch ──►│   │ Owner ┘  │tail    WordReader┘         │
+//!         beat ──►│   └──────► Tail       Payload ───────────│──► payload, whole
+//!        reply ──►│ Replier                                  │◄─► reads
+//!                 └──────────────────────────────────────────┘──► busy
 //! ```
 //! Contract: descriptors are taken and their packets leave in order. A message whose descriptor is wrong, or whose
 //! VI is not connected when its turn comes, sends nothing: one `packet` without `send` says why. A VI that stops
@@ -31,26 +31,38 @@
 //!
 //! Tests: `tests/send/gather/`.
 
+mod check;
+mod cut;
 mod inbox;
+mod last_packets;
+mod length_check;
+mod mark;
+mod owner;
+mod packet_count;
 mod payload;
 mod replier;
-mod walker;
+mod room;
+mod tail;
+mod word_reader;
 
 use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::VI_LOG2;
-use viaduct_spec::tables::{table, transmit, vi_states};
-
-const _: () = assert!(transmit::READ_DEPTH.lo == 28 && transmit::READ_DEPTH.width == 4);
+use viaduct_spec::tables::table;
 
 use crate::bus::{
     Access, Commit, EpochWrite, Packet, PayloadWord, ReadBeat, Reply, SendHead, StateWrite, Vi, Whole,
 };
-use crate::prims::{FifoSlice, LutRam, Number};
+use crate::prims::{FifoSlice, Number};
+use check::Check;
+use cut::Cut;
 use inbox::Inbox;
+use last_packets::LastPackets;
+use owner::{Owner, ReadsKnown};
+use packet_count::PacketCount;
 use payload::Payload;
 use replier::Replier;
-use walker::Walker;
+use tail::{Tail, TailEnd};
+use word_reader::WordReader;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -88,153 +100,138 @@ pub struct Gather {
     /// Descriptors, packets or payload are held.
     pub busy: Signal<Out, bool>,
     inbox: Inbox,
-    walker: Walker,
-    payload_queue: Payload,
+    owner: Owner,
+    word_reader: WordReader,
+    check: Check,
+    packet_count: PacketCount,
+    cut: Cut,
     replier: Replier,
+    tail: Tail,
+    payload_queue: Payload,
+    packets: FifoSlice<Packet, 4, 5>,
+    last_packets: LastPackets,
     /// A head was done with in the last cycle.
     taken: DFF<bool>,
-    /// The walker gave a new number of reads in the cycle before.
-    counting: DFF<bool>,
-    count_vi: DFF<Vi>,
-    count_value: DFF<Bits<4>>,
-    /// For each VI: reads sent, modulo 8, and in bit 3 that the VI is parked.
-    counts: LutRam<Bits<4>, { VI_LOG2 }>,
-    /// For each VI: how many RDMA reads it may have outstanding.
-    depths: LutRam<Bits<3>, { VI_LOG2 }>,
-    row0: Signal<Local, Bits<64>>,
-    depth: Signal<Local, Bits<4>>,
-    opens: Signal<Local, bool>,
+    /// The head at hand is done with.
+    done: Signal<Local, bool>,
+    /// A TRANSMIT row waits to be taken.
     closes: Signal<Local, bool>,
-    takes_commit: Signal<Local, bool>,
-    /// Packets that were announced before the VI was closed and are not taken, less one.
-    behind: DFF<Bits<6>>,
-    /// The VI was closed in the cycle before.
-    is_closed: DFF<bool>,
-    level: Signal<Local, Bits<5>>,
-    /// All packets that the VI had announced have been taken.
-    passed: Signal<Local, bool>,
     transmit_table: Number<4, { table::TRANSMIT as u64 }>,
-    packets: FifoSlice<Packet, 4, 5>,
-    states: LutRam<Bits<2>, { VI_LOG2 }>,
-    epochs: LutRam<bool, { VI_LOG2 }>,
-    vi: Signal<Local, Vi>,
-    connected: Number<2, { vi_states::CONNECTED as u64 }>,
 }
 
 impl Logic for Gather {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, taken, counting, count_vi, count_value, behind, is_closed);
-        clock!(self, clock, inbox, walker, payload_queue, replier, packets, states, epochs, counts, depths);
-        self.replier.reset.next = self.reset.val();
+        dff_setup!(self, clock, taken);
+        clock!(self, clock, inbox, owner, word_reader, check, packet_count, cut, replier, tail, payload_queue);
+        clock!(self, clock, packets, last_packets);
         self.inbox.reset.next = self.reset.val();
-        self.walker.reset.next = self.reset.val();
+        self.owner.reset.next = self.reset.val();
+        self.check.reset.next = self.reset.val();
+        self.cut.reset.next = self.reset.val();
+        self.replier.reset.next = self.reset.val();
+        self.tail.reset.next = self.reset.val();
         self.payload_queue.reset.next = self.reset.val();
         self.packets.reset.next = self.reset.val();
+        self.last_packets.reset.next = self.reset.val();
 
+        // Heads, and what is known of their VIs.
         FlowSink::<SendHead>::link(&mut self.head, &mut self.inbox.head);
         FlowSink::<Bits<64>>::link(&mut self.word, &mut self.inbox.word);
-        self.inbox.load.next = self.walker.load.val();
-        self.inbox.held.next = self.walker.busy.val();
-        self.inbox.free.next = self.walker.head.ready.val();
-        self.taken.d.next = self.walker.head.ready.val();
+        FlowSink::<StateWrite>::link(&mut self.state, &mut self.owner.state);
+        FlowSink::<EpochWrite>::link(&mut self.epoch, &mut self.owner.epoch);
+        LookUp::<Vi, Bits<3>>::link(&mut self.reads, &mut self.owner.reads);
+        FlowSource::<Bits<3>>::join(&mut self.check.restart, &mut self.owner.restart);
+        FlowSource::<ReadsKnown>::join(&mut self.cut.count, &mut self.owner.count);
+        self.owner.head.next = self.inbox.current.val();
+        self.owner.outlived.next = self.inbox.outlived.val();
+        self.check.waits.next = self.inbox.waits.val();
+        self.check.head.next = self.inbox.current.val();
+        self.check.now.next = self.owner.now.val();
+        self.cut.head.next = self.inbox.current.val();
+        self.cut.now.next = self.owner.now.val();
+        self.done.next = self.check.drop.val() | self.cut.message.ready.val();
+        self.inbox.load.next = self.check.load.val();
+        self.inbox.held.next = self.check.busy.val();
+        self.inbox.free.next = self.done.val();
+        self.taken.d.next = self.done.val();
         self.head_taken.next = self.taken.q.val();
-        self.inbox.read_index.next = self.walker.read_index.val().get_bits::<3>(0);
-        self.inbox.read_row.next = self.walker.read_row.val();
-        self.inbox.reply_row.next = self.replier.read_row.val();
-        self.inbox.reply_waits.next = self.replier.hold.val();
-        self.inbox.reply_vi.next = self.reply.data.val().vi;
-        self.replier.row.next = self.inbox.read_word.val();
-        self.walker.head.valid.next = self.inbox.waits.val();
-        self.walker.head.data.next = self.inbox.current.val();
-        self.walker.head_word.next = self.inbox.read_word.val();
-        self.vi.next = self.inbox.current.val().vi;
 
-        self.inbox.commit.valid.next = self.commit.valid.val();
-        self.inbox.commit.data.next = self.commit.data.val();
+        // Words of descriptors.
+        FlowSource::<Bits<9>>::join(&mut self.check.seek, &mut self.word_reader.seek);
+        self.word_reader.step.next = self.cut.step.val();
+        self.inbox.read_index.next = bit_cast::<3, 9>(self.word_reader.index.val());
+        self.inbox.read_row.next = self.check.read_row.val();
+        self.word_reader.head_word.next = self.inbox.read_word.val();
+        self.tail.index.next = self.word_reader.index.val();
+        self.tail.start.next = self.check.tail.valid.val() & self.access.ready.val();
+        self.word_reader.tail_word.next = self.tail.word.val();
+        self.check.word.next = self.word_reader.word.val();
+        self.check.late.next = self.word_reader.late.val();
+        self.cut.word.next = self.word_reader.word.val();
+        self.cut.late.next = self.word_reader.late.val();
+        FlowSource::<Bits<32>>::join(&mut self.tail.length, &mut self.check.tail_length);
+        FlowSource::<TailEnd>::join(&mut self.tail.end, &mut self.check.tail_end);
+
+        // Messages. What check says of one stands until cut is done with it.
+        self.cut.message.valid.next = self.check.message.valid.val();
+        self.cut.message.data.next = self.check.message.data.val();
+        self.check.message.ready.next = self.cut.message.ready.val();
+        self.packet_count.message.valid.next = self.check.message.valid.val();
+        self.packet_count.message.data.next = self.check.message.data.val();
+        self.cut.rest.next = self.packet_count.rest.val();
+        self.cut.counted.next = self.packet_count.done.val();
 
         // A TRANSMIT row begins the VI anew. It goes on to those behind when what was announced before has gone on to them.
         self.closes.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.transmit_table.val());
+        self.inbox.commit.valid.next = self.commit.valid.val();
+        self.inbox.commit.data.next = self.commit.data.val();
         self.inbox.closes.next = self.closes.val();
-        self.walker.outlived.next = self.inbox.outlived.val();
-        self.level.next = self.packets.level.val();
-        self.is_closed.d.next = self.closes.val() & self.inbox.closed.val();
-        if !self.is_closed.q.val() {
-            self.behind.d.next = bit_cast::<6, 5>(self.level.val());
-        } else if self.packet.ready.val() & !self.behind.q.val().get_bit(5) {
-            self.behind.d.next = self.behind.q.val() - 1;
-        }
-        self.passed.next =
-            self.is_closed.q.val() & (self.behind.q.val().get_bit(5) | !self.packets.held.val());
-        self.takes_commit.next = self.inbox.commit.ready.val();
+        self.last_packets.closed.next = self.closes.val() & self.inbox.closed.val();
+        self.last_packets.level.next = self.packets.level.val();
+        self.last_packets.held.next = self.packets.held.val();
+        self.last_packets.taken.next = self.packet.ready.val();
+        self.owner.row.next = self.commit.data.val();
+        self.owner.closes.next = self.closes.val();
+        self.owner.opens.next = self.closes.val() & self.last_packets.passed.val();
+        self.commit.ready.next = self.inbox.commit.ready.val();
         if self.closes.val() {
-            self.takes_commit.next = self.passed.val() & !self.counting.q.val();
+            self.commit.ready.next = self.last_packets.passed.val() & !self.owner.counting.val();
         }
-        self.commit.ready.next = self.takes_commit.val();
-
-        // Reads: how many each VI has sent, and may have outstanding. The walker decides late,
-        // so its number waits a cycle in a register: two cycles before it can look at it.
-        self.counting.d.next = self.walker.count_write.val();
-        self.count_vi.d.next = self.vi.val();
-        self.count_value.d.next = self.walker.count_next.val();
-        self.opens.next = self.closes.val() & self.passed.val();
-        self.counts.write_enable.next = self.counting.q.val() | self.opens.val();
-        self.counts.write_address.next = self.count_vi.q.val();
-        self.counts.write_data.next = self.count_value.q.val();
-        if !self.counting.q.val() {
-            self.counts.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
-            self.counts.write_data.next = bits::<4>(0);
-        }
-        self.counts.read_address.next = self.vi.val();
-        self.walker.reads_known.next = self.counts.read_data.val();
-        self.row0.next = self.commit.data.val().word0;
-        self.depth.next = self.row0.val().get_bits::<4>(28);
-        self.depths.write_enable.next = self.closes.val();
-        self.depths.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
-        self.depths.write_data.next = self.depth.val().get_bits::<3>(0);
-        if self.depth.val() > bits::<4>(4) {
-            self.depths.write_data.next = bits::<3>(4);
-        }
-        self.depths.read_address.next = self.vi.val();
-        self.walker.depth.next = self.depths.read_data.val();
-        self.reads.index.next = self.vi.val();
-        self.walker.reads_done.next = self.reads.row.val();
-
-        self.states.write_enable.next = self.state.valid.val();
-        self.states.write_address.next = self.state.data.val().vi;
-        self.states.write_data.next = self.state.data.val().state;
-        self.states.read_address.next = self.vi.val();
-        self.walker.connected.next = self.states.read_data.val() == self.connected.val();
-
-        self.epochs.write_enable.next = self.epoch.valid.val();
-        self.epochs.write_address.next = self.epoch.data.val().vi;
-        self.epochs.write_data.next = self.epoch.data.val().epoch;
-        self.epochs.read_address.next = self.vi.val();
-        self.walker.epoch.next = self.epochs.read_data.val();
 
         // Replies, between packets.
         Sink::<Reply>::link(&mut self.reply, &mut self.replier.reply);
-        self.replier.resting.next = self.walker.resting.val();
-        self.replier.wants.next = self.inbox.waits.val() | self.walker.busy.val();
-        self.walker.hold.next = self.replier.hold.val();
-        self.replier.access.ready.next = self.access.ready.val();
-        self.replier.packet_ready.next = self.packets.sink.ready.val();
-        self.replier.room.next = self.payload_queue.room.val();
+        self.inbox.reply_row.next = self.replier.read_row.val();
+        self.inbox.reply_waits.next = self.replier.hold.val();
+        self.inbox.reply_vi.next = self.reply.data.val().vi;
+        self.replier.row.next = self.inbox.read_word.val();
+        self.replier.resting.next = self.cut.resting.val() | !self.check.busy.val();
+        self.replier.wants.next = self.inbox.waits.val() | self.check.busy.val();
+        self.check.hold.next = self.replier.hold.val();
+        self.cut.hold.next = self.replier.hold.val();
 
-        self.access.valid.next = self.walker.access.valid.val() | self.replier.access.valid.val();
-        self.access.data.next = self.walker.access.data.val();
+        // Accesses: of check, of cut, or of the replier.
+        self.access.valid.next =
+            self.check.tail.valid.val() | self.cut.access.valid.val() | self.replier.access.valid.val();
+        self.access.data.next = self.cut.access.data.val();
+        if self.check.tail.valid.val() {
+            self.access.data.next = self.check.tail.data.val();
+        }
         if self.replier.access.valid.val() {
             self.access.data.next = self.replier.access.data.val();
         }
         // Only a peer's access has one.
         self.access.data.next.span = self.replier.access.data.val().span;
-        self.walker.access.ready.next = self.access.ready.val();
+        self.check.tail.ready.next = self.access.ready.val();
+        self.cut.access.ready.next = self.access.ready.val();
+        self.replier.access.ready.next = self.access.ready.val();
 
-        self.packets.sink.valid.next = self.walker.packet.valid.val() | self.replier.packet_valid.val();
-        self.packets.sink.data.next = self.walker.packet.data.val();
+        // Packets: of cut, or of the replier.
+        self.packets.sink.valid.next = self.cut.packet.valid.val() | self.replier.packet_valid.val();
+        self.packets.sink.data.next = self.cut.packet.data.val();
         if self.replier.announces_packet.val() {
-            // What only a message has stays the walker's: transmit does not look at it.
+            // What only a message has stays cut's: transmit does not look at it.
             self.packets.sink.data.next.vi = self.reply.data.val().vi;
             self.packets.sink.data.next.send = true;
             self.packets.sink.data.next.first = self.reply.data.val().first;
@@ -248,37 +245,31 @@ impl Logic for Gather {
             self.packets.sink.data.next.operation = bits::<2>(0);
             self.packets.sink.data.next.reply = true;
         }
-        self.walker.packet.ready.next = self.packets.sink.ready.val();
+        self.cut.packet.ready.next = self.packets.sink.ready.val();
+        self.replier.packet_ready.next = self.packets.sink.ready.val();
         Source::<Packet>::link(&mut self.packet, &mut self.packets.source);
 
+        // Payload.
+        self.tail.beat.valid.next = self.beat.valid.val();
+        self.tail.beat.data.next = self.beat.data.val();
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.payload_queue.beat);
-        self.payload_queue.reserve_words.next = self.walker.reserve_words.val();
+        self.payload_queue.claim.words.next = self.cut.claim.words.val();
         if self.replier.active.val() {
-            self.payload_queue.reserve_words.next = self.replier.reserve_words.val();
+            self.payload_queue.claim.words.next = self.replier.claim.words.val();
         }
-        self.payload_queue.reserve.next = self.walker.reserve.val() | self.replier.reserve.val();
-        self.walker.room.next = self.payload_queue.room.val();
-        self.payload_queue.tail_start.next = self.walker.tail_start.val();
-        self.payload_queue.tail_index.next = self.walker.read_index.val();
-        self.walker.tail_word.next = self.payload_queue.tail_word.val();
-        FlowSource::<Bits<32>>::join(&mut self.payload_queue.tail_length, &mut self.walker.tail_length);
-        self.walker.tail_done.next = self.payload_queue.tail_done.val();
-        self.walker.tail_failed.next = self.payload_queue.tail_failed.val();
-        self.walker.tail_bad.next = self.payload_queue.tail_bad.val();
-        self.walker.tail_end.next = self.payload_queue.tail_end.val();
-
+        self.payload_queue.claim.take.next = self.cut.claim.take.val() | self.replier.claim.take.val();
+        self.cut.claim.room.next = self.payload_queue.claim.room.val();
+        self.replier.claim.room.next = self.payload_queue.claim.room.val();
         Source::<PayloadWord>::link(&mut self.payload, &mut self.payload_queue.payload);
         Source::<Whole>::link(&mut self.whole, &mut self.payload_queue.whole);
         self.busy.next = self.replier.hold.val()
             | self.inbox.waits.val()
-            | self.walker.busy.val()
+            | self.check.busy.val()
             | self.taken.q.val()
             | self.packets.held.val()
             | self.payload_queue.busy.val();
         if self.reset.val() {
-            self.is_closed.d.next = false;
             self.taken.d.next = false;
-            self.counting.d.next = false;
         }
     }
 }

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //!           reply ──►┌─────────┐──► access
-//!  resting, wants ──►│ Replier │──► hold, active                   (the walker rests)
+//!  resting, wants ──►│ Replier │──► hold, active                   (cut rests)
 //!             row ──►│         │──► read_row
 //!    packet_ready ──►│         │──► packet_valid, announces_packet, aeth
-//!            room ──►└─────────┘──► reserve, reserve_words
+//!                    └─────────┘◄─► claim
 //! ```
-//! Contract: the block begins when the walker rests and has had its turn since the last reply. `hold` asks the walker to rest, and then
+//! Contract: the block begins when cut rests and has had its turn since the last reply. `hold` asks cut to rest, and then
 //! holds it where it is until the packet is announced and its bytes are asked for; `reply.ready` says so. `hold` does not depend on
-//! `resting`, so that none of the walker's paths comes back to it. `active` is high from `read_row` on.
+//! `resting`, so that none of cut's paths comes back to it. `active` is high from `read_row` on.
 //!
-//! Example: `reply` offers a packet of 1024 bytes while the walker rests. The block reads the VI's GATHER row for its tag, announces
+//! Example: `reply` offers a packet of 1024 bytes while cut rests. The block reads the VI's GATHER row for its tag, announces
 //! the packet, reserves 128 words, and asks `access` for 1024 bytes; then it takes the reply.
 //!
 //! Latency: 5 cycles from a reply to its access.
@@ -22,11 +22,13 @@ use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::syndrome;
 
+use super::mark;
+use super::room::RoomSource;
 use crate::bus::{remote, Access, Reply};
 use crate::prims::Number;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum State {
+enum ReplierStep {
     Idle,
     Row,
     Measure,
@@ -43,13 +45,13 @@ pub struct Replier {
     pub reset: Signal<In, bool>,
     /// A packet of the answer to a peer's read, from reply/requests.
     pub reply: Sink<Reply>,
-    /// The walker is between two packets.
+    /// Cut is between two packets.
     pub resting: Signal<In, bool>,
-    /// The walker has work, so it should have a turn before the next reply.
+    /// Cut has work, so it should have a turn before the next reply.
     pub wants: Signal<In, bool>,
-    /// The walker must stay between two packets.
+    /// Cut must stay between two packets.
     pub hold: Signal<Out, bool>,
-    /// A reply is being made; the ports that the walker and the replier share are the replier's.
+    /// A reply is being made; the ports that cut and the replier share are the replier's.
     pub active: Signal<Out, bool>,
     /// The GATHER row of the reply's VI is to be read.
     pub read_row: Signal<Out, bool>,
@@ -65,19 +67,15 @@ pub struct Replier {
     pub aeth: Signal<Out, Bits<32>>,
     /// The queue of packets takes the packet.
     pub packet_ready: Signal<In, bool>,
-    /// Words of payload that the packet needs.
-    pub reserve_words: Signal<Out, Bits<10>>,
-    /// The payload queue has room for `reserve_words`.
-    pub room: Signal<In, bool>,
-    /// Pulses when `reserve_words` words of the payload queue are taken.
-    pub reserve: Signal<Out, bool>,
-    state: DFF<State>,
+    /// Takes room for the packet's payload.
+    pub claim: RoomSource,
+    step: DFF<ReplierStep>,
     tag: DFF<Bits<16>>,
     /// Words of payload of the packet.
     size: DFF<Bits<10>>,
-    /// The walker has not moved since the last reply, so no new one begins.
+    /// Cut has not moved since the last reply, so no new one begins.
     waits: DFF<bool>,
-    /// `wants` in the cycle before: the walker waits for us in this one.
+    /// `wants` in the cycle before: cut waits for us in this one.
     wanted: DFF<bool>,
     length: Signal<Local, Bits<13>>,
     words: Signal<Local, Bits<13>>,
@@ -85,6 +83,7 @@ pub struct Replier {
     claims: Signal<Local, bool>,
     starts: Signal<Local, bool>,
     announces: Signal<Local, bool>,
+    ends_packet: Number<8, { mark::ENDS }>,
     peer_reads: Number<2, { remote::READ }>,
     acknowledges: Number<32, { (syndrome::ACK as u64) << 24 }>,
 }
@@ -92,25 +91,25 @@ pub struct Replier {
 impl Logic for Replier {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, state, tag, size, waits, wanted);
+        dff_setup!(self, clock, step, tag, size, waits, wanted);
         self.length.next = self.reply.data.val().length;
         self.words.next = self.length.val() + bits::<13>(7);
         self.size.d.next = self.words.val().get_bits::<10>(3);
-        self.reserve_words.next = self.size.q.val();
+        self.claim.words.next = self.size.q.val();
         self.rkey.next = self.reply.data.val().rkey;
-        self.claims.next = (self.state.q.val() == State::Idle)
+        self.claims.next = (self.step.q.val() == ReplierStep::Idle)
             & self.reply.valid.val()
             & !(self.waits.q.val() & self.wanted.q.val());
         self.starts.next = self.claims.val() & self.resting.val();
         self.wanted.d.next = self.wants.val();
-        self.active.next = self.state.q.val() != State::Idle;
-        self.hold.next = self.claims.val() | (self.state.q.val() != State::Idle);
-        self.read_row.next = self.state.q.val() == State::Row;
+        self.active.next = self.step.q.val() != ReplierStep::Idle;
+        self.hold.next = self.claims.val() | (self.step.q.val() != ReplierStep::Idle);
+        self.read_row.next = self.step.q.val() == ReplierStep::Row;
         if !self.resting.val() {
             self.waits.d.next = false;
         }
 
-        self.access.valid.next = self.state.q.val() == State::Ask;
+        self.access.valid.next = self.step.q.val() == ReplierStep::Ask;
         self.access.data.next.address = self.reply.data.val().address;
         self.access.data.next.span = self.reply.data.val().span;
         self.access.data.next.length = self.reply.data.val().length;
@@ -122,53 +121,53 @@ impl Logic for Replier {
         self.access.data.next.write = false;
         self.access.data.next.clip = false;
         self.access.data.next.remote = self.peer_reads.val();
-        self.access.data.next.user = bits::<8>(2);
+        self.access.data.next.user = self.ends_packet.val();
 
         self.aeth.next = self.acknowledges.val() | bit_cast::<32, 24>(self.reply.data.val().msn);
-        self.announces_packet.next = self.state.q.val() == State::Announce;
-        self.packet_valid.next = (self.state.q.val() == State::Announce) & self.room.val();
-        self.announces.next = self.packet_ready.val() & self.room.val();
-        self.reserve.next = false;
+        self.announces_packet.next = self.step.q.val() == ReplierStep::Announce;
+        self.packet_valid.next = (self.step.q.val() == ReplierStep::Announce) & self.claim.room.val();
+        self.announces.next = self.packet_ready.val() & self.claim.room.val();
+        self.claim.take.next = false;
         self.reply.ready.next = false;
 
-        match self.state.q.val() {
-            State::Idle => {
+        match self.step.q.val() {
+            ReplierStep::Idle => {
                 if self.starts.val() {
-                    self.state.d.next = State::Row;
+                    self.step.d.next = ReplierStep::Row;
                 }
             }
-            State::Row => {
-                self.state.d.next = State::Measure;
+            ReplierStep::Row => {
+                self.step.d.next = ReplierStep::Measure;
             }
-            State::Measure => {
+            ReplierStep::Measure => {
                 self.tag.d.next = self.row.val().get_bits::<16>(0);
-                self.state.d.next = State::Announce;
+                self.step.d.next = ReplierStep::Announce;
             }
-            State::Announce => {
+            ReplierStep::Announce => {
                 if self.announces.val() {
-                    self.reserve.next = self.length.val().any();
-                    self.state.d.next = State::Ask;
+                    self.claim.take.next = self.length.val().any();
+                    self.step.d.next = ReplierStep::Ask;
                     if !self.length.val().any() {
                         self.reply.ready.next = true;
-                        self.state.d.next = State::Idle;
+                        self.step.d.next = ReplierStep::Idle;
                     }
                 }
             }
-            State::Ask => {
+            ReplierStep::Ask => {
                 if self.access.ready.val() {
                     self.reply.ready.next = true;
-                    self.state.d.next = State::Idle;
+                    self.step.d.next = ReplierStep::Idle;
                 }
             }
             _ => {
-                self.state.d.next = State::Idle;
+                self.step.d.next = ReplierStep::Idle;
             }
         }
         if self.reply.ready.val() {
             self.waits.d.next = true;
         }
         if self.reset.val() {
-            self.state.d.next = State::Idle;
+            self.step.d.next = ReplierStep::Idle;
             self.waits.d.next = false;
         }
     }

@@ -1,0 +1,88 @@
+//! Compares a message's length with the sum of its segments, and with what it may be at most.
+//!
+//! ```text
+//! clear, head_length ──►┌─────────────┐──► unequal
+//!        tail_length ──►│ LengthCheck │──► too_long
+//!      length, limit ──►└─────────────┘──► no_frame
+//! ```
+//! Contract: `clear` begins with a sum of 0. `head_length` and `tail_length` add the length of a segment each, never both in one cycle.
+//! The three answers compare what there was in the cycle before: the sum with `length`, `length` with `limit`, and
+//! `length` with what a frame may have.
+//!
+//! Latency: 1 cycle from the sum to the answers.
+//!
+//! Example: `length` says 600. `clear`, then two segments of 500 and 100 bytes: `unequal` is high until the second has been added.
+//!
+//! Tests: `tests/send/gather/length_check.rs`.
+
+use crate::prims::Number;
+use crate::stream::FlowSink;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct LengthCheck {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// The next message begins: its sum is 0.
+    pub clear: Signal<In, bool>,
+    /// Length of a segment of the first 64 bytes.
+    pub head_length: FlowSink<Bits<32>>,
+    /// Length of a segment of the tail; it comes in another cycle than `head_length`.
+    pub tail_length: FlowSink<Bits<32>>,
+    /// Bytes of the message, as its control segment says.
+    pub length: Signal<In, Bits<32>>,
+    /// Bytes that a message of its VI may have; check drives it in the cycle in which the GATHER row is there.
+    pub limit: Signal<In, Bits<32>>,
+    /// The length is not the sum of the segments.
+    pub unequal: Signal<Out, bool>,
+    /// The message is longer than any may be.
+    pub too_long: Signal<Out, bool>,
+    /// No raw frame has this length.
+    pub no_frame: Signal<Out, bool>,
+    /// Sum of the segments' lengths, in bytes.
+    sum: DFF<Bits<32>>,
+    /// The sum has more than 32 bits.
+    over: DFF<bool>,
+    differs: DFF<bool>,
+    beyond: DFF<bool>,
+    frameless: DFF<bool>,
+    addend: Signal<Local, Bits<32>>,
+    total: Signal<Local, Bits<33>>,
+    length_now: Signal<Local, Bits<32>>,
+    length_low: Signal<Local, Bits<13>>,
+    least_frame: Number<13, 14>,
+    largest_frame: Number<13, 4200>,
+}
+
+impl Logic for LengthCheck {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, sum, over, differs, beyond, frameless);
+        self.addend.next = self.tail_length.data.val();
+        if self.head_length.valid.val() {
+            self.addend.next = self.head_length.data.val();
+        }
+        self.total.next = bit_cast::<33, 32>(self.sum.q.val()) + bit_cast::<33, 32>(self.addend.val());
+        if self.head_length.valid.val() | self.tail_length.valid.val() {
+            self.sum.d.next = self.total.val().get_bits::<32>(0);
+            self.over.d.next = self.over.q.val() | self.total.val().get_bit(32);
+        }
+        if self.clear.val() {
+            self.sum.d.next = bits::<32>(0);
+            self.over.d.next = false;
+        }
+        self.differs.d.next = (self.sum.q.val() != self.length.val()) | self.over.q.val();
+        self.beyond.d.next = self.length.val() > self.limit.val();
+        // RAW-4: 14 to 4200 bytes.
+        // Against 13 bits: a carry chain as long as that, not as long as the length.
+        self.length_now.next = self.length.val();
+        self.length_low.next = self.length_now.val().get_bits::<13>(0);
+        self.frameless.d.next = self.length_now.val().get_bits::<19>(13).any()
+            | (self.length_low.val() < self.least_frame.val())
+            | (self.length_low.val() > self.largest_frame.val());
+        self.unequal.next = self.differs.q.val();
+        self.too_long.next = self.beyond.q.val();
+        self.no_frame.next = self.frameless.q.val();
+    }
+}

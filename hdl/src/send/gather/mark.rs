@@ -1,0 +1,23 @@
+//! What an access of gather says of its answer: it goes with the access as `user`, and comes back with each beat.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use rust_hdl::prelude::*;
+
+/// What the answer to an access is for. [`Cast`](crate::prims::Cast) makes it of `user`.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct AnswerMark {
+    /// The tail of a descriptor; otherwise payload.
+    pub tail: bool,
+    /// The payload ends its packet.
+    pub ends: bool,
+    /// Nothing.
+    pub unused: Bits<6>,
+}
+
+/// `user` of an access that brings payload, and more of its packet comes.
+pub const GOES_ON: u64 = 0;
+/// `user` of an access that brings the tail of a descriptor.
+pub const TAIL: u64 = 1;
+/// `user` of an access whose payload ends its packet.
+pub const ENDS: u64 = 2;

@@ -1,0 +1,167 @@
+//! What is true now of the VI that owns the head at hand: its state, its epoch, and its RDMA reads.
+//!
+//! ```text
+//!      head, outlived ──►┌───────┐──► now
+//!        state, epoch ──►│ Owner │
+//!      restart, count ──►│       │◄─► reads
+//!  row, closes, opens ──►└───────┘──► counting
+//! ```
+//! Contract: `now` stands in registers, so it says what was true a cycle before. The block keeps a copy of each VI's state and epoch, how
+//! many of its reads were sent, and whether it is parked. `restart` and `count` replace what is known of the reads of the head's VI.
+//! `closes` takes the VI's READ_DEPTH out of its TRANSMIT row, and `opens` begins its reads anew.
+//!
+//! Latency: `now` follows head, state and epoch a cycle later, and `restart` and `count` three cycles later.
+//!
+//! Example: VI 3 has sent 5 reads, and 4 of them are complete. Its head comes to hand, and in the next cycle `now` says `sent` 5 and
+//! `complete` 4. `count` gives `sent` 6, and three cycles later `now` says so.
+//!
+//! Tests: `tests/send/gather/owner.rs`.
+
+use crate::stream::{FlowSink, LookUp};
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::tables::{transmit, vi_states};
+
+use crate::bus::{Commit, EpochWrite, SendHead, StateWrite, Vi};
+use crate::prims::{LutRam, Number};
+
+const _: () = assert!(transmit::READ_DEPTH.lo == 28 && transmit::READ_DEPTH.width == 4);
+
+/// What is known of a VI's RDMA reads.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ReadsKnown {
+    /// How many were sent, modulo 8.
+    pub sent: Bits<3>,
+    /// The VI is parked: all its heads are dropped until one says `restart`.
+    pub parked: bool,
+}
+
+/// What is true of the VI that owns the head at hand.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct OwnerNow {
+    /// The VI is connected.
+    pub connected: bool,
+    /// The head is of another epoch or life of the VI, or behind one that is parked.
+    pub stale: bool,
+    /// RDMA reads that were sent, modulo 8.
+    pub sent: Bits<3>,
+    /// RDMA reads that are complete, modulo 8.
+    pub complete: Bits<3>,
+    /// RDMA reads that may be outstanding.
+    pub depth: Bits<3>,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Owner {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// While high, the block forgets a number of reads that is on its way into the table.
+    pub reset: Signal<In, bool>,
+    /// The head at hand, from the inbox.
+    pub head: Signal<In, SendHead>,
+    /// The head at hand is of a life of its VI that is over; the inbox drives it.
+    pub outlived: Signal<In, bool>,
+    /// A VI changes its state: its number, and the new state.
+    pub state: FlowSink<StateWrite>,
+    /// A VI changes its epoch: its number, and the new epoch.
+    pub epoch: FlowSink<EpochWrite>,
+    /// From check: the VI's sends come again, and this many of its reads, modulo 8, count as sent.
+    pub restart: FlowSink<Bits<3>>,
+    /// From cut: a read was sent, or the VI is parked.
+    pub count: FlowSink<ReadsKnown>,
+    /// Asks complete/sends how many RDMA reads of a VI are complete, modulo 8.
+    pub reads: LookUp<Vi, Bits<3>>,
+    /// The row on the bus.
+    pub row: Signal<In, Commit>,
+    /// `row` is a TRANSMIT row that waits to be taken.
+    pub closes: Signal<In, bool>,
+    /// `row` is taken with this cycle: its VI begins anew, if `counting` is low.
+    pub opens: Signal<In, bool>,
+    /// A number of reads is on its way into the table, so no VI can begin anew.
+    pub counting: Signal<Out, bool>,
+    /// What was true in the cycle before.
+    pub now: Signal<Out, OwnerNow>,
+    states: LutRam<Bits<2>, { VI_LOG2 }>,
+    epochs: LutRam<bool, { VI_LOG2 }>,
+    counts: LutRam<ReadsKnown, { VI_LOG2 }>,
+    /// For each VI: how many RDMA reads it may have outstanding.
+    depths: LutRam<Bits<3>, { VI_LOG2 }>,
+    /// `known` is to be written into the row of `count_vi`.
+    writes: DFF<bool>,
+    count_vi: DFF<Vi>,
+    known: DFF<ReadsKnown>,
+    /// What `now` says.
+    latest: DFF<OwnerNow>,
+    vi: Signal<Local, Vi>,
+    row_vi: Signal<Local, Vi>,
+    word: Signal<Local, Bits<64>>,
+    depth: Signal<Local, Bits<4>>,
+    connected: Number<2, { vi_states::CONNECTED as u64 }>,
+    /// A VI has no more reads outstanding than this.
+    most: Number<4, 4>,
+}
+
+impl Logic for Owner {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, writes, count_vi, known, latest);
+        clock!(self, clock, states, epochs, counts, depths);
+        self.vi.next = self.head.val().vi;
+        self.row_vi.next = bit_cast::<VI_LOG2, 16>(self.row.val().row);
+
+        self.states.write_enable.next = self.state.valid.val();
+        self.states.write_address.next = self.state.data.val().vi;
+        self.states.write_data.next = self.state.data.val().state;
+        self.states.read_address.next = self.vi.val();
+        self.latest.d.next.connected = self.states.read_data.val() == self.connected.val();
+
+        self.epochs.write_enable.next = self.epoch.valid.val();
+        self.epochs.write_address.next = self.epoch.data.val().vi;
+        self.epochs.write_data.next = self.epoch.data.val().epoch;
+        self.epochs.read_address.next = self.vi.val();
+
+        // Check and cut decide late in their cycle, so their number waits for one in a register.
+        self.writes.d.next = self.restart.valid.val() | self.count.valid.val();
+        self.count_vi.d.next = self.vi.val();
+        self.known.d.next = self.count.data.val();
+        if self.restart.valid.val() {
+            self.known.d.next.sent = self.restart.data.val();
+            self.known.d.next.parked = false;
+        }
+        self.counting.next = self.writes.q.val();
+        self.counts.write_enable.next = self.writes.q.val() | self.opens.val();
+        self.counts.write_address.next = self.count_vi.q.val();
+        self.counts.write_data.next = self.known.q.val();
+        if !self.writes.q.val() {
+            self.counts.write_address.next = self.row_vi.val();
+            self.counts.write_data.next.sent = bits::<3>(0);
+            self.counts.write_data.next.parked = false;
+        }
+        self.counts.read_address.next = self.vi.val();
+        self.latest.d.next.sent = self.counts.read_data.val().sent;
+        // What comes behind a message that is parked comes again.
+        self.latest.d.next.stale = (self.head.val().epoch != self.epochs.read_data.val())
+            | (self.counts.read_data.val().parked & !self.head.val().restart)
+            | self.outlived.val();
+
+        self.reads.index.next = self.vi.val();
+        self.latest.d.next.complete = self.reads.row.val();
+
+        self.word.next = self.row.val().word0;
+        self.depth.next = self.word.val().get_bits::<4>(28);
+        self.depths.write_enable.next = self.closes.val();
+        self.depths.write_address.next = self.row_vi.val();
+        self.depths.write_data.next = self.depth.val().get_bits::<3>(0);
+        if self.depth.val() > self.most.val() {
+            self.depths.write_data.next = bits::<3>(4);
+        }
+        self.depths.read_address.next = self.vi.val();
+        self.latest.d.next.depth = self.depths.read_data.val();
+
+        self.now.next = self.latest.q.val();
+        if self.reset.val() {
+            self.writes.d.next = false;
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! How many words of the payload queue nobody has spoken for, and the port by which room is asked for.
+//!
+//! ```text
+//!      claim ◄─►┌──────┐
+//!   returned ──►│ Room │──► busy
+//!       left ──►└──────┘
+//! ```
+//! Contract: `claim.room` says that in the cycle before as many words were free as `claim.words` then said. `claim.take` takes that many.
+//! `left` gives back the word that leaves the queue; `returned` gives back what a packet had taken and did not need. Both show in `room`
+//! four cycles later, and so does `take`: nobody takes room twice within four cycles.
+//!
+//! Latency: 1 cycle from `claim.words` to `claim.room`.
+//!
+//! Example: 1000 words are taken of 1024, and `words` says 25: `room` is low. A word leaves; `room` is high four cycles later.
+//!
+//! Tests: with the whole of gather, `tests/send/gather/`.
+
+use crate::stream::FlowSink;
+use rust_hdl::prelude::*;
+
+use crate::prims::Number;
+
+/// The end of a claim of room that asks.
+#[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "RoomSink"]
+pub struct RoomSource {
+    /// Words of payload that the next packet needs.
+    pub words: Signal<Out, Bits<10>>,
+    /// There was room for `words` in the cycle before.
+    pub room: Signal<In, bool>,
+    /// Pulses when `words` words of the payload queue are taken.
+    pub take: Signal<Out, bool>,
+}
+
+/// The end of a claim of room that grants.
+#[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "RoomSource"]
+pub struct RoomSink {
+    /// Words of payload that the next packet needs.
+    pub words: Signal<In, Bits<10>>,
+    /// There was room for `words` in the cycle before.
+    pub room: Signal<Out, bool>,
+    /// Pulses when `words` words of the payload queue are taken.
+    pub take: Signal<In, bool>,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Room {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// While high, all words are free.
+    pub reset: Signal<In, bool>,
+    /// Who asks for room: cut, or the replier.
+    pub claim: RoomSink,
+    /// A packet has ended; the words that were expected of it, the one that came last among them.
+    pub returned: FlowSink<Bits<10>>,
+    /// A word leaves the payload queue.
+    pub left: Signal<In, bool>,
+    /// Words are taken.
+    pub busy: Signal<Out, bool>,
+    /// Words that nobody has spoken for; the bit that says 1024 is kept upside down, so that the register begins with 0.
+    spare: DFF<Bits<11>>,
+    /// Words that were taken in the cycle before.
+    grown: DFF<Bits<10>>,
+    /// A word left in the cycle before.
+    was_left: DFF<bool>,
+    /// Words that became free in the cycle before.
+    shrunk: DFF<Bits<11>>,
+    /// The words that became free less those that were taken, a cycle later.
+    delta: DFF<Bits<11>>,
+    fits: DFF<bool>,
+    free: Signal<Local, Bits<11>>,
+    rest: Signal<Local, Bits<12>>,
+    next_free: Signal<Local, Bits<11>>,
+    back: Signal<Local, Bits<11>>,
+    one: Signal<Local, Bits<11>>,
+    all_free: Number<11, 1024>,
+    minus_one: Number<11, 2047>,
+}
+
+impl Logic for Room {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, spare, grown, was_left, shrunk, delta, fits);
+        // Enough or not, a cycle late: nobody but cut and the replier takes room, and not soon again.
+        self.free.next = self.spare.q.val() ^ self.all_free.val();
+        self.rest.next = bit_cast::<12, 11>(self.free.val()) - bit_cast::<12, 10>(self.claim.words.val());
+        self.fits.d.next = !self.rest.val().get_bit(11);
+        self.claim.room.next = self.fits.q.val();
+        self.grown.d.next = bits::<10>(0);
+        if self.claim.take.val() {
+            self.grown.d.next = self.claim.words.val();
+        }
+        // A packet that has ended gives back what did not come: one less than was still expected. A word that has
+        // left gives back itself, a cycle later. Together one adder.
+        self.was_left.d.next = self.left.val();
+        self.back.next = bits::<11>(0);
+        self.one.next = bits::<11>(0);
+        if self.returned.valid.val() {
+            self.back.next = bit_cast::<11, 10>(self.returned.data.val());
+            if !self.was_left.q.val() {
+                self.one.next = self.minus_one.val();
+            }
+        } else if self.was_left.q.val() {
+            self.one.next = bits::<11>(1);
+        }
+        self.shrunk.d.next = self.back.val() + self.one.val();
+        self.delta.d.next = self.shrunk.q.val() - bit_cast::<11, 10>(self.grown.q.val());
+        self.next_free.next = self.free.val() + self.delta.q.val();
+        self.spare.d.next = self.next_free.val() ^ self.all_free.val();
+        self.busy.next = !self.free.val().get_bit(10);
+        if self.reset.val() {
+            self.spare.d.next = bits::<11>(0);
+            self.was_left.d.next = false;
+            self.grown.d.next = bits::<10>(0);
+            self.shrunk.d.next = bits::<11>(0);
+            self.delta.d.next = bits::<11>(0);
+        }
+    }
+}
