@@ -25,6 +25,7 @@ pub mod protect;
 pub mod receive;
 pub mod reply;
 pub mod reset;
+pub mod rows;
 pub mod send;
 pub mod stream;
 pub mod vi;

@@ -11,6 +11,7 @@ pub mod profile;
 pub mod reference;
 pub mod refusal;
 pub mod register;
+pub mod rows;
 pub mod tables;
 pub mod tlp;
 pub mod wire;

@@ -1,6 +1,6 @@
-//! The layouts hold together, and docs/reference.md is their print-out.
+//! The layouts hold together; docs/reference.md and hdl/src/rows are their print-outs.
 
-use viaduct_spec::{layout::Layout, reference};
+use viaduct_spec::{layout::Layout, reference, rows};
 
 fn overlap(layout: &Layout) -> Option<(&'static str, &'static str)> {
     layout
@@ -60,4 +60,13 @@ fn the_reference_is_not_stale() {
         printed == reference::markdown(),
         "docs/reference.md is stale: run `cargo run -p viaduct-spec --example reference > docs/reference.md`"
     );
+}
+
+#[test]
+fn the_rows_are_not_stale() {
+    for file in rows::files() {
+        let path = format!("{}/../hdl/src/rows/{}.rs", env!("CARGO_MANIFEST_DIR"), file.name);
+        let printed = std::fs::read_to_string(&path).expect(&path);
+        assert!(printed == file.text, "{path} is stale: run `cargo run -p viaduct-spec --example rows`");
+    }
 }

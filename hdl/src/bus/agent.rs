@@ -5,19 +5,20 @@
 use super::{Position, Queue, Vi};
 use rust_hdl::prelude::*;
 
-/// A table row on its way to the block that owns the table.
+/// A table row on its way to the block that owns the table. The row comes first, so that its bits are the lowest ones of a commit: a
+/// listener shows them as its own row by an [`Unpack`](crate::prims::Unpack), see [`rows`](crate::rows).
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Commit {
-    /// Number of the table: `viaduct_spec::tables::table`.
-    pub target: Bits<4>,
-    /// Number of the row in its table.
-    pub row: Bits<16>,
     /// Bits 63:0 of the row.
     pub word0: Bits<64>,
     /// Bits 127:64 of the row.
     pub word1: Bits<64>,
     /// Bits 191:128 of the row.
     pub word2: Bits<64>,
+    /// Number of the row in its table.
+    pub row: Bits<16>,
+    /// Number of the table: `viaduct_spec::tables::table`.
+    pub target: Bits<4>,
 }
 
 /// A VI has changed its state: broadcast, so that every block keeps its own copy.

@@ -21,14 +21,15 @@
 //! Tests: `tests/interrupt/moderation.rs`.
 
 use crate::bus::{Commit, Vector};
-use crate::prims::{LutRam, Number};
+use crate::prims::{LutRam, Number, Unpack};
+use crate::rows::tables::ModerationRow;
 use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
 use viaduct_spec::tables::moderation;
 
-// The slice below is the specification's; half of the 16 bits of time are the past.
-const _: () = assert!(moderation::HOLDOFF.lo == 0 && moderation::HOLDOFF.width == 15);
+// Half of the 16 bits of time are the past.
+const _: () = assert!(moderation::HOLDOFF.width == 15);
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -49,6 +50,7 @@ pub struct Holdoff {
     pub resting: Signal<Out, Bits<VECTORS>>,
     /// The time at which the first rest may end; given while a vector rests.
     pub deadline: FlowSource<Bits<32>>,
+    row: Unpack<Commit, ModerationRow>,
     /// For how long each vector rests.
     ticks: LutRam<Bits<15>, VECTOR_LOG2>,
     /// When the rest of each vector ends, low 16 bits.
@@ -89,7 +91,8 @@ impl Logic for Holdoff {
 
         self.ticks.write_enable.next = self.commit.valid.val();
         self.ticks.write_address.next = bit_cast::<VECTOR_LOG2, 16>(self.commit.data.val().row);
-        self.ticks.write_data.next = bit_cast::<15, 64>(self.commit.data.val().word0);
+        self.row.from.next = self.commit.data.val();
+        self.ticks.write_data.next = self.row.to.val().holdoff;
         self.commit.ready.next = self.commit.valid.val();
 
         // Is the time of this vector past, and which is the first?

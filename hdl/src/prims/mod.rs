@@ -36,6 +36,7 @@ mod ram_fifo;
 mod run_queue;
 mod skid;
 mod successor;
+mod unpack;
 
 pub use arbiter::Arbiter;
 pub use cast::Cast;
@@ -51,3 +52,4 @@ pub use ram_fifo::RamFifo;
 pub use run_queue::RunQueue;
 pub use skid::Skid;
 pub use successor::Successor;
+pub use unpack::Unpack;

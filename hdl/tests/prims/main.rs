@@ -1,6 +1,8 @@
 //! Tests of the primitives on their exported Verilog, in Verilator.
 
 mod arbiter;
+#[path = "../common/bundle.rs"]
+mod bundle;
 mod cast;
 mod crc32;
 mod lanes;

@@ -1,0 +1,69 @@
+//! The layouts of `viaduct_spec::tlp`, as bundles.
+//!
+//! Printed by `cargo run -p viaduct-spec --example rows`; a test fails when it is stale.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use rust_hdl::prelude::*;
+
+/// First header double word.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct FirstWord {
+    /// Payload or read length in double words; 0 stands for 1024.
+    pub length: Bits<10>,
+    /// Reserved, 0.
+    pub reserved_10: Bits<2>,
+    /// Attributes: relaxed ordering and no snoop; 0 in what we send.
+    pub attr: Bits<2>,
+    /// Poisoned.
+    pub poisoned: bool,
+    /// A digest follows: not taken.
+    pub digest: bool,
+    /// Reserved, 0.
+    pub reserved_16: Bits<4>,
+    /// Traffic class; 0 in what we send.
+    pub traffic_class: Bits<3>,
+    /// Reserved, 0.
+    pub reserved_23: bool,
+    /// See kind: type in its low 5 bits, format in its high 3.
+    pub kind: Bits<8>,
+}
+
+/// Second header double word of a memory request.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct RequestWord {
+    /// Byte enables of the first double word.
+    pub first_be: Bits<4>,
+    /// Byte enables of the last double word; 0 when there is only one.
+    pub last_be: Bits<4>,
+    /// Tag.
+    pub tag: Bits<8>,
+    /// Requester identifier.
+    pub requester: Bits<16>,
+}
+
+/// Second header double word of a completion.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct CompletionCountWord {
+    /// Bytes left to complete, this packet's included; 0 stands for 4096.
+    pub byte_count: Bits<12>,
+    /// Reserved, 0.
+    pub reserved_12: bool,
+    /// See completion_status.
+    pub status: Bits<3>,
+    /// Completer identifier.
+    pub completer: Bits<16>,
+}
+
+/// Third header double word of a completion.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct CompletionTagWord {
+    /// Low 7 bits of the first byte's address.
+    pub lower_address: Bits<7>,
+    /// Reserved, 0.
+    pub reserved_7: bool,
+    /// Tag of the request.
+    pub tag: Bits<8>,
+    /// Requester identifier.
+    pub requester: Bits<16>,
+}
