@@ -14,5 +14,7 @@ mod writer;
 
 pub use indices::{CqRow, Indices};
 pub use queues::Queues;
-pub use sends::{Command, Expired, Sends, Timers};
+pub use sends::{
+    Effect, Effects, Facts, Finding, LeftPacket, SendCounts, Sends, TimerCommand, TimerEnd, Timers,
+};
 pub use writer::Writer;

@@ -3,7 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus::Commit;
-use viaduct_hdl::complete::{Command, Expired, Timers};
+use viaduct_hdl::complete::{TimerCommand, TimerEnd, Timers};
 use viaduct_hdl::export::verilog;
 use viaduct_spec::tables::transmit;
 use viaduct_spec::wire::RNR_DELAY;
@@ -87,7 +87,7 @@ impl World {
     }
 
     fn expired(&mut self) {
-        let bundle = Bundle::of::<Expired>("expired");
+        let bundle = Bundle::of::<TimerEnd>("expired");
         let [vi, gives_up, rested] = ["vi", "gives_up", "rested"].map(|name| bundle.get(&self.dut, name));
         let timer = &mut self.timers[vi as usize];
         let (end, kind) = timer.running.take().expect("it runs");
@@ -134,7 +134,7 @@ impl World {
         transmit::RNR_RETRIES.put(&mut row, settings.rnr_retries.into());
         Bundle::of::<Commit>("settings").set(&mut self.dut, &[("word0", row[0]), ("word1", row[1])]);
         let fields = [&[("vi", vi as u64)][..], fields].concat();
-        Bundle::of::<Command>("command").set(&mut self.dut, &fields);
+        Bundle::of::<TimerCommand>("command").set(&mut self.dut, &fields);
         self.dut.set("command_valid", 1);
         for waited in 0.. {
             assert!(waited < 8, "a command waits");

@@ -3,7 +3,7 @@
 //! ```text
 //!               sent ──►┌────────┐──► expired, commit, arrived, answered, attends
 //!       acknowledged ──►│        │──► vi
-//!       state, again ──►│ Intake │──► arrival, answer
+//!       state, again ──►│ SendIntake │──► arrival, answer
 //! timeout, committed ──►│        │──► busy
 //!   free, hold, take ──►└────────┘
 //! ```
@@ -30,7 +30,7 @@ use crate::prims::{Fifo, Number, RunQueue};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Intake {
+pub struct SendIntake {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// Drops what waits.
@@ -90,7 +90,7 @@ pub struct Intake {
     error_state: Number<2, { vi_states::ERROR as u64 }>,
 }
 
-impl Logic for Intake {
+impl Logic for SendIntake {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, committing);

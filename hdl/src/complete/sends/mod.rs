@@ -32,24 +32,36 @@
 //!
 //! Tests: `tests/complete/sends.rs`, `tests/complete/refusals.rs`, `tests/complete/again.rs`.
 
-mod arrival;
+mod answered;
 mod delays;
+mod departed;
+mod effect;
+mod effects;
+mod finding;
 mod intake;
-mod judge;
-mod outcome;
-mod progress;
+mod next_window;
+mod oldest;
+mod reads;
 mod rewinder;
+mod ring;
+mod timed_out;
 mod timers;
 mod window;
 
-pub use arrival::Arrival;
-pub use intake::Intake;
-pub use judge::Judge;
-pub use outcome::Outcome;
-pub use progress::Progress;
+pub use answered::Answered;
+pub use departed::Departed;
+pub use effect::{Effect, SendCounts};
+pub use effects::Effects;
+pub use finding::{Facts, Finding, LeftPacket};
+pub use intake::SendIntake;
+pub use next_window::NextWindow;
+pub use oldest::Oldest;
+pub use reads::ReadProgress;
 pub use rewinder::Rewinder;
-pub use timers::{Command, Expired, Timers};
-pub use window::{kind, refusal, Entry, Window};
+pub use ring::MessageRing;
+pub use timed_out::TimedOut;
+pub use timers::{TimerCommand, TimerEnd, Timers};
+pub use window::{kind, SentMessage, Window};
 
 use crate::bus::{
     Acknowledged, Commit, Completion, EpochWrite, Fault, Position, Rewind, Sent, StateWrite, Vi,
@@ -57,40 +69,55 @@ use crate::bus::{
 use crate::prims::{LutRam, Number, Ram};
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
-use viaduct_spec::descriptor::control;
-use viaduct_spec::profile::{REGION_LOG2, SEND_WINDOW_LOG2, VI_LOG2};
-use viaduct_spec::register::event_code;
-use viaduct_spec::tables::{service, vi_states};
+use viaduct_spec::profile::{REGION_LOG2, VI_LOG2};
+use viaduct_spec::tables::vi_states;
 
-/// log2 of the rows of all rings.
-const ENTRY_LOG2: usize = VI_LOG2 + SEND_WINDOW_LOG2;
-// A shift in RustHDL is a plain number: `<< 4` below; and `Window::known` holds at most 16.
-const _: () = assert!(SEND_WINDOW_LOG2 == 4);
-
+/// Why a VI is looked at.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Cause {
+    /// Something has left.
     Sent,
+    /// An answer has come.
     Answer,
+    /// A timer has ended.
     Expired,
+    /// The VI broke, or waits for something.
     Attention,
 }
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
+    /// Take what comes next.
     Idle,
+    /// The window comes from memory.
     Load,
+    /// Decide what has come.
     Apply,
+    /// The known message comes from memory.
     Fetch,
+    /// Decide what the known message is.
     Compare,
+    /// Write the window, and ask for the oldest message.
     Look,
+    /// The oldest message comes.
     Read,
+    /// Decide what becomes of the oldest message.
     Decide,
-    Emit,
-    Move,
-    Again,
+    /// Break the VI; then look again.
     Break,
+    /// Show the completion.
+    Emit,
+    /// Move the window on.
+    Move,
+    /// Have the queue put into the run queue; then look again.
+    Again,
+    /// Decide whether the VI is sent again.
     Settle,
+    /// Write the window.
+    Write,
+    /// Begin a new life.
     Commit,
+    /// Write its window, and let the row go when the timers have its settings.
     Committed,
 }
 
@@ -147,13 +174,17 @@ pub struct Sends {
     pub count_again: Pulse,
     /// A timer has ended.
     pub count_timeout: Pulse,
-    intake: Intake,
-    came: Arrival,
-    judge: Judge,
-    outcome: Outcome,
-    timers: Timers,
-    progress: Progress,
+    intake: SendIntake,
+    departed: Departed,
+    answered: Answered,
+    timed_out: TimedOut,
+    oldest: Oldest,
     rewinder: Rewinder,
+    effects: Effects,
+    next_window: NextWindow,
+    timers: Timers,
+    progress: ReadProgress,
+    ring: MessageRing,
     step: DFF<Step>,
     /// State of each VI.
     states: LutRam<Bits<2>, VI_LOG2>,
@@ -163,8 +194,6 @@ pub struct Sends {
     position: DFF<Position>,
     /// The window of each VI.
     windows: Ram<Window, VI_LOG2>,
-    /// The rings of messages, SEND_WINDOW entries for each VI.
-    entries: Ram<Entry, ENTRY_LOG2>,
     /// Why the VI is looked at.
     cause: DFF<Cause>,
     /// The VI at hand.
@@ -174,11 +203,11 @@ pub struct Sends {
     /// The answer, if that is the cause.
     answer: DFF<Acknowledged>,
     /// The timer's end, if that is the cause.
-    ended: DFF<Expired>,
+    ended: DFF<TimerEnd>,
     /// The window of the VI at hand.
     window: DFF<Window>,
-    /// The entry at hand.
-    entry: DFF<Entry>,
+    /// The message at hand.
+    message: DFF<SentMessage>,
     /// `emission` is on show at `completion`.
     emitted: DFF<bool>,
     /// The completion on show.
@@ -192,58 +221,51 @@ pub struct Sends {
     /// `command` is not taken by the timers yet.
     command_waits: DFF<bool>,
     /// What is to be done to the VI's timer.
-    command: DFF<Command>,
-    counted_message: DFF<bool>,
-    frame: Signal<Local, Bits<2>>,
-    counted_ack: DFF<bool>,
-    counted_nak: DFF<bool>,
-    counted_rnr: DFF<bool>,
-    counted_ghost: DFF<bool>,
-    counted_again: DFF<bool>,
-    counted_timeout: DFF<bool>,
-    /// It is time to fetch again what was parked.
-    resumes: Signal<Local, bool>,
-    again: Signal<Local, bool>,
-    read_ends: Signal<Local, bool>,
-    busy_there: Signal<Local, bool>,
-    free: Signal<Local, bool>,
+    command: DFF<TimerCommand>,
+    /// What is counted.
+    counted: DFF<SendCounts>,
     /// The VI is connected, as of the cycle before.
     linked: DFF<bool>,
-    connected: Signal<Local, bool>,
-    in_flight: Signal<Local, bool>,
     /// Packets are in flight, as of the cycle before; `flight` is as of Step::Load.
     flies: DFF<bool>,
     flight: Signal<Local, Bits<24>>,
+    /// How often 2^20 packets are in flight.
+    millions: Signal<Local, Bits<4>>,
+    flying: Signal<Local, bool>,
     loads: Signal<Local, bool>,
-    slot: Signal<Local, Bits<14>>,
-    slot_low: Signal<Local, Bits<SEND_WINDOW_LOG2>>,
-    able: Signal<Local, bool>,
-    row0: Signal<Local, Bits<64>>,
+    effect: Signal<Local, Effect>,
     commit_vi: Signal<Local, Vi>,
+    free: Signal<Local, bool>,
     connected_state: Number<2, { vi_states::CONNECTED as u64 }>,
-    reception: Number<2, { service::RELIABLE_RECEPTION as u64 }>,
-    waits_kind: Number<3, { kind::WAITS }>,
     lost_kind: Number<3, { kind::LOST }>,
-    no_refusal: Number<3, { refusal::NONE }>,
-    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
-    operational: Number<3, { refusal::OPERATIONAL }>,
-    conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
-    post_desc: Number<8, { event_code::POST_DESC as u64 }>,
-    rdma_transport: Number<8, { event_code::RDMA_TRANSPORT as u64 }>,
+    many_millions: Number<4, 3>,
 }
 
 impl Logic for Sends {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, position, cause, vi, arrival, answer, ended, window, entry, breaks);
-        dff_setup!(self, clock, code, unseen, command_waits, command, emitted, emission);
-        dff_setup!(self, clock, counted_ack, counted_nak, counted_rnr, counted_ghost, counted_again);
-        dff_setup!(self, clock, counted_timeout, counted_message, flies, linked);
-        clock!(
-            self, clock, came, judge, outcome, intake, timers, progress, rewinder, states, positions,
-            windows, entries
+        dff_setup!(self, clock, step, position, cause, vi, arrival, answer, ended, window, message, emitted);
+        dff_setup!(
+            self,
+            clock,
+            emission,
+            breaks,
+            code,
+            unseen,
+            command_waits,
+            command,
+            counted,
+            linked,
+            flies
         );
-        self.timers.reset.next = self.reset.val();
+        clock!(
+            self, clock, departed, answered, oldest, intake, timers, progress, rewinder, states, positions
+        );
+        clock!(self, clock, windows, ring);
+        self.loads.next = self.step.q.val() == Step::Load;
+        self.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
+
+        // What comes next.
         self.intake.reset.next = self.reset.val();
         Sink::<Sent>::link(&mut self.sent, &mut self.intake.sent);
         Sink::<Acknowledged>::link(&mut self.acknowledged, &mut self.intake.acknowledged);
@@ -251,7 +273,6 @@ impl Logic for Sends {
         self.intake.timeout.valid.next = self.timers.expired.valid.val();
         self.intake.timeout.data.next = self.timers.expired.data.val().vi;
         self.intake.committed.valid.next = self.commit.valid.val();
-        self.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
         self.intake.committed.data.next = self.commit_vi.val();
         // No completion waits to be written, and fetch knows of no rewind: both would come behind.
         self.intake.settled.next = !self.emitted.q.val()
@@ -261,16 +282,27 @@ impl Logic for Sends {
         self.intake.free.next = self.free.val();
         self.intake.hold.next = self.rewinder.waits.val();
         self.intake.take.next = self.step.q.val() == Step::Idle;
-        self.intake.again.valid.next = false;
-        self.intake.again.data.next = self.vi.q.val();
+
+        // The VI at hand: its state, its window, and the message at hand.
         self.states.write_enable.next = self.state.valid.val();
         self.states.write_address.next = self.state.data.val().vi;
         self.states.write_data.next = self.state.data.val().state;
         self.states.read_address.next = self.vi.q.val();
         self.linked.d.next = self.states.read_data.val() == self.connected_state.val();
-        self.connected.next = self.linked.q.val();
+        self.windows.read_address.next = self.intake.vi.val();
+        self.windows.write_enable.next = false;
+        self.windows.write_address.next = self.vi.q.val();
+        self.windows.write_data.next = self.window.q.val();
+        self.flies.d.next = self.window.q.val().fresh != self.window.q.val().oldest;
+        self.ring.vi.next = self.vi.q.val();
+        self.ring.position.next = self.window.q.val().completed;
+        if (self.step.q.val() == Step::Apply) | (self.step.q.val() == Step::Compare) {
+            self.ring.position.next =
+                self.window.q.val().completed + bit_cast::<14, 5>(self.departed.departure.val().place);
+        }
+        self.ring.record.next = self.departed.record.val();
 
-        // Positions for fetch: read whenever it likes, hence distributed RAM and a register.
+        // Who looks up positions does so whenever it likes, hence distributed RAM and a register.
         self.positions.write_enable.next = false;
         self.positions.write_address.next = self.vi.q.val();
         self.positions.write_data.next = self.window.q.val().completed;
@@ -278,77 +310,165 @@ impl Logic for Sends {
         self.position.d.next = self.positions.read_data.val();
         self.completed.row.next = self.position.q.val();
 
-        // RDMA reads: how many are complete.
-        self.progress.vi.next = self.vi.q.val();
-        self.progress.parks.next = false;
-        self.progress.number.next = self.arrival.q.val().number;
-        self.progress.ends.next = false;
-        self.progress.tells.next = self.step.q.val() == Step::Again;
-        self.progress.rewinds.next = false;
-        self.progress.resumes.next = false;
-        self.progress.clears.next = self.step.q.val() == Step::Commit;
-        Table::<Vi, Bits<3>>::link(&mut self.reads, &mut self.progress.reads);
-        self.read_ends.next = (self.entry.q.val().operation == self.op_read.val())
-            & (self.entry.q.val().kind == self.waits_kind.val());
+        // Who finds out what has come.
+        self.departed.load.next = self.loads.val();
+        self.departed.row.next = self.windows.read_data.val();
+        self.departed.window.next = self.window.q.val();
+        self.departed.resuming.next = self.progress.resuming.val();
+        self.departed.sent.next = self.arrival.q.val();
+        self.departed.connected.next = self.linked.q.val();
+        self.departed.message.next = self.message.q.val();
+        // A message that is acknowledged whole waits no more.
+        self.departed.waits.next = self.oldest.waits.val() & !self.oldest.reaches.val();
+        self.answered.load.next = self.loads.val();
+        self.answered.row.next = self.windows.read_data.val();
+        self.answered.window.next = self.window.q.val();
+        self.answered.answer.next = self.answer.q.val();
+        self.answered.connected.next = self.linked.q.val();
+        self.flight.next = self.answered.flight.val();
+        self.flying.next = self.flight.val().any();
+        self.millions.next = self.flight.val().get_bits::<4>(20);
+        self.timed_out.ended.next = self.ended.q.val();
+        self.timed_out.connected.next = self.linked.q.val();
+        self.timed_out.flying.next = self.flying.val();
+
+        // And how the VI stands.
+        self.oldest.window.next = self.window.q.val();
+        self.oldest.message.next = self.message.q.val();
+        self.oldest.read_after.next = self.ring.message.val().after;
+        self.oldest.connected.next = self.linked.q.val();
+        self.oldest.breaks.next = self.breaks.q.val();
+        self.oldest.silent.next = (self.cause.q.val() == Cause::Expired) & !self.ended.q.val().rested;
         // A VI that broke: its read is completed when no answer of it moves any more.
-        self.busy_there.next = (self.placing.val().get_bit(0)
+        self.oldest.placing.next = (self.placing.val().get_bit(0)
             & (self.placing_vis.val().get_bits::<VI_LOG2>(0) == self.vi.q.val()))
             | (self.placing.val().get_bit(1)
                 & (self.placing_vis.val().get_bits::<VI_LOG2>(10) == self.vi.q.val()));
+        self.rewinder.reset.next = self.reset.val();
+        self.rewinder.vi.next = self.vi.q.val();
+        self.rewinder.window.next = self.window.q.val();
+        self.rewinder.connected.next = self.linked.q.val();
+        self.rewinder.flying.next = self.flies.q.val();
+        self.rewinder.unseen.next = self.unseen.q.val();
+        self.rewinder.parked.next = self.progress.parked.val();
+        self.rewinder.moved.next = self.progress.moved.val();
 
-        // Timers.
+        // What is decided in this step, and what happens.
+        self.effects.packet.next = LeftPacket::Absent;
+        self.effects.finding.next = Finding::Nothing;
+        self.effects.facts.next.connected = self.linked.q.val();
+        self.effects.facts.next.flying = self.flying.val();
+        self.effects.facts.next.long = self.millions.val() >= self.many_millions.val();
+        self.effects.facts.next.whole = self.departed.whole.val();
+        self.effects.facts.next.closes = self.departed.closes.val();
+        self.effects.facts.next.taken = false;
+        self.effects.facts.next.progress = false;
+        self.effects.facts.next.open = self.answered.open.val();
+        self.effects.facts.next.frame = self.answer.q.val().frame;
+        self.effects.facts.next.refusal = self.answered.refusal.val();
+        self.effects.facts.next.tells = self.oldest.tells.val();
+        match self.step.q.val() {
+            Step::Apply => match self.cause.q.val() {
+                Cause::Sent => {
+                    self.effects.packet.next = self.departed.packet.val();
+                    self.effects.finding.next = self.departed.finding.val();
+                }
+                Cause::Answer => {
+                    self.effects.finding.next = self.answered.finding.val();
+                    self.effects.facts.next.taken = self.answered.taken.val();
+                    self.effects.facts.next.progress = self.answered.progress.val();
+                }
+                Cause::Expired => {
+                    self.effects.finding.next = self.timed_out.finding.val();
+                }
+                _ => {
+                    if !self.linked.q.val() {
+                        self.effects.finding.next = Finding::Broken;
+                    }
+                }
+            },
+            Step::Compare => {
+                self.effects.finding.next = self.departed.compared.val();
+            }
+            Step::Decide => {
+                self.effects.finding.next = self.oldest.finding.val();
+            }
+            Step::Move => {
+                self.effects.finding.next = Finding::Completed;
+            }
+            Step::Settle => {
+                self.effects.finding.next = self.rewinder.finding.val();
+            }
+            Step::Commit => {
+                self.effects.finding.next = Finding::Begins;
+            }
+            _ => {}
+        }
+        self.effect.next = self.effects.effect.val();
+
+        // The window.
+        self.next_window.window.next = self.window.q.val();
+        self.next_window.effect.next = self.effect.val();
+        self.next_window.departure.next = self.departed.departure.val();
+        self.next_window.reached.next = self.answered.reached.val();
+        self.next_window.acknowledged.next = self.oldest.waits.val();
+        self.next_window.message_end.next = self.message.q.val().after;
+        self.next_window.row.next = self.commit.data.val();
+        self.window.d.next = self.next_window.after.val();
+        if self.loads.val() {
+            self.window.d.next = self.windows.read_data.val();
+        }
+        self.ring.write.next = self.effect.val().records;
+
+        // The timer.
+        self.timers.reset.next = self.reset.val();
         self.timers.time_now.next = self.time_now.val();
         self.timers.command.valid.next = self.command_waits.q.val();
         self.timers.command.data.next = self.command.q.val();
         self.timers.settings.next = self.commit.data.val();
-        self.timers.expired.ready.next = false;
+        self.timers.expired.ready.next = (self.step.q.val() == Step::Idle) & self.intake.expired.val();
+        FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.timers.deadline);
         if self.timers.command.ready.val() {
             self.command_waits.d.next = false;
         }
-        FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.timers.deadline);
-
-        // The window of what comes next, or of what is at hand.
-        self.windows.read_address.next = self.intake.vi.val();
-        self.windows.write_enable.next = false;
-        self.windows.write_address.next = self.vi.q.val();
-        self.windows.write_data.next = self.window.q.val();
-
-        // The entry at hand: that of an arrival, otherwise the oldest.
-        self.loads.next = self.step.q.val() == Step::Load;
-        self.came.load.next = self.loads.val();
-        self.came.row.next = self.windows.read_data.val();
-        self.came.window.next = self.window.q.val();
-        self.came.resuming.next = self.progress.resuming.val();
-        self.came.sent.next = self.arrival.q.val();
-        self.came.entry.next = self.entry.q.val();
-        self.slot.next = self.window.q.val().completed;
-        if (self.step.q.val() == Step::Apply) | (self.step.q.val() == Step::Compare) {
-            self.slot.next = self.window.q.val().completed + bit_cast::<14, 5>(self.came.place.val());
+        if self.effect.val().times {
+            self.command_waits.d.next = true;
+            self.command.d.next.vi = self.vi.q.val();
+            self.command.d.next.set = self.effect.val().begins;
+            self.command.d.next.run = self.effect.val().runs;
+            self.command.d.next.rest = self.effect.val().rests;
+            self.command.d.next.clear = self.effect.val().clears;
+            self.command.d.next.code = bit_cast::<5, 8>(self.answer.q.val().syndrome);
         }
-        self.slot_low.next = self.slot.val().get_bits::<SEND_WINDOW_LOG2>(0);
-        self.entries.read_address.next = (bit_cast::<ENTRY_LOG2, VI_LOG2>(self.vi.q.val()) << 4)
-            | bit_cast::<ENTRY_LOG2, SEND_WINDOW_LOG2>(self.slot_low.val());
-        self.entries.write_enable.next = false;
-        self.entries.write_address.next = (bit_cast::<ENTRY_LOG2, VI_LOG2>(self.vi.q.val()) << 4)
-            | bit_cast::<ENTRY_LOG2, SEND_WINDOW_LOG2>(self.slot_low.val());
 
-        self.entries.write_data.next = self.came.record.val();
-        self.flies.d.next = self.window.q.val().fresh != self.window.q.val().oldest;
+        // The reads, and the rewind.
+        self.progress.vi.next = self.vi.q.val();
+        self.progress.parks.next = self.effect.val().parks;
+        self.progress.number.next = self.arrival.q.val().number;
+        self.progress.ends.next = self.effect.val().passes & self.oldest.ends_read.val();
+        self.progress.tells.next = self.step.q.val() == Step::Again;
+        self.progress.rewinds.next = self.effect.val().turns;
+        self.progress.resumes.next = self.effect.val().turns & !self.effect.val().drops;
+        self.progress.clears.next = self.effect.val().begins;
+        Table::<Vi, Bits<3>>::link(&mut self.reads, &mut self.progress.reads);
+        self.rewinder.turns.next = self.effect.val().turns;
+        self.rewinder.back.next = self.effect.val().drops;
+        self.rewinder.clears.next = self.effect.val().begins;
+        self.rewinder.rewind_ready.next = self.rewind.ready.val();
+        self.rewind.valid.next = self.rewinder.waits.val();
+        self.rewind.data.next = self.rewinder.rewind.val();
+        FlowSource::<EpochWrite>::link(&mut self.epoch, &mut self.rewinder.epoch);
 
-        self.outcome.window.next = self.window.q.val();
-        self.outcome.entry.next = self.entry.q.val();
-        self.outcome.read_after.next = self.entries.read_data.val().after;
-        self.outcome.connected.next = self.connected.val();
-        self.judge.load.next = self.loads.val();
-        self.judge.row.next = self.windows.read_data.val();
-        self.judge.window.next = self.window.q.val();
-        self.judge.answer.next = self.answer.q.val();
-        self.judge.connected.next = self.connected.val();
-        self.flight.next = self.judge.flight.val();
-        self.in_flight.next = self.flight.val().any();
-        self.came.long.next =
-            self.flight.val().get_bits::<2>(22).any() | self.flight.val().get_bits::<2>(20).all();
-        self.frame.next = self.answer.q.val().frame;
+        // What breaks the VI.
+        if self.effect.val().breaks {
+            self.breaks.d.next = true;
+            self.code.d.next = self.effect.val().code;
+        }
+        self.fault.valid.next = (self.step.q.val() == Step::Break) & self.linked.q.val();
+        self.fault.data.next.vi = self.vi.q.val();
+        self.fault.data.next.code = self.code.q.val();
+        self.fault.data.next.receive = false;
+        self.fault.data.next.breaks = true;
 
         // What is completed waits in a register: who writes it decides late in the cycle.
         self.completion.valid.next = self.emitted.q.val();
@@ -359,11 +479,11 @@ impl Logic for Sends {
         if !self.emitted.q.val() {
             self.emission.d.next.vi = self.vi.q.val();
             self.emission.d.next.receive = false;
-            self.emission.d.next.write = self.entry.q.val().kind != self.lost_kind.val();
-            self.emission.d.next.region = bit_cast::<16, REGION_LOG2>(self.entry.q.val().region);
-            self.emission.d.next.offset = self.entry.q.val().offset;
-            self.emission.d.next.length = self.outcome.length.val();
-            self.emission.d.next.status = self.outcome.status.val();
+            self.emission.d.next.write = self.message.q.val().kind != self.lost_kind.val();
+            self.emission.d.next.region = bit_cast::<16, REGION_LOG2>(self.message.q.val().region);
+            self.emission.d.next.offset = self.message.q.val().offset;
+            self.emission.d.next.length = self.oldest.length.val();
+            self.emission.d.next.status = self.oldest.status.val();
             self.emission.d.next.has_immediate = false;
             self.emission.d.next.immediate = bits::<32>(0);
             self.emission.d.next.acknowledge = false;
@@ -374,44 +494,20 @@ impl Logic for Sends {
             self.emission.d.next.ends = true;
             self.emission.d.next.reception = false;
         }
-        self.fault.valid.next = (self.step.q.val() == Step::Break) & self.connected.val();
-        self.fault.data.next.vi = self.vi.q.val();
-        self.fault.data.next.code = self.code.q.val();
-        self.fault.data.next.receive = false;
-        self.fault.data.next.breaks = true;
         self.again_send.valid.next = self.step.q.val() == Step::Again;
         self.again_send.data.next = self.vi.q.val();
+        self.intake.again.valid.next = self.effect.val().queues;
+        self.intake.again.data.next = self.vi.q.val();
         self.commit.ready.next = false;
-        self.row0.next = self.commit.data.val().word0;
 
-        self.rewinder.reset.next = self.reset.val();
-        self.rewinder.vi.next = self.vi.q.val();
-        self.rewinder.window.next = self.window.q.val();
-        self.rewinder.start.next = false;
-        self.rewinder.resumes.next = false;
-        self.rewinder.clears.next = self.step.q.val() == Step::Commit;
-        self.rewinder.rewind_ready.next = self.rewind.ready.val();
-        self.rewind.valid.next = self.rewinder.waits.val();
-        self.rewind.data.next = self.rewinder.rewind.val();
-        FlowSource::<EpochWrite>::link(&mut self.epoch, &mut self.rewinder.epoch);
-        self.able.next = self.window.q.val().pending & !self.window.q.val().rewinding & !self.unseen.q.val();
-        self.again.next = false;
-        self.resumes.next = false;
-
-        self.counted_message.d.next = false;
-        self.counted_ack.d.next = false;
-        self.counted_nak.d.next = false;
-        self.counted_rnr.d.next = false;
-        self.counted_ghost.d.next = false;
-        self.counted_again.d.next = false;
-        self.counted_timeout.d.next = false;
-        self.count_message.next = self.counted_message.q.val();
-        self.count_ack.next = self.counted_ack.q.val();
-        self.count_nak.next = self.counted_nak.q.val();
-        self.count_rnr.next = self.counted_rnr.q.val();
-        self.count_ghost.next = self.counted_ghost.q.val();
-        self.count_again.next = self.counted_again.q.val();
-        self.count_timeout.next = self.counted_timeout.q.val();
+        self.counted.d.next = self.effects.counts.val();
+        self.count_message.next = self.counted.q.val().message;
+        self.count_ack.next = self.counted.q.val().ack;
+        self.count_nak.next = self.counted.q.val().nak;
+        self.count_rnr.next = self.counted.q.val().rnr;
+        self.count_ghost.next = self.counted.q.val().ghost;
+        self.count_again.next = self.counted.q.val().again;
+        self.count_timeout.next = self.counted.q.val().timeout;
         self.busy.next = (self.step.q.val() != Step::Idle)
             | self.emitted.q.val()
             | self.intake.busy.val()
@@ -427,7 +523,6 @@ impl Logic for Sends {
                 self.answer.d.next = self.intake.answer.val();
                 self.ended.d.next = self.timers.expired.data.val();
                 if self.intake.expired.val() {
-                    self.timers.expired.ready.next = true;
                     self.cause.d.next = Cause::Expired;
                     self.step.d.next = Step::Load;
                 }
@@ -448,105 +543,22 @@ impl Logic for Sends {
                 }
             }
             Step::Load => {
-                self.window.d.next = self.windows.read_data.val();
                 self.step.d.next = Step::Apply;
             }
             Step::Apply => {
                 self.step.d.next = Step::Look;
-                if self.free.val() {
-                    self.command.d.next.vi = self.vi.q.val();
-                    self.command.d.next.set = false;
-                    self.command.d.next.run = true;
-                    self.command.d.next.rest = false;
-                    self.command.d.next.clear = false;
-                    self.command.d.next.code = bit_cast::<5, 8>(self.answer.q.val().syndrome);
-                }
-                self.code.d.next = self.conn_lost.val();
-                match self.cause.q.val() {
-                    Cause::Sent => {
-                        self.counted_again.d.next = self.came.again.val();
-                        self.counted_message.d.next =
-                            self.arrival.q.val().ends & self.came.is_new.val() & !self.came.failed.val();
-                        self.window.d.next = self.came.after.val();
-                        if self.came.advances.val() {
-                            self.command_waits.d.next = !self.in_flight.val() & self.connected.val();
-                        }
-                        self.progress.parks.next = self.came.parks.val();
-                        if self.came.unfit.val() {
-                            self.breaks.d.next = self.connected.val();
-                            self.code.d.next = self.post_desc.val();
-                        }
-                        self.entries.write_enable.next = self.came.enters.val();
-                        if self.came.known.val() {
-                            self.step.d.next = Step::Fetch;
-                        }
-                    }
-                    Cause::Answer => {
-                        self.counted_ack.d.next = self.judge.taken.val() & (self.frame.val() == bits::<2>(0));
-                        self.counted_nak.d.next = self.judge.taken.val() & (self.frame.val() == bits::<2>(3));
-                        self.counted_rnr.d.next = self.judge.taken.val() & (self.frame.val() == bits::<2>(1));
-                        self.counted_ghost.d.next = !self.judge.taken.val();
-                        self.window.d.next = self.judge.after.val();
-                        self.breaks.d.next = self.judge.refuses.val();
-                        // REQ-5: progress resets the counts and the time.
-                        self.command.d.next.clear = self.judge.moved.val();
-                        self.command.d.next.run = self.judge.open.val() & self.connected.val();
-                        self.command.d.next.rest = self.judge.rests.val();
-                        if self.judge.moved.val() | self.judge.rests.val() {
-                            self.command_waits.d.next = true;
-                        }
-                    }
-                    Cause::Expired => {
-                        // REQ-5: a time-out with packets in flight. REQ-6: the end of the time that the receiver asked for.
-                        if self.in_flight.val() & self.connected.val() {
-                            self.counted_timeout.d.next = !self.ended.q.val().rested;
-                            self.window.d.next.resting = false;
-                            if self.ended.q.val().gives_up {
-                                self.breaks.d.next = true;
-                                if self.ended.q.val().rested {
-                                    self.window.d.next.refusal = self.operational.val();
-                                }
-                            } else {
-                                self.window.d.next.pending = true;
-                            }
-                        }
-                    }
-                    _ => {
-                        // A VI that broke needs no timer.
-                        self.command.d.next.run = false;
-                        self.command_waits.d.next = !self.connected.val();
-                    }
+                if self.effect.val().compares {
+                    self.step.d.next = Step::Fetch;
                 }
             }
             Step::Fetch => {
-                self.entry.d.next = self.entries.read_data.val();
+                self.message.d.next = self.ring.message.val();
                 self.step.d.next = Step::Compare;
             }
             Step::Compare => {
-                // A packet of a message of which something has left before.
                 self.step.d.next = Step::Look;
-                if self.arrival.q.val().ends {
-                    self.window.d.next.come = self.came.place.val() + 1;
-                    if self.came.is_new.val() {
-                        self.window.d.next.known = self.window.q.val().known + 1;
-                        self.window.d.next.partial = false;
-                        self.entries.write_enable.next = true;
-                    }
-                }
-                if self.came.is_new.val()
-                    | ((self.entry.q.val().kind == self.waits_kind.val()) & !self.outcome.acknowledged.val())
-                {
-                    if self.came.failed.val() {
-                        self.entries.write_enable.next = true;
-                    } else if !self.came.same.val() & self.connected.val() {
-                        // REQ-7: it is not the same as the first time.
-                        self.breaks.d.next = true;
-                        self.code.d.next = self.post_desc.val();
-                    }
-                }
             }
             Step::Look => {
-                // The row as it stands.
                 self.windows.write_enable.next = true;
                 self.unseen.d.next = false;
                 self.step.d.next = Step::Read;
@@ -558,39 +570,28 @@ impl Logic for Sends {
                 }
             }
             Step::Read => {
-                self.entry.d.next = self.entries.read_data.val();
+                self.message.d.next = self.ring.message.val();
                 self.step.d.next = Step::Decide;
             }
             Step::Decide => {
-                self.unseen.d.next = self.outcome.acknowledged.val();
+                self.unseen.d.next = self.oldest.reaches.val();
                 self.step.d.next = Step::Settle;
-                if self.outcome.done.val()
-                    & self.read_ends.val()
-                    & (!self.outcome.acknowledged.val() | self.outcome.missed.val())
-                    & self.busy_there.val()
-                {
-                    // The VI is to be looked at again.
-                    self.intake.again.valid.next = true;
+                if self.effect.val().completes {
+                    self.step.d.next = Step::Emit;
+                }
+                if self.effect.val().ends {
+                    self.step.d.next = Step::Break;
+                }
+                if self.effect.val().queues {
                     self.step.d.next = Step::Decide;
                     if self.intake.again.ready.val() {
                         self.step.d.next = Step::Idle;
-                    }
-                } else if self.outcome.done.val() {
-                    self.step.d.next = Step::Emit;
-                } else if self.breaks.q.val() {
-                    self.step.d.next = Step::Break;
-                    // REQ-5: RDMA_TRANSPORT if it is a read that time-outs end.
-                    if (self.cause.q.val() == Cause::Expired)
-                        & !self.ended.q.val().rested
-                        & self.read_ends.val()
-                    {
-                        self.code.d.next = self.rdma_transport.val();
                     }
                 }
             }
             Step::Break => {
                 // Break first: whoever sees the completion finds the VI in Error.
-                if self.fault.ready.val() | !self.connected.val() {
+                if self.fault.ready.val() | !self.linked.q.val() {
                     self.breaks.d.next = false;
                     self.step.d.next = Step::Look;
                 }
@@ -602,16 +603,6 @@ impl Logic for Sends {
                 }
             }
             Step::Move => {
-                self.window.d.next.completed = self.window.q.val().completed + 1;
-                self.window.d.next.known = self.window.q.val().known - 1;
-                self.window.d.next.come = self.window.q.val().come - 1;
-                if self.entry.q.val().kind == self.waits_kind.val() {
-                    self.window.d.next.first = self.entry.q.val().after;
-                }
-                self.progress.ends.next = self.read_ends.val();
-                if !self.connected.val() & self.outcome.failed.val() & !self.outcome.missed.val() {
-                    self.window.d.next.refusal = self.no_refusal.val();
-                }
                 self.step.d.next = Step::Again;
             }
             Step::Again => {
@@ -623,61 +614,27 @@ impl Logic for Sends {
             }
             Step::Settle => {
                 self.step.d.next = Step::Idle;
-                self.again.next = self.able.val() & self.flies.q.val() & self.connected.val();
-                self.resumes.next = self.progress.parked.val()
-                    & !self.window.q.val().rewinding
-                    & (self.progress.moved.val() | !self.connected.val());
-                if (self.again.val() | self.resumes.val()) & self.rewinder.waits.val() {
-                    // Another VI has its turn; this one is looked at again.
-                    self.intake.again.valid.next = true;
-                    if !self.intake.again.ready.val() {
-                        self.step.d.next = Step::Settle;
-                    }
-                } else if self.again.val() | self.resumes.val() {
-                    self.rewinder.start.next = true;
-                    self.rewinder.resumes.next = !self.again.val();
-                    self.progress.rewinds.next = true;
-                    self.progress.resumes.next = !self.again.val();
-                    self.window.d.next.epoch = !self.window.q.val().epoch;
-                    self.window.d.next.rewinding = true;
-                    self.step.d.next = Step::Committed;
-                    if self.again.val() {
-                        self.window.d.next.pending = false;
-                    }
-                } else if (!self.flies.q.val() | !self.connected.val()) & self.window.q.val().pending {
-                    self.window.d.next.pending = false;
-                    self.step.d.next = Step::Committed;
+                if self.effect.val().turns | self.effect.val().drops {
+                    self.step.d.next = Step::Write;
+                }
+                if self.effect.val().queues & !self.intake.again.ready.val() {
+                    self.step.d.next = Step::Settle;
                 }
             }
+            Step::Write => {
+                // The window is as it was set, and the epoch is on the bus.
+                self.windows.write_enable.next = true;
+                self.positions.write_enable.next = true;
+                self.step.d.next = Step::Idle;
+            }
             Step::Commit => {
-                // LIFE-1: a life begins at position 0, with nothing in flight.
-                self.window.d.next.completed = bits::<14>(0);
-                self.window.d.next.known = bits::<5>(0);
-                self.window.d.next.come = bits::<5>(0);
-                self.window.d.next.first = self.row0.val().get_bits::<24>(0);
-                self.window.d.next.oldest = self.row0.val().get_bits::<24>(0);
-                self.window.d.next.fresh = self.row0.val().get_bits::<24>(0);
-                self.window.d.next.epoch = false;
-                self.window.d.next.rewinding = false;
-                self.window.d.next.pending = false;
-                self.window.d.next.resting = false;
-                self.window.d.next.partial = false;
-                self.window.d.next.reception = self.row0.val().get_bits::<2>(24) == self.reception.val();
-                self.window.d.next.refusal = self.no_refusal.val();
-                self.command.d.next.vi = self.vi.q.val();
-                self.command.d.next.set = true;
-                self.command.d.next.run = false;
-                self.command.d.next.rest = false;
-                self.command.d.next.clear = true;
-                self.command_waits.d.next = true;
                 self.step.d.next = Step::Committed;
             }
             Step::Committed => {
-                // The window is as it was set, and the epoch is on the bus. A commit waits until its settings are taken.
                 self.windows.write_enable.next = true;
                 self.positions.write_enable.next = true;
-                if !self.command_waits.q.val() | !self.command.q.val().set {
-                    self.commit.ready.next = self.command.q.val().set;
+                if !self.command_waits.q.val() {
+                    self.commit.ready.next = true;
                     self.step.d.next = Step::Idle;
                 }
             }

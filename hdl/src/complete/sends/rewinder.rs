@@ -1,22 +1,29 @@
-//! Has a VI sent again.
+//! Decides whether a VI is sent again, and from where, and has it sent.
 //!
 //! ```text
-//!      vi, window ──►┌──────────┐──► rewind, waits
-//!  start, resumes ──►│ Rewinder │◄── rewind_ready
-//!          clears ──►└──────────┘──► epoch
+//!          vi, window ──►┌──────────┐──► finding
+//!      unseen, flying ──►│          │──► rewind, waits
+//!       parked, moved ──►│ Rewinder │◄── rewind_ready
+//! turns, back, clears ──►└──────────┘──► epoch
 //! ```
-//! Contract: with `start` the VI goes back to its oldest packet that is not acknowledged; with `resumes` to what it has never sent. With `start`
-//! the epoch of `window` has not turned; in the cycle behind, when the epoch is broadcast, it has. `start` only while
-//! nothing `waits`. `clears`: the epoch of a new connection is broadcast too.
+//! Contract: `finding` says whether the VI goes back to its oldest packet that is not acknowledged (GoesBack), goes on with what was parked
+//! (GoesOn), would do either but another rewind waits for fetch (Queues), or need not go back though its window says so (Needless). While a
+//! rewind of the VI is under way it does nothing of this.
 //!
-//! Latency: 1.
+//! With `turns` the VI goes: with `back` to its oldest packet, otherwise to what it has never sent. With `turns`
+//! the epoch of `window` has not turned; in the cycle behind, when the epoch is broadcast, it has. `clears`: the epoch of a new connection
+//! is broadcast too.
 //!
-//! Example: `start` comes for VI 2 in cycle 0: `waits` is high and `epoch` is given in cycle 1; `waits` falls when fetch takes `rewind`.
+//! Latency: 0 to `finding`, 1 to the others.
+//!
+//! Example: VI 2 is connected and its window is pending, with packets in flight: `finding` is GoesBack. `turns` and `back` come in cycle 0: `waits` is
+//! high and `epoch` is given in cycle 1; `waits` falls when fetch takes `rewind`.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
+use super::finding::Finding;
 use super::window::Window;
-use crate::bus::{EpochWrite, Rewind, Vi};
+use crate::bus::{EpochWrite, Position, Rewind, Vi};
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
 
@@ -31,10 +38,22 @@ pub struct Rewinder {
     pub vi: Signal<In, Vi>,
     /// The window of that VI.
     pub window: Signal<In, Window>,
-    /// The VI is to send again.
-    pub start: Signal<In, bool>,
-    /// With `start`: the VI is to send only what it has never sent.
-    pub resumes: Signal<In, bool>,
+    /// The VI is connected.
+    pub connected: Signal<In, bool>,
+    /// Packets of the VI are in flight.
+    pub flying: Signal<In, bool>,
+    /// The oldest message is acknowledged, but has not come since the last rewind: it is waited for.
+    pub unseen: Signal<In, bool>,
+    /// A message of the VI waits for a read.
+    pub parked: Signal<In, bool>,
+    /// With `parked`: a read has become complete since.
+    pub moved: Signal<In, bool>,
+    /// Whether the VI is to be sent again.
+    pub finding: Signal<Out, Finding>,
+    /// The VI is sent again.
+    pub turns: Signal<In, bool>,
+    /// With `turns`: it goes back to its oldest packet; otherwise on to what it has never sent.
+    pub back: Signal<In, bool>,
     /// A new connection of the VI begins.
     pub clears: Signal<In, bool>,
     /// A rewind is on show and fetch has not taken it.
@@ -51,8 +70,14 @@ pub struct Rewinder {
     place: DFF<Rewind>,
     /// The epoch has turned in the cycle before.
     turned: DFF<bool>,
+    /// The VI goes back.
+    goes_back: Signal<Local, bool>,
+    /// The VI goes on, unless it goes back.
+    goes_on: Signal<Local, bool>,
+    /// Packets of the oldest message that are acknowledged.
     skip: Signal<Local, Bits<24>>,
-    behind: Signal<Local, Bits<14>>,
+    /// Position behind all that is known.
+    behind: Signal<Local, Position>,
 }
 
 impl Logic for Rewinder {
@@ -64,7 +89,27 @@ impl Logic for Rewinder {
         if self.rewind_ready.val() {
             self.waiting.d.next = false;
         }
-        self.turned.d.next = self.start.val() | self.clears.val();
+        self.goes_back.next = self.window.val().pending
+            & !self.window.val().rewinding
+            & !self.unseen.val()
+            & self.flying.val()
+            & self.connected.val();
+        self.goes_on.next =
+            self.parked.val() & !self.window.val().rewinding & (self.moved.val() | !self.connected.val());
+        self.finding.next = Finding::Nothing;
+        if self.goes_back.val() | self.goes_on.val() {
+            self.finding.next = Finding::GoesOn;
+            if self.goes_back.val() {
+                self.finding.next = Finding::GoesBack;
+            }
+            if self.waiting.q.val() {
+                self.finding.next = Finding::Queues;
+            }
+        } else if self.window.val().pending & (!self.flying.val() | !self.connected.val()) {
+            self.finding.next = Finding::Needless;
+        }
+
+        self.turned.d.next = self.turns.val() | self.clears.val();
         self.epoch.valid.next = self.turned.q.val();
         self.epoch.data.next.vi = self.vi.val();
         self.epoch.data.next.epoch = self.window.val().epoch;
@@ -73,18 +118,18 @@ impl Logic for Rewinder {
         // The oldest packet that is not acknowledged, and which of its message it is.
         self.skip.next = self.window.val().oldest - self.window.val().first;
         self.behind.next = self.window.val().completed + bit_cast::<14, 5>(self.window.val().known);
-        if self.start.val() {
+        if self.turns.val() {
             self.waiting.d.next = true;
             self.place.d.next.vi = self.vi.val();
             self.place.d.next.epoch = !self.window.val().epoch;
-            self.place.d.next.position = self.window.val().completed;
-            self.place.d.next.skip = self.skip.val();
-            self.place.d.next.psn = self.window.val().oldest;
-            self.place.d.next.resume = self.resumes.val();
-            if self.resumes.val() {
-                self.place.d.next.position = self.behind.val();
-                self.place.d.next.skip = bits::<24>(0);
-                self.place.d.next.psn = self.window.val().fresh;
+            self.place.d.next.position = self.behind.val();
+            self.place.d.next.skip = bits::<24>(0);
+            self.place.d.next.psn = self.window.val().fresh;
+            self.place.d.next.resume = !self.back.val();
+            if self.back.val() {
+                self.place.d.next.position = self.window.val().completed;
+                self.place.d.next.skip = self.skip.val();
+                self.place.d.next.psn = self.window.val().oldest;
             }
         }
         if self.reset.val() {

@@ -46,7 +46,7 @@ const _: () = {
 
 /// What to do with a VI's timer.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Command {
+pub struct TimerCommand {
     /// The VI.
     pub vi: Vi,
     /// Take its settings from `settings`.
@@ -63,7 +63,7 @@ pub struct Command {
 
 /// A timer has ended.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Expired {
+pub struct TimerEnd {
     /// The VI.
     pub vi: Vi,
     /// The timer has ended once too often: it stands still.
@@ -94,11 +94,11 @@ pub struct Timers {
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
     /// What to do with the timer of a VI.
-    pub command: Sink<Command>,
+    pub command: Sink<TimerCommand>,
     /// The TRANSMIT row that a command with `set` takes its settings from.
     pub settings: Signal<In, Commit>,
     /// The timer that has ended.
-    pub expired: Source<Expired>,
+    pub expired: Source<TimerEnd>,
     /// A time before which no timer ends; given while a timer runs.
     pub deadline: FlowSource<Bits<32>>,
     /// A walk is due or under way, or `expired` is not taken.
@@ -111,7 +111,7 @@ pub struct Timers {
     ticks: DFF<Bits<20>>,
     step: DFF<Step>,
     /// The command at hand.
-    at: DFF<Command>,
+    at: DFF<TimerCommand>,
     /// The command at hand is a timer that has ended.
     ended: DFF<bool>,
     /// The memory is being walked.
@@ -131,7 +131,7 @@ pub struct Timers {
     /// `tells` is on show at `expired`.
     told: DFF<bool>,
     /// The timer's end on show.
-    tells: DFF<Expired>,
+    tells: DFF<TimerEnd>,
     /// `deadline` has come: a walk is due.
     due: DFF<bool>,
     /// An end that may be the earliest: it is compared in the cycle behind the one that found it.

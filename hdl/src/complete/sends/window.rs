@@ -37,9 +37,9 @@ pub struct Window {
     pub refusal: Bits<3>,
 }
 
-/// A message.
+/// A message that has left, or a part of it.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Entry {
+pub struct SentMessage {
     /// Region of the descriptor. One beyond the table was never read, and is never written.
     pub region: Bits<{ REGION_LOG2 }>,
     /// Offset of the descriptor, in units of 64 bytes.

@@ -1,23 +1,24 @@
 //! What a packet that has left, or a message that has ended, means for its VI's window.
 //!
 //! ```text
-//!      load, row ──►┌─────────┐──► after, advances, again
-//!   window, sent ──►│         │──► parks, unfit, enters, known
-//! entry, resuming ─►│ Arrival │──► place, is_new, record
-//!           long ──►└─────────┘──► same, failed
+//!          load, row ──►┌──────────┐──► packet, finding, compared
+//!       window, sent ──►│ Departed │──► departure, record
+//!  message, resuming ──►│          │──► whole, closes
+//!  connected, waits ──►└──────────┘
 //! ```
-//! Contract: `after` is the window with what has left (`sent`). The message of `sent` waits for a read (`parks`; `unfit` if it may not), or it is
-//! new and `enters`, or something of it has left before (`known`): then it is compared, and what it ends counts behind that. `record` is what to
-//! remember of its message, at `place` behind the oldest. `same` compares it with what was remembered there (`entry`): a
-//! message whose end has been seen before, or whose beginning has.
+//! Contract: `packet` says whether `sent` is a packet that has left, and whether it had left before; `finding` what its message is: one that waits for
+//! a read (Parks, or Unfit if it may not), a new one (Enters), or one of which something had left before (Known). `departure` says where it stands
+//! behind the oldest message of the window, and `record` is what the ring has to remember of it.
+//!
+//! A known message is compared with what the ring remembers of it (`message`): `compared` is Same, Fails or Changed. What is remembered is the
+//! message's end, or, if only its beginning has left, what that said. A message that is acknowledged whole may be anything.
 //!
 //! `sent` stands from the cycle of `load` on, in which `row` is the window as it comes from memory; `window` is the
 //! same from the cycle behind on.
 //!
-//! Latency: 1 from `load`. What takes a carry chain or a long comparison is done in that cycle.
+//! Latency: 1 from `load`; `compared` 0 from `message`. What takes a carry chain or a long comparison is done in the cycle of `load`.
 //!
-//! Example: the first message of a reliable VI leaves as one packet: `advances` and `enters` are high, `place` is 0, and `after` has one entry more
-//! in `known` and in `come`.
+//! Example: the first message of a reliable VI leaves as one packet: `packet` is First and `finding` Enters, and `departure` has place 0.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
@@ -25,13 +26,29 @@ use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::profile::REGION_LOG2;
 
-use super::window::{kind, Entry, Window};
+use super::finding::{Finding, LeftPacket};
+use super::window::{kind, SentMessage, Window};
 use crate::bus::Sent;
 use crate::prims::Number;
 
+/// Where what has left stands.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Departure {
+    /// It is of the window's epoch.
+    pub current: bool,
+    /// Its message has ended.
+    pub ends: bool,
+    /// Its message had not ended before.
+    pub is_new: bool,
+    /// How many messages of the window come before its message.
+    pub place: Bits<5>,
+    /// The PSN behind the packet.
+    pub behind: Bits<24>,
+}
+
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Arrival {
+pub struct Departed {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// `row` is the VI's window in this cycle.
@@ -44,34 +61,26 @@ pub struct Arrival {
     pub resuming: Signal<In, bool>,
     /// The packet that has left, or the message that has ended.
     pub sent: Signal<In, Sent>,
-    /// The entry that was remembered at `place`.
-    pub entry: Signal<In, Entry>,
-    /// So many packets are in flight that the VI is to be rewound.
-    pub long: Signal<In, bool>,
-    /// The window as `sent` leaves it.
-    pub after: Signal<Out, Window>,
-    /// The packet has left for the first time.
-    pub advances: Signal<Out, bool>,
-    /// The packet has left before.
-    pub again: Signal<Out, bool>,
-    /// The message is of the window's epoch and waits for a read.
-    pub parks: Signal<Out, bool>,
-    /// The message would wait for a read, but may not: something of it has left before.
-    pub unfit: Signal<Out, bool>,
-    /// The message is new: `record` is to be written at `place`.
-    pub enters: Signal<Out, bool>,
-    /// Something of the message was recorded before, at `place`.
-    pub known: Signal<Out, bool>,
-    /// Number of messages in the window that come before this one.
-    pub place: Signal<Out, Bits<5>>,
-    /// The message has not left whole before.
-    pub is_new: Signal<Out, bool>,
-    /// The entry to remember of the message.
-    pub record: Signal<Out, Entry>,
-    /// The message is the one that `entry` remembers.
-    pub same: Signal<Out, bool>,
-    /// The message has not left, and will not.
-    pub failed: Signal<Out, bool>,
+    /// The VI is connected: only then a message that is not the same has consequences.
+    pub connected: Signal<In, bool>,
+    /// What the ring remembers of the message.
+    pub message: Signal<In, SentMessage>,
+    /// The message of `message` waits for its acknowledgement.
+    pub waits: Signal<In, bool>,
+    /// What has left.
+    pub packet: Signal<Out, LeftPacket>,
+    /// What its message is.
+    pub finding: Signal<Out, Finding>,
+    /// What a known message is beside `message`.
+    pub compared: Signal<Out, Finding>,
+    /// Where it stands.
+    pub departure: Signal<Out, Departure>,
+    /// What to remember of the message.
+    pub record: Signal<Out, SentMessage>,
+    /// The message has left whole for the first time.
+    pub whole: Signal<Out, bool>,
+    /// The message has ended for the first time.
+    pub closes: Signal<Out, bool>,
     /// A packet has left: `sent` has a PSN.
     left: Signal<Local, bool>,
     /// PSN behind the packet.
@@ -84,15 +93,17 @@ pub struct Arrival {
     current: Signal<Local, bool>,
     /// `sent` is the first that is known of its message.
     begins: Signal<Local, bool>,
-    parked: Signal<Local, bool>,
-    /// The same, by the window as it comes from memory.
+    /// `sent` is of the epoch of `row`.
     ours: Signal<Local, bool>,
-    /// `place`.
+    /// The message is the one that `message` remembers.
+    same: Signal<Local, bool>,
+    /// How many messages come before it.
     base: DFF<Bits<5>>,
     /// What the message came to, but for what depends on the window: see [`kind`].
     verdict: DFF<Bits<3>>,
     /// The message was flushed.
     is_flushed: DFF<bool>,
+    /// The message has not left, and will not.
     is_failed: DFF<bool>,
     next_psn: Signal<Local, Bits<24>>,
     /// No entry is known at `place`.
@@ -100,7 +111,7 @@ pub struct Arrival {
     /// What the message has come to: see [`kind`].
     outcome: Signal<Local, Bits<3>>,
     done: Number<3, { kind::DONE }>,
-    waits: Number<3, { kind::WAITS }>,
+    waits_kind: Number<3, { kind::WAITS }>,
     format_kind: Number<3, { kind::FORMAT }>,
     length_kind: Number<3, { kind::LENGTH }>,
     protection_kind: Number<3, { kind::PROTECTION }>,
@@ -114,7 +125,7 @@ pub struct Arrival {
     transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
 }
 
-impl Logic for Arrival {
+impl Logic for Departed {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, behind, ahead, base, verdict, is_flushed, is_failed);
@@ -126,8 +137,13 @@ impl Logic for Arrival {
             self.ahead.d.next = self.next_psn.val() - self.row.val().fresh;
         }
         self.fresh.next = self.ahead.q.val().any() & !self.ahead.q.val().get_bit(23);
-        self.advances.next = self.left.val() & self.fresh.val();
-        self.again.next = self.left.val() & !self.fresh.val();
+        self.packet.next = LeftPacket::Unsent;
+        if self.left.val() {
+            self.packet.next = LeftPacket::Again;
+            if self.fresh.val() {
+                self.packet.next = LeftPacket::First;
+            }
+        }
 
         // Until the first of the new epoch, those of the old one count on.
         self.ours.next = self.sent.val().epoch == self.row.val().epoch;
@@ -138,43 +154,33 @@ impl Logic for Arrival {
             }
         }
         self.current.next = self.sent.val().epoch == self.window.val().epoch;
-        self.place.next = self.base.q.val();
         self.unseen.next = self.window.val().known == self.base.q.val();
-        self.is_new.next = self.unseen.val();
-
         self.begins.next = self.unseen.val() & !self.window.val().partial;
-        self.parked.next = self.sent.val().parked & self.current.val();
-        self.parks.next = self.parked.val();
-        // What had begun before does not wait.
-        self.unfit.next = self.parked.val() & !self.begins.val();
-        self.enters.next = !self.sent.val().parked & self.begins.val();
-        self.known.next = !self.sent.val().parked & !self.begins.val();
-
-        self.after.next = self.window.val();
-        if self.left.val() & self.fresh.val() {
-            self.after.next.fresh = self.behind.q.val();
-            // REQ-1: with 3 x 2^20 PSNs in flight all may be sent again.
-            if self.long.val() {
-                self.after.next.pending = true;
+        self.finding.next = Finding::Nothing;
+        if !self.sent.val().parked {
+            self.finding.next = Finding::Known;
+            if self.begins.val() {
+                self.finding.next = Finding::Enters;
+            }
+        } else if self.current.val() {
+            self.finding.next = Finding::Unfit;
+            if self.begins.val() {
+                self.finding.next = Finding::Parks;
             }
         }
-        if self.current.val() {
-            self.after.next.rewinding = false;
-        }
-        self.after.next.come = self.base.q.val();
-        if !self.sent.val().parked & self.begins.val() {
-            self.after.next.partial = !self.sent.val().ends;
-            if self.sent.val().ends {
-                self.after.next.known = self.window.val().known + 1;
-                self.after.next.come = self.base.q.val() + 1;
-            }
-        }
+        self.departure.next.current = self.current.val();
+        self.departure.next.ends = self.sent.val().ends;
+        self.departure.next.is_new = self.unseen.val();
+        self.departure.next.place = self.base.q.val();
+        self.departure.next.behind = self.behind.q.val();
+        self.closes.next = self.sent.val().ends & self.unseen.val();
+        self.whole.next = self.sent.val().ends & self.unseen.val() & !self.is_failed.q.val();
 
         // What the message has come to.
         // UNR-1: an unreliable message is done when it has left.
         self.verdict.d.next = self.done.val();
         if self.sent.val().acknowledged {
-            self.verdict.d.next = self.waits.val();
+            self.verdict.d.next = self.waits_kind.val();
         }
         if self.sent.val().errors == self.format.val() {
             self.verdict.d.next = self.format_kind.val();
@@ -208,11 +214,18 @@ impl Logic for Arrival {
         self.record.next.kind = self.outcome.val();
         self.record.next.operation = self.sent.val().operation;
 
-        // REQ-7: what comes again must have the operation, the Length and the PSNs of the first time.
-        self.same.next = (self.entry.val().length == self.sent.val().length)
-            & (self.entry.val().operation == self.sent.val().operation)
-            & (self.unseen.val() | !self.sent.val().ends | (self.entry.val().after == self.behind.q.val()));
         self.is_failed.d.next = self.sent.val().errors.any() | self.sent.val().lost;
-        self.failed.next = self.is_failed.q.val();
+        // REQ-7: what comes again must have the operation, the Length and the PSNs of the first time.
+        self.same.next = (self.message.val().length == self.sent.val().length)
+            & (self.message.val().operation == self.sent.val().operation)
+            & (self.unseen.val() | !self.sent.val().ends | (self.message.val().after == self.behind.q.val()));
+        self.compared.next = Finding::Same;
+        if self.unseen.val() | self.waits.val() {
+            if self.is_failed.q.val() {
+                self.compared.next = Finding::Fails;
+            } else if !self.same.val() & self.connected.val() {
+                self.compared.next = Finding::Changed;
+            }
+        }
     }
 }

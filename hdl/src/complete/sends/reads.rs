@@ -1,10 +1,10 @@
 //! How far each VI is with its RDMA reads, and whether a message waits for one.
 //!
 //! ```text
-//!                   vi ──►┌──────────┐──► parked, moved
-//!        parks, number ──►│ Progress │──► resuming
-//!  ends, tells, clears ──►│          │◄── reads: VI, its reads done
-//!     rewinds, resumes ──►└──────────┘
+//!                   vi ──►┌──────────────┐──► parked, moved
+//!        parks, number ──►│ ReadProgress │──► resuming
+//!  ends, tells, clears ──►│              │◄── reads: VI, its reads done
+//!     rewinds, resumes ──►└──────────────┘
 //! ```
 //! Contract: `parks`: a message that gather has dropped is to come again when another read than `number` is complete (`moved`). A
 //! rewind (`rewinds`) makes it come; with `resumes` it only goes on behind what was known (`resuming`). `ends`: a read is
@@ -26,7 +26,7 @@ use viaduct_spec::profile::VI_LOG2;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Progress {
+pub struct ReadProgress {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// The VI that all other inputs are about.
@@ -63,7 +63,7 @@ pub struct Progress {
     known: DFF<Parking>,
 }
 
-impl Logic for Progress {
+impl Logic for ReadProgress {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, known);

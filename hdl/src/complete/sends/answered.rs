@@ -1,23 +1,23 @@
 //! What an answer from the wire means for its VI.
 //!
 //! ```text
-//!      load, row ──►┌───────┐──► taken, after
-//! window, answer ──►│ Judge │──► moved, open, rests, refuses
-//!      connected ──►└───────┘──► flight
+//!      load, row ──►┌──────────┐──► finding, taken
+//! window, answer ──►│ Answered │──► progress, open, reached, refusal
+//!      connected ──►└──────────┘──► flight
 //! ```
-//! Contract: an answer is `taken` when its PSN is in flight. It then moves the window (`after`), and asks for at most one of: to
-//! send again, to rest first, to break. Otherwise `after` is the window as it is; so it is when a VI that is not connected hears
-//! a refusal behind a read.
+//! Contract: an answer is `taken` when its PSN is in flight; otherwise it is a Ghost. One that is taken moves the window to `reached`, and is
+//! one of Moves, Missing, Insists, NotReady and Refused; or it is Deaf, and moves nothing.
 //!
 //! `answer` stands from the cycle of `load` on, in which `row` is the window as it comes from memory; `window` is the
 //! same from the cycle behind on.
 //!
 //! Latency: 1 from `load`.
 //!
-//! Example: PSNs 10 to 14 are in flight and an ACK of 12 comes: `taken`, `moved` and `open` are high, and the oldest PSN of `after` is 13.
+//! Example: PSNs 10 to 14 are in flight and an ACK of 12 comes: `finding` is Moves, `taken`, `progress` and `open` are high, and `reached` is 13.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
+use super::finding::Finding;
 use super::window::Window;
 use crate::bus::Acknowledged;
 use crate::prims::Number;
@@ -26,7 +26,7 @@ use viaduct_spec::wire::syndrome;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Judge {
+pub struct Answered {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// `row` is the VI's window in this cycle.
@@ -39,18 +39,18 @@ pub struct Judge {
     pub answer: Signal<In, Acknowledged>,
     /// The VI is connected: only then the answer has consequences.
     pub connected: Signal<In, bool>,
+    /// What the answer means.
+    pub finding: Signal<Out, Finding>,
     /// The answer's PSN is in flight: the answer counts.
     pub taken: Signal<Out, bool>,
-    /// The window as the answer leaves it.
-    pub after: Signal<Out, Window>,
     /// The answer acknowledges packets: the window's oldest PSN is a later one.
-    pub moved: Signal<Out, bool>,
+    pub progress: Signal<Out, bool>,
     /// Packets are still in flight behind the answer.
     pub open: Signal<Out, bool>,
-    /// The peer has no receive: the VI sends again from there after a while.
-    pub rests: Signal<Out, bool>,
-    /// The peer refuses the message for good.
-    pub refuses: Signal<Out, bool>,
+    /// The oldest PSN that the answer does not acknowledge.
+    pub reached: Signal<Out, Bits<24>>,
+    /// Of an answer that refuses: why; see [`refusal`](super::refusal).
+    pub refusal: Signal<Out, Bits<3>>,
     /// Number of packets in flight at `load`.
     pub flight: Signal<Out, Bits<24>>,
     /// Packets from the window's oldest to the answer's.
@@ -63,15 +63,22 @@ pub struct Judge {
     /// The syndrome is a NAK.
     nak: Signal<Local, bool>,
     is_taken: Signal<Local, bool>,
-    /// The answer moves the window.
-    moves: Signal<Local, bool>,
+    /// It is not one that a broken VI is deaf to.
+    heard: Signal<Local, bool>,
+    /// `reached` is another PSN than the window's oldest.
     later: Signal<Local, bool>,
-    refused: Signal<Local, bool>,
-    rested: Signal<Local, bool>,
-    refusal: Signal<Local, Bits<3>>,
+    /// The answer refuses a message.
+    refuses: Signal<Local, bool>,
+    /// The answer says that something is missing.
+    missing: Signal<Local, bool>,
+    /// The receiver is not ready.
+    not_ready: Signal<Local, bool>,
+    /// It says more than what the receiver's time that runs has said.
+    says_more: Signal<Local, bool>,
     /// The syndrome is one of `crate::bus::local`.
     inner: Signal<Local, bool>,
-    reached: DFF<Bits<24>>,
+    /// `reached`.
+    behind: DFF<Bits<24>>,
     sequence_nak: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
 }
 
@@ -79,10 +86,10 @@ pub struct Judge {
 const _: () =
     assert!(syndrome::ACK >> 5 == 0 && syndrome::RNR_NAK >> 5 == 1 && syndrome::NAK_SEQUENCE >> 5 == 3);
 
-impl Logic for Judge {
+impl Logic for Answered {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, distance, loaded_flight, reached);
+        dff_setup!(self, clock, distance, loaded_flight, behind);
         if self.load.val() {
             self.distance.d.next = self.answer.val().psn - self.row.val().oldest;
             self.loaded_flight.d.next = self.row.val().fresh - self.row.val().oldest;
@@ -98,47 +105,46 @@ impl Logic for Judge {
         self.taken.next = self.is_taken.val();
         // REQ-2: an ACK acknowledges its own PSN, too. REQ-4, REQ-6: no NAK does.
         // A NAK acknowledges what is before its PSN.
-        self.reached.d.next = self.answer.val().psn;
+        self.behind.d.next = self.answer.val().psn;
         if !self.group.val().any() {
-            self.reached.d.next = self.answer.val().psn + 1;
+            self.behind.d.next = self.answer.val().psn + 1;
         }
-        self.later.next = self.reached.q.val() != self.window.val().oldest;
+        self.reached.next = self.behind.q.val();
+        self.later.next = self.behind.q.val() != self.window.val().oldest;
+        self.open.next = self.behind.q.val() != self.window.val().fresh;
         // A refusal behind a read acknowledges what is before it, but not the read. A window that will not be refused any more could not
         // tell them apart.
-        self.moves.next = self.is_taken.val() & (self.connected.val() | !self.inner.val());
-        self.moved.next = self.moves.val() & self.later.val();
-        self.open.next = self.reached.q.val() != self.window.val().fresh;
+        self.heard.next = self.connected.val() | !self.inner.val();
+        self.progress.next = self.is_taken.val() & self.heard.val() & self.later.val();
+        self.missing.next = self.syndrome.val() == self.sequence_nak.val();
+        self.not_ready.next = self.group.val() == bits::<2>(1);
         // REQ-4: every NAK but NAK_SEQUENCE refuses a message.
-        self.refused.next =
-            (self.nak.val() & (self.syndrome.val() != self.sequence_nak.val())) | self.inner.val();
+        self.refuses.next = (self.nak.val() & !self.missing.val()) | self.inner.val();
         self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0));
         if self.inner.val() {
             self.refusal.next = self.syndrome.val().get_bits::<3>(0);
         }
-        self.refuses.next = self.is_taken.val() & self.connected.val() & self.refused.val();
-        // REQ-6: an RNR_NAK that moves nothing leaves the time of the one before.
-        self.rested.next = (self.group.val() == bits::<2>(1))
-            & (!self.window.val().resting | self.later.val())
-            & self.connected.val();
-        self.rests.next = self.is_taken.val() & self.rested.val();
+        // REQ-6: an RNR_NAK or NAK_SEQUENCE that moves nothing leaves the time of the one before.
+        self.says_more.next = !self.window.val().resting | self.later.val();
 
-        self.after.next = self.window.val();
-        if self.moves.val() {
-            self.after.next.oldest = self.reached.q.val();
-            // REQ-6: progress ends that time.
-            if self.later.val() {
-                self.after.next.resting = false;
-            }
-            // REQ-4: NAK_SEQUENCE sends again. REQ-6: not while the receiver's time runs.
-            if (self.syndrome.val() == self.sequence_nak.val()) & self.connected.val() {
-                self.after.next.pending = !self.window.val().resting | self.later.val();
-            }
-            if self.rested.val() {
-                self.after.next.resting = true;
-                self.after.next.pending = false;
-            }
-            if self.refused.val() & self.connected.val() {
-                self.after.next.refusal = self.refusal.val();
+        self.finding.next = Finding::Ghost;
+        if self.is_taken.val() {
+            self.finding.next = Finding::Moves;
+            if self.connected.val() {
+                if self.refuses.val() {
+                    self.finding.next = Finding::Refused;
+                }
+                if self.missing.val() {
+                    self.finding.next = Finding::Insists;
+                    if self.says_more.val() {
+                        self.finding.next = Finding::Missing;
+                    }
+                }
+                if self.not_ready.val() & self.says_more.val() {
+                    self.finding.next = Finding::NotReady;
+                }
+            } else if self.inner.val() {
+                self.finding.next = Finding::Deaf;
             }
         }
     }

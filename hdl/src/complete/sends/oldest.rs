@@ -1,23 +1,25 @@
 //! What becomes of a VI's oldest message.
 //!
 //! ```text
-//!  window, entry, connected ──►┌─────────┐──► acknowledged, done
-//!                read_after ──►│ Outcome │──► status, length, failed, missed
-//!                              └─────────┘
+//! window, message, connected ──►┌────────┐──► finding, reaches, waits
+//! read_after, placing.. ───────►│ Oldest │──► status, length, ends_read, tells
+//!                               └────────┘
 //! ```
-//! Contract: docs/semantics.md, WQ-4 and REQ-4, and `viaduct_spec::refusal`. `entry` is the window's oldest
-//! message. It is `done` when it has come and waits for nothing, is acknowledged, or its VI is not connected.
+//! Contract: docs/semantics.md, WQ-4 and REQ-4, and `viaduct_spec::refusal`. `message` is the window's oldest. `finding` is Completes when it has come
+//! and waits for nothing, is acknowledged, or its VI is not connected; Placing if it is a read that ends so without its answer while bytes
+//! of an answer are still on their way to memory; Breaks or ReadBreaks if it stays and its VI is to break. Otherwise Nothing.
 //!
-//! `read_after` is the entry's PSN a cycle earlier than `entry`, straight from memory, and stays.
+//! `read_after` is the message's PSN a cycle earlier than `message`, straight from memory, and stays.
 //!
-//! Latency: 0 to `acknowledged` and `done`, 1 to the others.
+//! Latency: 0 to `finding`, `reaches`, `waits` and `ends_read`, 1 to the others.
 //!
-//! Example: the oldest message is a send of 100 bytes that must be acknowledged, and is: `acknowledged` and `done` are high; in the next cycle
-//! `status` is DONE and `length` 100.
+//! Example: the oldest message is a send of 100 bytes that must be acknowledged, and is: `finding` is Completes; in the next cycle `status` is DONE and
+//! `length` 100.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
-use super::window::{kind, refusal, Entry, Window};
+use super::finding::Finding;
+use super::window::{kind, refusal, SentMessage, Window};
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status};
@@ -26,33 +28,45 @@ use viaduct_spec::wire::syndrome;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Outcome {
+pub struct Oldest {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// PSN behind the message's last packet, from memory, a cycle before `entry`.
+    /// PSN behind the message's last packet, from memory, a cycle before `message`.
     pub read_after: Signal<In, Bits<24>>,
     /// The window of the VI.
     pub window: Signal<In, Window>,
     /// The oldest message of the window.
-    pub entry: Signal<In, Entry>,
+    pub message: Signal<In, SentMessage>,
     /// The VI is connected.
     pub connected: Signal<In, bool>,
+    /// The VI is to break.
+    pub breaks: Signal<In, bool>,
+    /// It is to break because TIMEOUT is over once too often.
+    pub silent: Signal<In, bool>,
+    /// Bytes of an answer to a read of the VI are on their way to memory, or may be soon.
+    pub placing: Signal<In, bool>,
+    /// How the message stands.
+    pub finding: Signal<Out, Finding>,
+    /// The message must be acknowledged.
+    pub waits: Signal<Out, bool>,
     /// The message must be acknowledged, and all of its packets are.
-    pub acknowledged: Signal<Out, bool>,
-    /// The message is to be completed.
-    pub done: Signal<Out, bool>,
+    pub reaches: Signal<Out, bool>,
+    /// The message is a read that must be acknowledged: with its completion a read ends.
+    pub ends_read: Signal<Out, bool>,
     /// Low 20 bits of the message's status.
     pub status: Signal<Out, Bits<20>>,
-    /// `status` has an error bit.
-    pub failed: Signal<Out, bool>,
-    /// The message is a read whose answer did not come before another message was refused: the refusal is not its own.
-    pub missed: Signal<Out, bool>,
+    /// With the message's completion the refusal is told: it has an error bit, and the refusal was not of a message behind it.
+    pub tells: Signal<Out, bool>,
     /// Length to write into the descriptor, in bytes.
     pub length: Signal<Out, Bits<32>>,
     reached: Signal<Local, Bits<24>>,
-    waits: Signal<Local, bool>,
-    reaches: Signal<Local, bool>,
+    is_waiting: Signal<Local, bool>,
+    is_reached: Signal<Local, bool>,
+    /// All of the message's packets are acknowledged, and by answers of its own.
     acked: Signal<Local, bool>,
+    ends_one: Signal<Local, bool>,
+    /// The message is to be completed.
+    done: Signal<Local, bool>,
     rdma: Signal<Local, bool>,
     write: Signal<Local, bool>,
     read: Signal<Local, bool>,
@@ -62,6 +76,7 @@ pub struct Outcome {
     /// Reads before the message that was refused have not been answered.
     behind: DFF<bool>,
     unanswered: Signal<Local, bool>,
+    /// The message is a read whose answer did not come before another message was refused: the refusal is not its own.
     misses: Signal<Local, bool>,
     refusal: Signal<Local, Bits<3>>,
     reason: Signal<Local, Bits<2>>,
@@ -112,45 +127,61 @@ const _: () = {
     same(syndrome::RNR_NAK, false, true, error(syndrome::NAK_OPERATIONAL, false, true));
 };
 
-impl Logic for Outcome {
+impl Logic for Oldest {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, short, behind, known_errors, bad);
         self.reached.next = self.window.val().oldest - self.read_after.val();
         self.short.d.next = self.reached.val().get_bit(23);
-        self.waits.next = self.entry.val().kind == self.waits_kind.val();
-        self.read.next = self.entry.val().operation == self.op_read.val();
+        self.is_waiting.next = self.message.val().kind == self.waits_kind.val();
+        self.waits.next = self.is_waiting.val();
+        self.read.next = self.message.val().operation == self.op_read.val();
+        self.ends_one.next = self.is_waiting.val() & self.read.val();
+        self.ends_read.next = self.ends_one.val();
         self.refusal.next = self.window.val().refusal;
         self.reason.next = self.refusal.val().get_bits::<2>(0);
         self.behind.d.next = self.refusal.val().get_bit(2) & self.reason.val().any();
         self.unanswered.next = self.behind.q.val() & self.read.val();
         // REQ-2: its last PSN is acknowledged.
-        self.reaches.next = self.waits.val() & !self.short.q.val();
-        self.acknowledged.next = self.reaches.val();
-        self.misses.next = self.reaches.val() & self.unanswered.val();
-        self.missed.next = self.misses.val();
-        self.acked.next = self.reaches.val() & !self.unanswered.val();
+        self.is_reached.next = self.is_waiting.val() & !self.short.q.val();
+        self.reaches.next = self.is_reached.val();
+        self.misses.next = self.is_reached.val() & self.unanswered.val();
+        self.acked.next = self.is_reached.val() & !self.unanswered.val();
         self.done.next = self.window.val().come.any()
             & !self.window.val().rewinding
-            & (!self.waits.val() | self.acked.val() | !self.connected.val());
-        self.rdma.next = self.entry.val().operation != self.op_send.val();
-        self.write.next = self.entry.val().operation == self.op_write.val();
+            & (!self.is_waiting.val() | self.acked.val() | !self.connected.val());
+        self.finding.next = Finding::Nothing;
+        if self.done.val() {
+            self.finding.next = Finding::Completes;
+            if self.ends_one.val() & !self.acked.val() & self.placing.val() {
+                self.finding.next = Finding::Placing;
+            }
+        } else if self.breaks.val() {
+            self.finding.next = Finding::Breaks;
+            if self.silent.val() & self.ends_one.val() {
+                self.finding.next = Finding::ReadBreaks;
+            }
+        }
+        self.rdma.next = self.message.val().operation != self.op_send.val();
+        self.write.next = self.message.val().operation == self.op_write.val();
 
         self.errors.next = self.no_error.val();
-        if self.entry.val().kind == self.format_kind.val() {
+        if self.message.val().kind == self.format_kind.val() {
             self.errors.next = self.format.val();
         }
-        if self.entry.val().kind == self.length_kind.val() {
+        if self.message.val().kind == self.length_kind.val() {
             self.errors.next = self.too_long.val();
         }
-        if self.entry.val().kind == self.protection_kind.val() {
+        if self.message.val().kind == self.protection_kind.val() {
             self.errors.next = self.protection.val();
         }
-        if self.entry.val().kind == self.flushed_kind.val() {
+        if self.message.val().kind == self.flushed_kind.val() {
             self.errors.next = self.flushed.val();
         }
         // WQ-4: delivery is not known without an acknowledgement. REQ-4: nor of a read before what was refused.
-        if (self.entry.val().kind == self.transport_kind.val()) | (self.waits.val() & !self.acked.val()) {
+        if (self.message.val().kind == self.transport_kind.val())
+            | (self.is_waiting.val() & !self.acked.val())
+        {
             self.errors.next = self.transport.val();
         }
         // REQ-4: the table of refusals.
@@ -188,8 +219,8 @@ impl Logic for Outcome {
         if self.read.val() {
             self.status.next = self.status_read.val() | bit_cast::<20, 9>(self.known_errors.q.val());
         }
-        self.failed.next = self.bad.q.val();
-        self.length.next = self.entry.val().length;
+        self.tells.next = !self.connected.val() & self.bad.q.val() & !self.misses.val();
+        self.length.next = self.message.val().length;
         // WQ-3: with an error Length is 0.
         if self.bad.q.val() {
             self.length.next = bits::<32>(0);

@@ -1,0 +1,120 @@
+//! The window of a VI as an effect leaves it.
+//!
+//! ```text
+//!     window, effect ──►┌────────────┐──► after
+//! departure, reached ──►│ NextWindow │
+//!   message_end, row ──►└────────────┘
+//! ```
+//! Contract: the block has no state; `after` is `window` with what `effect` says, in the same cycle.
+//!
+//! Latency: none.
+//!
+//! Example: `effect` is `moves` and `pends`, and `reached` 7: in `after` the oldest PSN is 7, and a rewind waits.
+//!
+//! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
+
+use super::departed::Departure;
+use super::effect::Effect;
+use super::window::{refusal, Window};
+use crate::bus::Commit;
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::tables::service;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct NextWindow {
+    /// The window of the VI at hand; [`Sends`](super::Sends) drives this and the other inputs.
+    pub window: Signal<In, Window>,
+    /// What happens to it.
+    pub effect: Signal<In, Effect>,
+    /// What has left, with `comes`, `advances` and `lands`.
+    pub departure: Signal<In, Departure>,
+    /// With `moves`: the oldest PSN that the answer does not acknowledge.
+    pub reached: Signal<In, Bits<24>>,
+    /// With `passes`: the oldest message has PSNs.
+    pub acknowledged: Signal<In, bool>,
+    /// With `passes`: the PSN behind the oldest message's last packet.
+    pub message_end: Signal<In, Bits<24>>,
+    /// With `begins`: the TRANSMIT row of the VI.
+    pub row: Signal<In, Commit>,
+    /// The window behind the effect.
+    pub after: Signal<Out, Window>,
+    word: Signal<Local, Bits<64>>,
+    reception: Number<2, { service::RELIABLE_RECEPTION as u64 }>,
+    no_refusal: Number<3, { refusal::NONE }>,
+}
+
+impl Logic for NextWindow {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.word.next = self.row.val().word0;
+        self.after.next = self.window.val();
+        if self.effect.val().comes {
+            self.after.next.come = self.departure.val().place;
+            if self.departure.val().current {
+                self.after.next.rewinding = false;
+            }
+        }
+        if self.effect.val().advances {
+            self.after.next.fresh = self.departure.val().behind;
+        }
+        if self.effect.val().lands {
+            if self.departure.val().ends {
+                self.after.next.come = self.departure.val().place + 1;
+            }
+            if self.departure.val().is_new {
+                self.after.next.partial = !self.departure.val().ends;
+                if self.departure.val().ends {
+                    self.after.next.known = self.window.val().known + 1;
+                }
+            }
+        }
+        if self.effect.val().moves {
+            self.after.next.oldest = self.reached.val();
+        }
+        if self.effect.val().pends {
+            self.after.next.pending = true;
+        }
+        if self.effect.val().drops {
+            self.after.next.pending = false;
+        }
+        if self.effect.val().wakes {
+            self.after.next.resting = false;
+        }
+        if self.effect.val().rests {
+            self.after.next.resting = true;
+        }
+        if self.effect.val().refuses {
+            self.after.next.refusal = self.effect.val().refusal;
+        }
+        if self.effect.val().passes {
+            self.after.next.completed = self.window.val().completed + 1;
+            self.after.next.known = self.window.val().known - 1;
+            self.after.next.come = self.window.val().come - 1;
+            if self.acknowledged.val() {
+                self.after.next.first = self.message_end.val();
+            }
+        }
+        if self.effect.val().turns {
+            self.after.next.epoch = !self.window.val().epoch;
+            self.after.next.rewinding = true;
+        }
+        // LIFE-1: a life begins at position 0, with nothing in flight.
+        if self.effect.val().begins {
+            self.after.next.completed = bits::<14>(0);
+            self.after.next.known = bits::<5>(0);
+            self.after.next.come = bits::<5>(0);
+            self.after.next.first = self.word.val().get_bits::<24>(0);
+            self.after.next.oldest = self.word.val().get_bits::<24>(0);
+            self.after.next.fresh = self.word.val().get_bits::<24>(0);
+            self.after.next.epoch = false;
+            self.after.next.rewinding = false;
+            self.after.next.pending = false;
+            self.after.next.resting = false;
+            self.after.next.partial = false;
+            self.after.next.reception = self.word.val().get_bits::<2>(24) == self.reception.val();
+            self.after.next.refusal = self.no_refusal.val();
+        }
+    }
+}
