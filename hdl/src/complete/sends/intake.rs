@@ -1,13 +1,13 @@
 //! What waits for `complete/sends`, and which of it comes next.
 //!
 //! ```text
-//!               sent ──►┌────────┐──► expired, commit, arrived, answered, attends
-//!       acknowledged ──►│        │──► vi
-//!       state, again ──►│ SendIntake │──► arrival, answer
-//! timeout, committed ──►│        │──► busy
-//!   free, hold, take ──►└────────┘
+//!               sent ──►┌────────────┐──► shows, vi
+//!       acknowledged ──►│            │──► arrival, answer
+//!       state, again ──►│ SendIntake │──► busy
+//! timeout, committed ──►│            │
+//!   free, hold, take ──►└────────────┘
 //! ```
-//! Contract: of `expired`, `commit`, `arrived`, `answered` and `attends` at most one is high, for `vi`; with `take` the owner takes it. Ends
+//! Contract: `shows` says what comes next, for `vi`; with `take` the owner takes it. Ends
 //! of timers go first; then, when `free`, what has left, answers, tables, and last the VIs that want to be looked at: those that broke, and
 //! those of `again`. So an answer never comes before the packet that it answers, and what has left is always taken after a while. `hold`
 //! keeps the VIs back that want to be looked at. While a table row waits, nothing more comes in: the row goes when what came before it has
@@ -15,11 +15,12 @@
 //!
 //! Latency: 1 cycle, 2 for a VI that is to be looked at.
 //!
-//! Example: `sent` and `acknowledged` both bring something of VI 4 in cycle 0: `arrived` is high in cycle 1, and `answered` when the owner has
+//! Example: `sent` and `acknowledged` both bring something of VI 4 in cycle 0: `shows` is Sent in cycle 1, and Answer when the owner has
 //! taken that.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
+use super::steps::SendCause;
 use crate::stream::{FlowSink, Sink};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
@@ -55,16 +56,8 @@ pub struct SendIntake {
     pub hold: Signal<In, bool>,
     /// The owner takes what is on show.
     pub take: Signal<In, bool>,
-    /// The end of a timer is on show.
-    pub expired: Signal<Out, bool>,
-    /// The table row is on show.
-    pub commit: Signal<Out, bool>,
-    /// `arrival` is on show.
-    pub arrived: Signal<Out, bool>,
-    /// `answer` is on show.
-    pub answered: Signal<Out, bool>,
-    /// A VI that wants to be looked at is on show.
-    pub attends: Signal<Out, bool>,
+    /// What is on show.
+    pub shows: Signal<Out, SendCause>,
     /// The VI that the one on show is about.
     pub vi: Signal<Out, Vi>,
     /// The oldest packet that has left, or message that has ended.
@@ -83,9 +76,13 @@ pub struct SendIntake {
     committing: DFF<bool>,
     /// A VI has broken in this cycle.
     broke: Signal<Local, bool>,
+    /// No end of a timer, and the owner is free.
     first: Signal<Local, bool>,
+    /// Nor has anything left.
     second: Signal<Local, bool>,
+    /// Nor has an answer come.
     third: Signal<Local, bool>,
+    /// Nor a table row, and the owner looks at VIs.
     last: Signal<Local, bool>,
     error_state: Number<2, { vi_states::ERROR as u64 }>,
 }
@@ -113,13 +110,23 @@ impl Logic for SendIntake {
         self.second.next = self.first.val() & !self.arrivals.source.valid.val();
         self.third.next = self.second.val() & !self.answers.source.valid.val();
         self.last.next = self.third.val() & !self.committed.valid.val() & !self.hold.val();
-        self.expired.next = self.timeout.valid.val();
-        self.arrived.next = self.first.val() & self.arrivals.source.valid.val();
-        self.answered.next = self.second.val() & self.answers.source.valid.val();
+        self.shows.next = SendCause::Nothing;
+        if self.last.val() & self.attention.pop.valid.val() {
+            self.shows.next = SendCause::Attention;
+        }
         // LIFE-2: a TRANSMIT row goes behind all of the old life that has come in.
-        self.commit.next =
-            self.third.val() & self.committed.valid.val() & self.committing.q.val() & self.settled.val();
-        self.attends.next = self.last.val() & self.attention.pop.valid.val();
+        if self.third.val() & self.committed.valid.val() & self.committing.q.val() & self.settled.val() {
+            self.shows.next = SendCause::Row;
+        }
+        if self.second.val() & self.answers.source.valid.val() {
+            self.shows.next = SendCause::Answer;
+        }
+        if self.first.val() & self.arrivals.source.valid.val() {
+            self.shows.next = SendCause::Sent;
+        }
+        if self.timeout.valid.val() {
+            self.shows.next = SendCause::Expired;
+        }
         self.arrivals.source.ready.next = self.take.val() & self.first.val();
         self.answers.source.ready.next = self.take.val() & self.second.val();
         self.attention.pop.ready.next = self.take.val() & self.last.val();

@@ -3,8 +3,8 @@
 //! ```text
 //!          vi, window ──►┌──────────┐──► finding
 //!      unseen, flying ──►│          │──► rewind, waits
-//!       parked, moved ──►│ Rewinder │◄── rewind_ready
-//! turns, back, clears ──►└──────────┘──► epoch
+//!       parked, moved ──►│ Rewinder │──► epoch
+//! turns, back, clears ──►└──────────┘
 //! ```
 //! Contract: `finding` says whether the VI goes back to its oldest packet that is not acknowledged (GoesBack), goes on with what was parked
 //! (GoesOn), would do either but another rewind waits for fetch (Queues), or need not go back though its window says so (Needless). While a
@@ -24,7 +24,7 @@
 use super::finding::Finding;
 use super::window::Window;
 use crate::bus::{EpochWrite, Position, Rewind, Vi};
-use crate::stream::FlowSource;
+use crate::stream::{FlowSource, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -58,10 +58,8 @@ pub struct Rewinder {
     pub clears: Signal<In, bool>,
     /// A rewind is on show and fetch has not taken it.
     pub waits: Signal<Out, bool>,
-    /// The VI that sends again, and from where, to fetch; it counts while `waits`.
-    pub rewind: Signal<Out, Rewind>,
-    /// Fetch takes the rewind.
-    pub rewind_ready: Signal<In, bool>,
+    /// The VI that sends again, and from where, to fetch.
+    pub rewind: Source<Rewind>,
     /// The VI that changes its epoch in this cycle, and the new epoch.
     pub epoch: FlowSource<EpochWrite>,
     /// `place` waits for fetch.
@@ -85,8 +83,9 @@ impl Logic for Rewinder {
     fn update(&mut self) {
         dff_setup!(self, clock, waiting, place, turned);
         self.waits.next = self.waiting.q.val();
-        self.rewind.next = self.place.q.val();
-        if self.rewind_ready.val() {
+        self.rewind.valid.next = self.waiting.q.val();
+        self.rewind.data.next = self.place.q.val();
+        if self.rewind.ready.val() {
             self.waiting.d.next = false;
         }
         self.goes_back.next = self.window.val().pending

@@ -1,0 +1,200 @@
+//! Finds out, in each step that decides, what has come for the VI at hand, or how it stands.
+//!
+//! ```text
+//!             step, cause ──►┌───────────────────┐──► packet, finding, facts   (for Effects)
+//! arrival, answer, ended  ──►│ Departed Answered │──► departure, reached, end  (for NextWindow)
+//!   row, window, message  ──►│ TimedOut Oldest   │──► record, length, status
+//!   vi, connected, ...    ──►└───────────────────┘
+//! ```
+//! Contract: `packet` is Absent and `finding` Nothing, but in the steps of this table; `facts` go with them.
+//!
+//! | step | `finding` is of |
+//! |---|---|
+//! | Apply | what has come: by its cause of [`Departed`], [`Answered`] or [`TimedOut`]; Broken, if the VI is looked at and not connected |
+//! | Compare | the message that has come again: [`Departed`] |
+//! | Decide | the oldest message: [`Oldest`] |
+//! | Move | Completed |
+//! | Settle | whether the VI is sent again: `rewinds`, from [`Rewinder`](super::Rewinder) |
+//! | Commit | Begins |
+//!
+//! `row` is the window as it comes from memory in the step Load, `window` the same from then on. `message` is the one that is compared in Compare, the
+//! oldest from Decide to Move; `read_after` is its PSN a cycle before.
+//!
+//! Latency: 0 from the step's inputs. What takes a carry chain begins in Load.
+//!
+//! Example: an ACK of a PSN in flight has come: in Apply `finding` is Moves, and `facts` has `taken` and `progress`. In the other steps it is Nothing, until
+//! Decide finds that the oldest message Completes.
+//!
+//! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
+
+use super::answered::Answered;
+use super::departed::{Departed, Departure};
+use super::finding::{Facts, Finding, LeftPacket};
+use super::oldest::Oldest;
+use super::steps::{SendCause, SendStep};
+use super::timed_out::TimedOut;
+use super::timers::TimerEnd;
+use super::window::{SentMessage, Window};
+use crate::bus::{Acknowledged, Sent};
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Findings {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// The step of [`Sends`](super::Sends), which drives all inputs.
+    pub step: Signal<In, SendStep>,
+    /// Why the VI is looked at.
+    pub cause: Signal<In, SendCause>,
+    /// What has left, if that is the cause.
+    pub arrival: Signal<In, Sent>,
+    /// The answer, if that is the cause.
+    pub answer: Signal<In, Acknowledged>,
+    /// The timer's end, if that is the cause.
+    pub ended: Signal<In, TimerEnd>,
+    /// The VI's window as the memory gives it, in Load.
+    pub row: Signal<In, Window>,
+    /// The VI's window.
+    pub window: Signal<In, Window>,
+    /// The message at hand.
+    pub message: Signal<In, SentMessage>,
+    /// PSN behind that message, a cycle earlier.
+    pub read_after: Signal<In, Bits<24>>,
+    /// The VI is connected.
+    pub connected: Signal<In, bool>,
+    /// The VI is to break.
+    pub breaks: Signal<In, bool>,
+    /// The rewind under way only goes on behind what was known.
+    pub resuming: Signal<In, bool>,
+    /// Bytes of an answer to a read of the VI are on their way to memory, or may be soon.
+    pub placing: Signal<In, bool>,
+    /// Whether the VI is sent again.
+    pub rewinds: Signal<In, Finding>,
+    /// What has left.
+    pub packet: Signal<Out, LeftPacket>,
+    /// What has come, or how the VI stands.
+    pub finding: Signal<Out, Finding>,
+    /// What else is known of both.
+    pub facts: Signal<Out, Facts>,
+    /// Where what has left stands.
+    pub departure: Signal<Out, Departure>,
+    /// What to remember of its message.
+    pub record: Signal<Out, SentMessage>,
+    /// The oldest PSN that the answer does not acknowledge.
+    pub reached: Signal<Out, Bits<24>>,
+    /// The message at hand must be acknowledged.
+    pub waits: Signal<Out, bool>,
+    /// The message at hand is acknowledged whole.
+    pub reaches: Signal<Out, bool>,
+    /// The message at hand is a read that must be acknowledged.
+    pub ends_read: Signal<Out, bool>,
+    /// Length to write into the oldest message's descriptor, in bytes.
+    pub length: Signal<Out, Bits<32>>,
+    /// Low 20 bits of its status.
+    pub status: Signal<Out, Bits<20>>,
+    departed: Departed,
+    answered: Answered,
+    timed_out: TimedOut,
+    oldest: Oldest,
+    flight: Signal<Local, Bits<24>>,
+    flying: Signal<Local, bool>,
+    /// 3 x 2^20.
+    many: Number<24, { 3 << 20 }>,
+}
+
+impl Logic for Findings {
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, departed, answered, oldest);
+        self.departed.load.next = self.step.val() == SendStep::Load;
+        self.departed.row.next = self.row.val();
+        self.departed.window.next = self.window.val();
+        self.departed.resuming.next = self.resuming.val();
+        self.departed.sent.next = self.arrival.val();
+        self.departed.connected.next = self.connected.val();
+        self.departed.message.next = self.message.val();
+        // A message that is acknowledged whole waits no more.
+        self.departed.waits.next = self.oldest.waits.val() & !self.oldest.reaches.val();
+        self.departure.next = self.departed.departure.val();
+        self.record.next = self.departed.record.val();
+
+        self.answered.load.next = self.step.val() == SendStep::Load;
+        self.answered.row.next = self.row.val();
+        self.answered.window.next = self.window.val();
+        self.answered.answer.next = self.answer.val();
+        self.answered.connected.next = self.connected.val();
+        self.reached.next = self.answered.reached.val();
+        self.flight.next = self.answered.flight.val();
+        self.flying.next = self.flight.val().any();
+
+        self.timed_out.ended.next = self.ended.val();
+        self.timed_out.connected.next = self.connected.val();
+        self.timed_out.flying.next = self.flying.val();
+
+        self.oldest.window.next = self.window.val();
+        self.oldest.message.next = self.message.val();
+        self.oldest.read_after.next = self.read_after.val();
+        self.oldest.connected.next = self.connected.val();
+        self.oldest.breaks.next = self.breaks.val();
+        self.oldest.silent.next = (self.cause.val() == SendCause::Expired) & !self.ended.val().rested;
+        self.oldest.placing.next = self.placing.val();
+        self.waits.next = self.oldest.waits.val();
+        self.reaches.next = self.oldest.reaches.val();
+        self.ends_read.next = self.oldest.ends_read.val();
+        self.length.next = self.oldest.length.val();
+        self.status.next = self.oldest.status.val();
+
+        self.facts.next.connected = self.connected.val();
+        self.facts.next.flying = self.flying.val();
+        self.facts.next.long = self.flight.val() >= self.many.val();
+        self.facts.next.whole = self.departed.whole.val();
+        self.facts.next.closes = self.departed.closes.val();
+        self.facts.next.taken = false;
+        self.facts.next.progress = false;
+        self.facts.next.open = self.answered.open.val();
+        self.facts.next.frame = self.answer.val().frame;
+        self.facts.next.refusal = self.answered.refusal.val();
+        self.facts.next.tells = self.oldest.tells.val();
+        self.packet.next = LeftPacket::Absent;
+        self.finding.next = Finding::Nothing;
+        match self.step.val() {
+            SendStep::Apply => match self.cause.val() {
+                SendCause::Sent => {
+                    self.packet.next = self.departed.packet.val();
+                    self.finding.next = self.departed.finding.val();
+                }
+                SendCause::Answer => {
+                    self.finding.next = self.answered.finding.val();
+                    self.facts.next.taken = self.answered.taken.val();
+                    self.facts.next.progress = self.answered.progress.val();
+                }
+                SendCause::Expired => {
+                    self.finding.next = self.timed_out.finding.val();
+                }
+                _ => {
+                    if !self.connected.val() {
+                        self.finding.next = Finding::Broken;
+                    }
+                }
+            },
+            SendStep::Compare => {
+                self.finding.next = self.departed.compared.val();
+            }
+            SendStep::Decide => {
+                self.finding.next = self.oldest.finding.val();
+            }
+            SendStep::Move => {
+                self.finding.next = Finding::Completed;
+            }
+            SendStep::Settle => {
+                self.finding.next = self.rewinds.val();
+            }
+            SendStep::Commit => {
+                self.finding.next = Finding::Begins;
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Holds what is to be done to a VI's timer until the timers take it.
+//!
+//! ```text
+//!  vi, effect, syndrome ──►┌────────────┐──► command
+//!                          │ TimerOrder │──► waits
+//!                          └────────────┘
+//! ```
+//! Contract: with `times` in `effect`, `command` is for `vi` as the effect says; it is on show until it is taken, and meanwhile it `waits` and no other
+//! one comes. With `begins` it has the timers keep the settings of the TRANSMIT row.
+//!
+//! Latency: 1.
+//!
+//! Example: `effect` has `times`, `runs` and `clears` in cycle 0: from cycle 1 on `command` starts the timer of `vi` anew and clears its counts.
+//!
+//! Tests: with the whole, `tests/complete/again.rs`.
+
+use super::effect::Effect;
+use super::timers::TimerCommand;
+use crate::bus::Vi;
+use crate::stream::Source;
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct TimerOrder {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops what waits.
+    pub reset: Signal<In, bool>,
+    /// The VI at hand; [`Sends`](super::Sends) drives this and the next two.
+    pub vi: Signal<In, Vi>,
+    /// What happens to it.
+    pub effect: Signal<In, Effect>,
+    /// Syndrome of the answer that has come; a receiver that is not ready says in its low bits for how long.
+    pub syndrome: Signal<In, Bits<8>>,
+    /// What is to be done to the VI's timer.
+    pub command: Source<TimerCommand>,
+    /// The command is not taken yet.
+    pub waits: Signal<Out, bool>,
+    shown: DFF<bool>,
+    held: DFF<TimerCommand>,
+}
+
+impl Logic for TimerOrder {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, shown, held);
+        self.waits.next = self.shown.q.val();
+        self.command.valid.next = self.shown.q.val();
+        self.command.data.next = self.held.q.val();
+        if self.command.ready.val() {
+            self.shown.d.next = false;
+        }
+        if self.effect.val().times {
+            self.shown.d.next = true;
+            self.held.d.next.vi = self.vi.val();
+            self.held.d.next.set = self.effect.val().begins;
+            self.held.d.next.run = self.effect.val().runs;
+            self.held.d.next.rest = self.effect.val().rests;
+            self.held.d.next.clear = self.effect.val().clears;
+            self.held.d.next.code = bit_cast::<5, 8>(self.syndrome.val());
+        }
+        if self.reset.val() {
+            self.shown.d.next = false;
+        }
+    }
+}
