@@ -1,10 +1,11 @@
 //! Finds out, in each step that decides, what has come for the VI at hand, or how it stands.
 //!
 //! ```text
-//!             step, cause ──►┌───────────────────┐──► packet, finding, facts   (for Effects)
-//! arrival, answer, ended  ──►│ Departed Answered │──► departure, reached, end  (for NextWindow)
-//!   row, window, message  ──►│ TimedOut Oldest   │──► record, length, status
-//!   vi, connected, ...    ──►└───────────────────┘
+//!      step, cause ──►┌───────────────────┐──► packet, finding, facts   (for Effects)
+//!             hand ──►│ Departed Answered │──► departure, reached, waits  (for NextWindow)
+//!  row, read_after ──►│ TimedOut Oldest   │──► record, length, status
+//! breaks, rewinds, ──►└───────────────────┘──► reaches, ends_read
+//!   ...
 //! ```
 //! Contract: `packet` is Absent and `finding` Nothing, but in the steps of this table; `facts` go with them.
 //!
@@ -17,8 +18,8 @@
 //! | Settle | whether the VI is sent again: `rewinds`, from [`Rewinder`](super::Rewinder) |
 //! | Commit | Begins |
 //!
-//! `row` is the window as it comes from memory in the step Load, `window` the same from then on. `message` is the one that is compared in Compare, the
-//! oldest from Decide to Move; `read_after` is its PSN a cycle before.
+//! `row` is the window as it comes from memory in the step Load; in `hand` it stands from then on. The message of `hand` is the one that is compared in
+//! Compare, the oldest from Decide to Move; `read_after` is its PSN a cycle before.
 //!
 //! Latency: 0 from the step's inputs. What takes a carry chain begins in Load.
 //!
@@ -28,14 +29,16 @@
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
 use super::answered::Answered;
+use super::at_hand::Hand;
 use super::departed::{Departed, Departure};
 use super::finding::{Facts, Finding, LeftPacket};
 use super::oldest::Oldest;
 use super::steps::{SendCause, SendStep};
 use super::timed_out::TimedOut;
 use super::timers::TimerEnd;
+
 use super::window::{SentMessage, Window};
-use crate::bus::{Acknowledged, Sent};
+use crate::bus::Acknowledged;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 
@@ -48,22 +51,12 @@ pub struct Findings {
     pub step: Signal<In, SendStep>,
     /// Why the VI is looked at.
     pub cause: Signal<In, SendCause>,
-    /// What has left, if that is the cause.
-    pub arrival: Signal<In, Sent>,
-    /// The answer, if that is the cause.
-    pub answer: Signal<In, Acknowledged>,
-    /// The timer's end, if that is the cause.
-    pub ended: Signal<In, TimerEnd>,
+    /// The VI at hand, what has come for it, its window and its message.
+    pub hand: Signal<In, Hand>,
     /// The VI's window as the memory gives it, in Load.
     pub row: Signal<In, Window>,
-    /// The VI's window.
-    pub window: Signal<In, Window>,
-    /// The message at hand.
-    pub message: Signal<In, SentMessage>,
-    /// PSN behind that message, a cycle earlier.
+    /// PSN behind its message, a cycle earlier.
     pub read_after: Signal<In, Bits<24>>,
-    /// The VI is connected.
-    pub connected: Signal<In, bool>,
     /// The VI is to break.
     pub breaks: Signal<In, bool>,
     /// The rewind under way only goes on behind what was known.
@@ -98,6 +91,8 @@ pub struct Findings {
     answered: Answered,
     timed_out: TimedOut,
     oldest: Oldest,
+    ended: Signal<Local, TimerEnd>,
+    answer: Signal<Local, Acknowledged>,
     flight: Signal<Local, Bits<24>>,
     flying: Signal<Local, bool>,
     /// 3 x 2^20.
@@ -108,13 +103,15 @@ impl Logic for Findings {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, departed, answered, oldest);
+        self.ended.next = self.hand.val().ended;
+        self.answer.next = self.hand.val().answer;
         self.departed.load.next = self.step.val() == SendStep::Load;
         self.departed.row.next = self.row.val();
-        self.departed.window.next = self.window.val();
+        self.departed.window.next = self.hand.val().window;
         self.departed.resuming.next = self.resuming.val();
-        self.departed.sent.next = self.arrival.val();
-        self.departed.connected.next = self.connected.val();
-        self.departed.message.next = self.message.val();
+        self.departed.sent.next = self.hand.val().sent;
+        self.departed.connected.next = self.hand.val().connected;
+        self.departed.message.next = self.hand.val().message;
         // A message that is acknowledged whole waits no more.
         self.departed.waits.next = self.oldest.waits.val() & !self.oldest.reaches.val();
         self.departure.next = self.departed.departure.val();
@@ -122,21 +119,21 @@ impl Logic for Findings {
 
         self.answered.load.next = self.step.val() == SendStep::Load;
         self.answered.row.next = self.row.val();
-        self.answered.window.next = self.window.val();
-        self.answered.answer.next = self.answer.val();
-        self.answered.connected.next = self.connected.val();
+        self.answered.window.next = self.hand.val().window;
+        self.answered.answer.next = self.hand.val().answer;
+        self.answered.connected.next = self.hand.val().connected;
         self.reached.next = self.answered.reached.val();
         self.flight.next = self.answered.flight.val();
         self.flying.next = self.flight.val().any();
 
-        self.timed_out.ended.next = self.ended.val();
-        self.timed_out.connected.next = self.connected.val();
+        self.timed_out.ended.next = self.hand.val().ended;
+        self.timed_out.connected.next = self.hand.val().connected;
         self.timed_out.flying.next = self.flying.val();
 
-        self.oldest.window.next = self.window.val();
-        self.oldest.message.next = self.message.val();
+        self.oldest.window.next = self.hand.val().window;
+        self.oldest.message.next = self.hand.val().message;
         self.oldest.read_after.next = self.read_after.val();
-        self.oldest.connected.next = self.connected.val();
+        self.oldest.connected.next = self.hand.val().connected;
         self.oldest.breaks.next = self.breaks.val();
         self.oldest.silent.next = (self.cause.val() == SendCause::Expired) & !self.ended.val().rested;
         self.oldest.placing.next = self.placing.val();
@@ -146,7 +143,7 @@ impl Logic for Findings {
         self.length.next = self.oldest.length.val();
         self.status.next = self.oldest.status.val();
 
-        self.facts.next.connected = self.connected.val();
+        self.facts.next.connected = self.hand.val().connected;
         self.facts.next.flying = self.flying.val();
         self.facts.next.long = self.flight.val() >= self.many.val();
         self.facts.next.whole = self.departed.whole.val();
@@ -174,7 +171,7 @@ impl Logic for Findings {
                     self.finding.next = self.timed_out.finding.val();
                 }
                 _ => {
-                    if !self.connected.val() {
+                    if !self.hand.val().connected {
                         self.finding.next = Finding::Broken;
                     }
                 }

@@ -33,6 +33,8 @@
 //! Tests: `tests/complete/sends.rs`, `tests/complete/refusals.rs`, `tests/complete/again.rs`.
 
 mod answered;
+mod at_hand;
+mod breaking;
 mod delays;
 mod departed;
 mod effect;
@@ -58,6 +60,8 @@ pub use effects::Effects;
 pub use finding::{Facts, Finding, LeftPacket};
 pub use timers::{TimerCommand, TimerEnd, Timers};
 
+use at_hand::{AtHand, Hand};
+use breaking::Breaking;
 use emission::Emission;
 use findings::Findings;
 use intake::SendIntake;
@@ -65,19 +69,16 @@ use next_window::NextWindow;
 use positions::Positions;
 use reads::ReadProgress;
 use rewinder::Rewinder;
-use ring::MessageRing;
 use steps::{SendCause, SendStep, SendSteps};
 use timer_order::TimerOrder;
-use window::{SentMessage, Window};
+use window::Window;
 
 use crate::bus::{
     Acknowledged, Commit, Completion, EpochWrite, Fault, Position, Rewind, Sent, StateWrite, Vi,
 };
-use crate::prims::{LutRam, Number, Ram};
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
-use viaduct_spec::tables::vi_states;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -134,61 +135,35 @@ pub struct Sends {
     pub count_timeout: Pulse,
     intake: SendIntake,
     steps: SendSteps,
+    at_hand: AtHand,
     findings: Findings,
     effects: Effects,
     next_window: NextWindow,
-    ring: MessageRing,
     rewinder: Rewinder,
     progress: ReadProgress,
     order: TimerOrder,
     timers: Timers,
+    breaking: Breaking,
     emission: Emission,
     positions: Positions,
-    /// State of each VI.
-    states: LutRam<Bits<2>, VI_LOG2>,
-    /// The window of each VI.
-    windows: Ram<Window, VI_LOG2>,
-    /// The VI at hand.
-    vi: DFF<Vi>,
-    /// What has left, if that is the cause.
-    arrival: DFF<Sent>,
-    /// The answer, if that is the cause.
-    answer: DFF<Acknowledged>,
-    /// The timer's end, if that is the cause.
-    ended: DFF<TimerEnd>,
-    /// The window of the VI at hand.
-    window: DFF<Window>,
-    /// The message at hand.
-    message: DFF<SentMessage>,
-    /// The VI is to break, and the event of that is `code`.
-    breaks: DFF<bool>,
-    /// The event of the VI that breaks.
-    code: DFF<Bits<8>>,
     /// The oldest message is acknowledged, but has not come since the last rewind.
     unseen: DFF<bool>,
     /// What is counted.
     counted: DFF<SendCounts>,
-    /// The VI is connected, as of the cycle before.
-    connected: DFF<bool>,
-    /// Packets are in flight, as of the cycle before.
-    flying: DFF<bool>,
     step: Signal<Local, SendStep>,
     effect: Signal<Local, Effect>,
+    hand: Signal<Local, Hand>,
+    window: Signal<Local, Window>,
+    vi: Signal<Local, Vi>,
     commit_vi: Signal<Local, Vi>,
-    /// The window is written as it stands.
-    writes: Signal<Local, bool>,
-    /// A window is written with which something ends: its position is told.
-    tells: Signal<Local, bool>,
-    connected_state: Number<2, { vi_states::CONNECTED as u64 }>,
 }
 
 impl Logic for Sends {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, vi, arrival, answer, ended, window, message, breaks, code, unseen, counted);
-        dff_setup!(self, clock, connected, flying);
-        clock!(self, clock, intake, steps, findings, ring, rewinder, progress, order, timers, emission);
-        clock!(self, clock, positions, states, windows);
+        dff_setup!(self, clock, unseen, counted);
+        clock!(self, clock, intake, steps, at_hand, findings, rewinder, progress, order, timers, breaking);
+        clock!(self, clock, emission, positions);
         self.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
         self.step.next = self.steps.step.val();
 
@@ -208,49 +183,32 @@ impl Logic for Sends {
         self.intake.free.next = !self.order.waits.val();
         self.intake.hold.next = self.rewinder.waits.val();
         self.intake.take.next = self.step.val() == SendStep::Idle;
-        if self.step.val() == SendStep::Idle {
-            self.vi.d.next = self.intake.vi.val();
-            self.arrival.d.next = self.intake.arrival.val();
-            self.answer.d.next = self.intake.answer.val();
-            self.ended.d.next = self.timers.expired.data.val();
-        }
 
-        // The VI at hand: its state, its window, and the message at hand.
-        self.states.write_enable.next = self.state.valid.val();
-        self.states.write_address.next = self.state.data.val().vi;
-        self.states.write_data.next = self.state.data.val().state;
-        self.states.read_address.next = self.vi.q.val();
-        self.connected.d.next = self.states.read_data.val() == self.connected_state.val();
-        self.windows.read_address.next = self.intake.vi.val();
-        self.flying.d.next = self.window.q.val().fresh != self.window.q.val().oldest;
-        self.ring.vi.next = self.vi.q.val();
-        self.ring.position.next = self.window.q.val().completed;
-        if (self.step.val() == SendStep::Apply) | (self.step.val() == SendStep::Compare) {
-            self.ring.position.next =
-                self.window.q.val().completed + bit_cast::<14, 5>(self.findings.departure.val().place);
-        }
-        if (self.step.val() == SendStep::Fetch) | (self.step.val() == SendStep::Read) {
-            self.message.d.next = self.ring.message.val();
-        }
+        // The VI at hand.
+        self.at_hand.step.next = self.step.val();
+        self.at_hand.state.valid.next = self.state.valid.val();
+        self.at_hand.state.data.next = self.state.data.val();
+        self.at_hand.vi.next = self.intake.vi.val();
+        self.at_hand.sent.next = self.intake.arrival.val();
+        self.at_hand.answer.next = self.intake.answer.val();
+        self.at_hand.ended.next = self.timers.expired.data.val();
+        self.hand.next = self.at_hand.hand.val();
+        self.vi.next = self.hand.val().vi;
+        self.window.next = self.hand.val().window;
 
         // What has come, and how the VI stands.
         self.findings.step.next = self.step.val();
         self.findings.cause.next = self.steps.cause.val();
-        self.findings.arrival.next = self.arrival.q.val();
-        self.findings.answer.next = self.answer.q.val();
-        self.findings.ended.next = self.ended.q.val();
-        self.findings.row.next = self.windows.read_data.val();
-        self.findings.window.next = self.window.q.val();
-        self.findings.message.next = self.message.q.val();
-        self.findings.read_after.next = self.ring.message.val().after;
-        self.findings.connected.next = self.connected.q.val();
-        self.findings.breaks.next = self.breaks.q.val();
+        self.findings.hand.next = self.hand.val();
+        self.findings.row.next = self.at_hand.row.val();
+        self.findings.read_after.next = self.at_hand.read_after.val();
+        self.findings.breaks.next = self.breaking.breaks.val();
         self.findings.resuming.next = self.progress.resuming.val();
         // A VI that broke: its read is completed when no answer of it moves any more.
         self.findings.placing.next = (self.placing.val().get_bit(0)
-            & (self.placing_vis.val().get_bits::<VI_LOG2>(0) == self.vi.q.val()))
+            & (self.placing_vis.val().get_bits::<VI_LOG2>(0) == self.vi.val()))
             | (self.placing.val().get_bit(1)
-                & (self.placing_vis.val().get_bits::<VI_LOG2>(10) == self.vi.q.val()));
+                & (self.placing_vis.val().get_bits::<VI_LOG2>(10) == self.vi.val()));
         self.findings.rewinds.next = self.rewinder.finding.val();
 
         // What happens, and what is next.
@@ -261,39 +219,32 @@ impl Logic for Sends {
         self.steps.reset.next = self.reset.val();
         self.steps.shows.next = self.intake.shows.val();
         self.steps.effect.next = self.effect.val();
-        self.steps.empty.next = !self.window.q.val().known.any();
-        self.steps.breaks.next = self.breaks.q.val();
-        self.steps.broken.next = self.fault.ready.val() | !self.connected.q.val();
+        self.steps.empty.next = !self.window.val().known.any();
+        self.steps.breaks.next = self.breaking.breaks.val();
+        self.steps.broken.next = self.breaking.broken.val();
         self.steps.completing.next = self.emission.waits.val();
         self.steps.woken.next = self.again_send.ready.val();
         self.steps.put_off.next = self.intake.again.ready.val();
         self.steps.timing.next = self.order.waits.val();
 
         // The window and the message, as the effect leaves them.
-        self.next_window.window.next = self.window.q.val();
+        self.next_window.window.next = self.window.val();
         self.next_window.effect.next = self.effect.val();
         self.next_window.departure.next = self.findings.departure.val();
         self.next_window.reached.next = self.findings.reached.val();
         self.next_window.acknowledged.next = self.findings.waits.val();
-        self.next_window.message_end.next = self.message.q.val().after;
+        self.next_window.message.next = self.hand.val().message;
         self.next_window.row.next = self.commit.data.val();
-        self.window.d.next = self.next_window.after.val();
-        if self.step.val() == SendStep::Load {
-            self.window.d.next = self.windows.read_data.val();
-        }
-        self.tells.next = (self.step.val() == SendStep::Write) | (self.step.val() == SendStep::Committed);
-        self.writes.next = (self.step.val() == SendStep::Look) | self.tells.val();
-        self.windows.write_enable.next = self.writes.val();
-        self.windows.write_address.next = self.vi.q.val();
-        self.windows.write_data.next = self.window.q.val();
-        self.ring.write.next = self.effect.val().records;
-        self.ring.record.next = self.findings.record.val();
+        self.at_hand.after.next = self.next_window.after.val();
+        self.at_hand.place.next = self.findings.departure.val().place;
+        self.at_hand.records.next = self.effect.val().records;
+        self.at_hand.record.next = self.findings.record.val();
 
         // Its timer.
         self.order.reset.next = self.reset.val();
-        self.order.vi.next = self.vi.q.val();
+        self.order.vi.next = self.vi.val();
         self.order.effect.next = self.effect.val();
-        self.order.syndrome.next = self.answer.q.val().syndrome;
+        self.order.answer.next = self.hand.val().answer;
         Source::<TimerCommand>::join(&mut self.order.command, &mut self.timers.command);
         self.timers.reset.next = self.reset.val();
         self.timers.time_now.next = self.time_now.val();
@@ -303,9 +254,9 @@ impl Logic for Sends {
         FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.timers.deadline);
 
         // Its reads, and its rewind.
-        self.progress.vi.next = self.vi.q.val();
+        self.progress.vi.next = self.vi.val();
         self.progress.parks.next = self.effect.val().parks;
-        self.progress.number.next = self.arrival.q.val().number;
+        self.progress.sent.next = self.hand.val().sent;
         self.progress.ends.next = self.effect.val().passes & self.findings.ends_read.val();
         self.progress.tells.next = self.step.val() == SendStep::Again;
         self.progress.rewinds.next = self.effect.val().turns;
@@ -319,10 +270,10 @@ impl Logic for Sends {
             self.unseen.d.next = self.findings.reaches.val();
         }
         self.rewinder.reset.next = self.reset.val();
-        self.rewinder.vi.next = self.vi.q.val();
-        self.rewinder.window.next = self.window.q.val();
-        self.rewinder.connected.next = self.connected.q.val();
-        self.rewinder.flying.next = self.flying.q.val();
+        self.rewinder.vi.next = self.vi.val();
+        self.rewinder.window.next = self.window.val();
+        self.rewinder.connected.next = self.hand.val().connected;
+        self.rewinder.flying.next = self.at_hand.flying.val();
         self.rewinder.unseen.next = self.unseen.q.val();
         self.rewinder.parked.next = self.progress.parked.val();
         self.rewinder.moved.next = self.progress.moved.val();
@@ -333,38 +284,31 @@ impl Logic for Sends {
         FlowSource::<EpochWrite>::link(&mut self.epoch, &mut self.rewinder.epoch);
 
         // What breaks it.
-        if self.step.val() == SendStep::Idle {
-            self.breaks.d.next = false;
-        }
-        if self.effect.val().breaks {
-            self.breaks.d.next = true;
-            self.code.d.next = self.effect.val().code;
-        }
-        self.fault.valid.next = (self.step.val() == SendStep::Break) & self.connected.q.val();
-        self.fault.data.next.vi = self.vi.q.val();
-        self.fault.data.next.code = self.code.q.val();
-        self.fault.data.next.receive = false;
-        self.fault.data.next.breaks = true;
-        if (self.step.val() == SendStep::Break) & self.steps.broken.val() {
-            self.breaks.d.next = false;
-        }
+        self.breaking.vi.next = self.vi.val();
+        self.breaking.connected.next = self.hand.val().connected;
+        self.breaking.effect.next = self.effect.val();
+        self.breaking.forgets.next = self.step.val() == SendStep::Idle;
+        self.breaking.now.next = self.step.val() == SendStep::Break;
+        Source::<Fault>::link(&mut self.fault, &mut self.breaking.fault);
 
         // What is completed. Whoever is woken finds the new position; the window is written when it has been looked at once more.
         self.emission.reset.next = self.reset.val();
-        self.emission.vi.next = self.vi.q.val();
-        self.emission.message.next = self.message.q.val();
+        self.emission.vi.next = self.vi.val();
+        self.emission.message.next = self.hand.val().message;
         self.emission.length.next = self.findings.length.val();
         self.emission.status.next = self.findings.status.val();
         self.emission.show.next = (self.step.val() == SendStep::Emit) & !self.emission.waits.val();
         Source::<Completion>::link(&mut self.completion, &mut self.emission.completion);
-        self.positions.vi.next = self.vi.q.val();
-        self.positions.position.next = self.window.q.val().completed;
-        self.positions.write.next = (self.step.val() == SendStep::Again) | self.tells.val();
+        self.positions.vi.next = self.vi.val();
+        self.positions.position.next = self.window.val().completed;
+        self.positions.write.next = (self.step.val() == SendStep::Again)
+            | (self.step.val() == SendStep::Write)
+            | (self.step.val() == SendStep::Committed);
         Table::<Vi, Position>::link(&mut self.completed, &mut self.positions.completed);
         self.again_send.valid.next = self.step.val() == SendStep::Again;
-        self.again_send.data.next = self.vi.q.val();
+        self.again_send.data.next = self.vi.val();
         self.intake.again.valid.next = self.effect.val().queues;
-        self.intake.again.data.next = self.vi.q.val();
+        self.intake.again.data.next = self.vi.val();
         // A commit waits until its settings are taken.
         self.commit.ready.next = (self.step.val() == SendStep::Committed) & !self.order.waits.val();
 

@@ -3,7 +3,7 @@
 //! ```text
 //!     window, effect ──►┌────────────┐──► after
 //! departure, reached ──►│ NextWindow │
-//!   message_end, row ──►└────────────┘
+//!       message, row ──►└────────────┘
 //! ```
 //! Contract: the block has no state; `after` is `window` with what `effect` says, in the same cycle.
 //!
@@ -15,7 +15,7 @@
 
 use super::departed::Departure;
 use super::effect::Effect;
-use super::window::{refusal, Window};
+use super::window::{refusal, SentMessage, Window};
 use crate::bus::Commit;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
@@ -34,8 +34,8 @@ pub struct NextWindow {
     pub reached: Signal<In, Bits<24>>,
     /// With `passes`: the oldest message has PSNs.
     pub acknowledged: Signal<In, bool>,
-    /// With `passes`: the PSN behind the oldest message's last packet.
-    pub message_end: Signal<In, Bits<24>>,
+    /// With `passes`: the oldest message.
+    pub message: Signal<In, SentMessage>,
     /// With `begins`: the TRANSMIT row of the VI.
     pub row: Signal<In, Commit>,
     /// The window behind the effect.
@@ -93,7 +93,7 @@ impl Logic for NextWindow {
             self.after.next.known = self.window.val().known - 1;
             self.after.next.come = self.window.val().come - 1;
             if self.acknowledged.val() {
-                self.after.next.first = self.message_end.val();
+                self.after.next.first = self.message.val().after;
             }
         }
         if self.effect.val().turns {

@@ -2,23 +2,23 @@
 //!
 //! ```text
 //!                   vi ──►┌──────────────┐──► parked, moved
-//!        parks, number ──►│ ReadProgress │──► resuming
+//!          parks, sent ──►│ ReadProgress │──► resuming
 //!  ends, tells, clears ──►│              │◄── reads: VI, its reads done
 //!     rewinds, resumes ──►└──────────────┘
 //! ```
-//! Contract: `parks`: a message that gather has dropped is to come again when another read than `number` is complete (`moved`). A
+//! Contract: `parks`: a message that gather has dropped is to come again when another read than those of its `number` is complete (`moved`). A
 //! rewind (`rewinds`) makes it come; with `resumes` it only goes on behind what was known (`resuming`). `ends`: a read is
 //! complete; whoever asks by `reads` sees it once the VI `tells`. At most one of these in a cycle, all of `vi`.
 //!
 //! Latency: 0 to `resuming` and the row of `reads`, 1 to `parked` and `moved`.
 //!
-//! Example: two reads are complete when a message comes to wait: `parks` with `number` 2. When the third `ends`, `moved` is high in the next
+//! Example: two reads are complete when a message comes to wait: `parks`, and `number` is 2. When the third `ends`, `moved` is high in the next
 //! cycle.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`.
 
 use super::window::Parking;
-use crate::bus::Vi;
+use crate::bus::{Sent, Vi};
 use crate::prims::LutRam;
 use crate::stream::Table;
 use rust_hdl::prelude::*;
@@ -33,8 +33,8 @@ pub struct ReadProgress {
     pub vi: Signal<In, Vi>,
     /// A message of the VI waits for a read.
     pub parks: Signal<In, bool>,
-    /// Number of reads, modulo 8, that were complete when the message came to wait.
-    pub number: Signal<In, Bits<3>>,
+    /// With `parks`: the message; its `number` is how many reads were complete when it came to wait.
+    pub sent: Signal<In, Sent>,
     /// A read of the VI is complete.
     pub ends: Signal<In, bool>,
     /// From now on `reads` shows the reads that are complete.
@@ -81,7 +81,7 @@ impl Logic for ReadProgress {
         self.parkings.write_data.next = self.row.val();
         if self.parks.val() {
             self.parkings.write_data.next.parked = true;
-            self.parkings.write_data.next.seen = self.number.val();
+            self.parkings.write_data.next.seen = self.sent.val().number;
         }
         if self.ends.val() {
             self.parkings.write_data.next.done = self.row.val().done + 1;

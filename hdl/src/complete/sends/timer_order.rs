@@ -1,7 +1,7 @@
 //! Holds what is to be done to a VI's timer until the timers take it.
 //!
 //! ```text
-//!  vi, effect, syndrome ──►┌────────────┐──► command
+//!    vi, effect, answer ──►┌────────────┐──► command
 //!                          │ TimerOrder │──► waits
 //!                          └────────────┘
 //! ```
@@ -16,7 +16,7 @@
 
 use super::effect::Effect;
 use super::timers::TimerCommand;
-use crate::bus::Vi;
+use crate::bus::{Acknowledged, Vi};
 use crate::stream::Source;
 use rust_hdl::prelude::*;
 
@@ -31,8 +31,8 @@ pub struct TimerOrder {
     pub vi: Signal<In, Vi>,
     /// What happens to it.
     pub effect: Signal<In, Effect>,
-    /// Syndrome of the answer that has come; a receiver that is not ready says in its low bits for how long.
-    pub syndrome: Signal<In, Bits<8>>,
+    /// The answer that has come; a receiver that is not ready says in the low bits of its syndrome for how long.
+    pub answer: Signal<In, Acknowledged>,
     /// What is to be done to the VI's timer.
     pub command: Source<TimerCommand>,
     /// The command is not taken yet.
@@ -58,7 +58,7 @@ impl Logic for TimerOrder {
             self.held.d.next.run = self.effect.val().runs;
             self.held.d.next.rest = self.effect.val().rests;
             self.held.d.next.clear = self.effect.val().clears;
-            self.held.d.next.code = bit_cast::<5, 8>(self.syndrome.val());
+            self.held.d.next.code = bit_cast::<5, 8>(self.answer.val().syndrome);
         }
         if self.reset.val() {
             self.shown.d.next = false;

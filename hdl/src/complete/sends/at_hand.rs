@@ -1,0 +1,166 @@
+//! The VI at hand: what has come for it, its window, and one of its messages; and the memories that they come from.
+//!
+//! ```text
+//!    step, intake's vi, ──►┌───────────────┐──► hand
+//!   arrival, answer, ended │    AtHand     │──► row, read_after
+//!   state, after, place ──►│ (MessageRing) │──► flying
+//!       records, record ──►└───────────────┘
+//! ```
+//! Contract: in Idle the block takes up what the intake shows, in Load its window (`row`), and in each later step it makes the window what `after` says.
+//! In Fetch and Read it takes up a message: the one at `place` behind the oldest, or the oldest; with `records` it keeps `record` at `place`. It writes
+//! the window in Look, Write and Committed.
+//!
+//! Latency: 1. `read_after` is of the message that is taken up, in the same cycle. `connected` in `hand`, and `flying`, are as of the cycle before.
+//!
+//! Example: the intake shows an ACK of VI 3 in Idle: `hand` has VI 3 and the answer in Load, and its window in Apply.
+//!
+//! Tests: with the whole, `tests/complete/sends.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use super::ring::MessageRing;
+use super::steps::SendStep;
+use super::timers::TimerEnd;
+use super::window::{SentMessage, Window};
+use crate::bus::{Acknowledged, Sent, StateWrite, Vi};
+use crate::prims::{LutRam, Number, Ram};
+use crate::stream::FlowSink;
+use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::tables::vi_states;
+
+/// What is at hand.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Hand {
+    /// The VI.
+    pub vi: Vi,
+    /// The VI is connected.
+    pub connected: bool,
+    /// What has left, if that is the cause.
+    pub sent: Sent,
+    /// The answer, if that is the cause.
+    pub answer: Acknowledged,
+    /// The timer's end, if that is the cause.
+    pub ended: TimerEnd,
+    /// The VI's window.
+    pub window: Window,
+    /// One of its messages.
+    pub message: SentMessage,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct AtHand {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// The step of [`Sends`](super::Sends), which drives this and the other inputs.
+    pub step: Signal<In, SendStep>,
+    /// The VI that changes its state, and the new state.
+    pub state: FlowSink<StateWrite>,
+    /// The VI that the intake shows.
+    pub vi: Signal<In, Vi>,
+    /// What has left, as the intake shows it.
+    pub sent: Signal<In, Sent>,
+    /// The answer that the intake shows.
+    pub answer: Signal<In, Acknowledged>,
+    /// The end of a timer that the timers show.
+    pub ended: Signal<In, TimerEnd>,
+    /// The window as the effect of this step leaves it.
+    pub after: Signal<In, Window>,
+    /// How many messages of the window come before the one that has come.
+    pub place: Signal<In, Bits<5>>,
+    /// Pulse: `record` is kept at `place`.
+    pub records: Signal<In, bool>,
+    /// The message to keep.
+    pub record: Signal<In, SentMessage>,
+    /// What is at hand.
+    pub hand: Signal<Out, Hand>,
+    /// The window as it comes from memory, in Load.
+    pub row: Signal<Out, Window>,
+    /// PSN behind the message that comes from memory.
+    pub read_after: Signal<Out, Bits<24>>,
+    /// Packets of the VI are in flight.
+    pub flying: Signal<Out, bool>,
+    ring: MessageRing,
+    /// State of each VI.
+    states: LutRam<Bits<2>, VI_LOG2>,
+    /// The window of each VI.
+    windows: Ram<Window, VI_LOG2>,
+    held_vi: DFF<Vi>,
+    connected: DFF<bool>,
+    held_sent: DFF<Sent>,
+    held_answer: DFF<Acknowledged>,
+    held_end: DFF<TimerEnd>,
+    window: DFF<Window>,
+    message: DFF<SentMessage>,
+    flies: DFF<bool>,
+    connected_state: Number<2, { vi_states::CONNECTED as u64 }>,
+}
+
+impl Logic for AtHand {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, held_vi, connected, held_sent, held_answer, held_end, window, message, flies);
+        clock!(self, clock, ring, states, windows);
+        self.hand.next.vi = self.held_vi.q.val();
+        self.hand.next.connected = self.connected.q.val();
+        self.hand.next.sent = self.held_sent.q.val();
+        self.hand.next.answer = self.held_answer.q.val();
+        self.hand.next.ended = self.held_end.q.val();
+        self.hand.next.window = self.window.q.val();
+        self.hand.next.message = self.message.q.val();
+        self.row.next = self.windows.read_data.val();
+        self.read_after.next = self.ring.message.val().after;
+        self.flying.next = self.flies.q.val();
+
+        self.states.write_enable.next = self.state.valid.val();
+        self.states.write_address.next = self.state.data.val().vi;
+        self.states.write_data.next = self.state.data.val().state;
+        self.states.read_address.next = self.held_vi.q.val();
+        self.connected.d.next = self.states.read_data.val() == self.connected_state.val();
+        self.flies.d.next = self.window.q.val().fresh != self.window.q.val().oldest;
+
+        self.windows.read_address.next = self.vi.val();
+        self.windows.write_address.next = self.held_vi.q.val();
+        self.windows.write_data.next = self.window.q.val();
+        self.windows.write_enable.next = false;
+        self.ring.vi.next = self.held_vi.q.val();
+        self.ring.position.next = self.window.q.val().completed;
+        self.ring.write.next = self.records.val();
+        self.ring.record.next = self.record.val();
+        self.window.d.next = self.after.val();
+        match self.step.val() {
+            SendStep::Idle => {
+                self.held_vi.d.next = self.vi.val();
+                self.held_sent.d.next = self.sent.val();
+                self.held_answer.d.next = self.answer.val();
+                self.held_end.d.next = self.ended.val();
+            }
+            SendStep::Load => {
+                self.window.d.next = self.windows.read_data.val();
+            }
+            SendStep::Apply => {
+                self.ring.position.next = self.window.q.val().completed + bit_cast::<14, 5>(self.place.val());
+            }
+            SendStep::Fetch => {
+                self.message.d.next = self.ring.message.val();
+            }
+            SendStep::Compare => {
+                self.ring.position.next = self.window.q.val().completed + bit_cast::<14, 5>(self.place.val());
+            }
+            SendStep::Look => {
+                self.windows.write_enable.next = true;
+            }
+            SendStep::Read => {
+                self.message.d.next = self.ring.message.val();
+            }
+            SendStep::Write => {
+                self.windows.write_enable.next = true;
+            }
+            SendStep::Committed => {
+                self.windows.write_enable.next = true;
+            }
+            _ => {}
+        }
+    }
+}
