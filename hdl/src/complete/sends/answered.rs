@@ -19,6 +19,7 @@
 
 use super::finding::Finding;
 use super::window::Window;
+use crate::arithmetic::InFlight;
 use crate::bus::Acknowledged;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
@@ -53,10 +54,8 @@ pub struct Answered {
     pub refusal: Signal<Out, Bits<3>>,
     /// Number of packets in flight at `load`.
     pub flight: Signal<Out, Bits<24>>,
-    /// Packets from the window's oldest to the answer's.
-    distance: DFF<Bits<24>>,
-    /// `flight`, a cycle later.
-    loaded_flight: DFF<Bits<24>>,
+    /// Whether the answer's PSN is in flight, and how many are.
+    flown: InFlight<24>,
     syndrome: Signal<Local, Bits<8>>,
     /// Class of the syndrome: bits 6:5.
     group: Signal<Local, Bits<2>>,
@@ -89,19 +88,20 @@ const _: () =
 impl Logic for Answered {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, distance, loaded_flight, behind);
-        if self.load.val() {
-            self.distance.d.next = self.answer.val().psn - self.row.val().oldest;
-            self.loaded_flight.d.next = self.row.val().fresh - self.row.val().oldest;
-        }
-        self.flight.next = self.loaded_flight.q.val();
+        dff_setup!(self, clock, behind);
+        clock!(self, clock, flown);
+        self.flown.load.next = self.load.val();
+        self.flown.number.next = self.answer.val().psn;
+        self.flown.oldest.next = self.row.val().oldest;
+        self.flown.fresh.next = self.row.val().fresh;
+        self.flight.next = self.flown.size.val();
         self.syndrome.next = self.answer.val().syndrome;
         self.group.next = self.syndrome.val().get_bits::<2>(5);
         self.nak.next = self.group.val() == bits::<2>(3);
         // Class 2 does not come from the wire: `receive/reads` drops it there.
         self.inner.next = self.group.val() == bits::<2>(2);
         // REQ-2: an answer to no PSN in flight is a ghost.
-        self.is_taken.next = self.distance.q.val() < self.loaded_flight.q.val();
+        self.is_taken.next = self.flown.in_flight.val();
         self.taken.next = self.is_taken.val();
         // REQ-2: an ACK acknowledges its own PSN, too. REQ-4, REQ-6: no NAK does.
         // A NAK acknowledges what is before its PSN.

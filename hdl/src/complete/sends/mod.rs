@@ -35,7 +35,6 @@
 mod answered;
 mod at_hand;
 mod breaking;
-mod delays;
 mod departed;
 mod effect;
 mod effects;
