@@ -125,16 +125,16 @@ pub fn all() -> Vec<Entry> {
         entry!("interrupt/vectors", interrupt::Vectors::default(), 600, 0, 149),
         // The Ethernet MAC.
         entry!("mac/async_fifo", mac::AsyncFifo::<mac::MacBeat, 4, 5>::default(), 156, 0, 0),
-        entry!("mac/receive", mac::Receive::default(), 177, 0, 0),
+        entry!("mac/line_receiver", mac::LineReceiver::default(), 177, 0, 0),
         entry!("mac/control", mac::Control::default(), 90, 0, 0),
-        entry!("mac/transmit", mac::Transmit::default(), 427, 0, 0),
-        entry!("mac/counters", mac::Counters::default(), 210, 0, 0),
+        entry!("mac/line_sender", mac::LineSender::default(), 427, 0, 0),
+        entry!("mac/frame_counters", mac::FrameCounters::default(), 210, 0, 0),
         entry!("mac/mdio", mac::Mdio::default(), 82, 0, 0),
         entry!("mac/rgmii", mac::Rgmii::new(80, 80), 4, 0, 0),
         entry!("mac", mac::Mac::default(), 1265, 0, 0),
         // A board's first light: ARP and ping.
         entry!("echo/question", echo::Question::default(), 730, 0, 0),
-        entry!("echo/answer", echo::Answer::default(), 541, 4, 0),
+        entry!("echo/answerer", echo::Answerer::default(), 541, 4, 0),
         entry!("echo/finder", echo::Finder::default(), 20, 0, 0),
         entry!("mac-echo", echo::Echo::default(), 2495, 4, 0),
         // What stands round a design on a board.

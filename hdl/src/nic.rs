@@ -28,7 +28,7 @@ use crate::edge::{
 };
 use crate::fetch::Fetch;
 use crate::interrupt::{Notify, Vectors, VECTOR_ROW_LOG2};
-use crate::prims::{Count, Keep};
+use crate::prims::{Keep, LaneCount};
 use crate::protect::Protect;
 use crate::receive::{Receive, StationSource};
 use crate::reply::Requests;
@@ -109,7 +109,7 @@ pub struct Nic {
     // Interrupts.
     notify: Notify,
     vectors: Vectors,
-    rx_lanes: Count,
+    rx_lanes: LaneCount,
     tx_lanes: Keep,
     rx_beat: Signal<Local, TlpBeat>,
     eth_beat: Signal<Local, FrameBeat>,

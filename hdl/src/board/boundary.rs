@@ -16,6 +16,8 @@
 //!
 //! Tests: none: it holds a place.
 
+use super::endpoint_edge::{GIVEN, TAKEN};
+use crate::prims::Number;
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -28,17 +30,18 @@ pub struct Boundary {
     /// The end of the signature.
     pub probe_out: Signal<Out, bool>,
     /// The inputs of the core's PCIe edge.
-    pub to_core: Signal<Out, Bits<149>>,
+    pub to_core: Signal<Out, Bits<GIVEN>>,
     /// The outputs of the core's PCIe edge.
-    pub from_core: Signal<In, Bits<72>>,
+    pub from_core: Signal<In, Bits<TAKEN>>,
     /// `probe_in` in a flip-flop.
     sample: DFF<bool>,
     /// The shift register.
-    chain: DFF<Bits<149>>,
+    chain: DFF<Bits<GIVEN>>,
     /// The core's outputs in flip-flops.
-    taken: DFF<Bits<72>>,
+    taken: DFF<Bits<TAKEN>>,
     /// The signature of the core's outputs so far.
-    signature: DFF<Bits<72>>,
+    signature: DFF<Bits<TAKEN>>,
+    one: Number<GIVEN, 1>,
 }
 
 impl Logic for Boundary {
@@ -48,7 +51,7 @@ impl Logic for Boundary {
         self.sample.d.next = self.probe_in.val();
         self.chain.d.next = self.chain.q.val() << 1;
         if self.sample.q.val() {
-            self.chain.d.next = (self.chain.q.val() << 1) | bits::<149>(1);
+            self.chain.d.next = (self.chain.q.val() << 1) | self.one.val();
         }
         self.to_core.next = self.chain.q.val();
         self.taken.d.next = self.from_core.val();

@@ -1,8 +1,8 @@
 //! The NIC and its MAC: what stands between a PCIe endpoint and the pins of a PHY.
 //!
 //! ```text
-//! tlp_*, credit, cfg ◄─►┌──────┐──► pads_tx_*
-//!           time_now ──►│ Card │◄── rx_clock, pads_rx_*
+//! tlp_*, credit, cfg ◄─►┌──────┐◄─► pads
+//!           time_now ──►│ Card │◄── rx_clock
 //!   idle, *_deadline ◄──└──────┘◄── tx_clock
 //! ```
 //! Contract: docs/architecture.md, "The top's ports", for the host's side; docs/boards.md, "The MAC", for the PHY's. Frames that the NIC
@@ -10,15 +10,15 @@
 //!
 //! Latency: the NIC's and the MAC's; the wires between them have none.
 //!
-//! Example: a packet of the host's stores a doorbell; the frame of that send leaves at `pads_tx_*`.
+//! Example: a packet of the host's stores a doorbell; the frame of that send leaves at `pads`.
 //!
 //! Tests: `sim/tests/rgmii.rs`: two of them with an Ethernet of the test's between.
 
 use super::STATION;
 use crate::edge::{Config, Credits, TlpRx, TlpTx};
-use crate::mac::Mac;
+use crate::mac::{Mac, RgmiiPads};
 use crate::nic::Nic;
-use crate::prims::{Count, Keep, Number};
+use crate::prims::{Keep, LaneCount, Number};
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
 
@@ -55,22 +55,14 @@ pub struct Card {
     pub send_deadline: FlowSource<Bits<32>>,
     /// 125 MHz for the transmit side.
     pub tx_clock: Signal<In, Clock>,
-    /// RGMII: the clock to the PHY.
-    pub pads_tx_clock: Signal<Out, Bits<1>>,
-    /// RGMII: data to the PHY, four bits at each edge.
-    pub pads_tx_data: Signal<Out, Bits<4>>,
-    /// RGMII: control to the PHY.
-    pub pads_tx_control: Signal<Out, Bits<1>>,
-    /// RGMII: the PHY's clock.
+    /// The PHY's clock.
     pub rx_clock: Signal<In, Clock>,
-    /// RGMII: data from the PHY, four bits at each edge.
-    pub pads_rx_data: Signal<In, Bits<4>>,
-    /// RGMII: control from the PHY.
-    pub pads_rx_control: Signal<In, Bits<1>>,
+    /// The pins of the PHY.
+    pub pads: RgmiiPads,
     nic: Nic,
     mac: Mac,
     rx_lanes: Keep,
-    tx_lanes: Count,
+    tx_lanes: LaneCount,
     station: Number<48, { STATION }>,
 }
 
@@ -105,11 +97,7 @@ impl Logic for Card {
         self.idle.next = self.nic.idle.val();
 
         // Ethernet.
-        self.mac.pads_rx_data.next = self.pads_rx_data.val();
-        self.mac.pads_rx_control.next = self.pads_rx_control.val();
-        self.pads_tx_clock.next = self.mac.pads_tx_clock.val();
-        self.pads_tx_data.next = self.mac.pads_tx_data.val();
-        self.pads_tx_control.next = self.mac.pads_tx_control.val();
+        RgmiiPads::link(&mut self.pads, &mut self.mac.pads);
         self.mac.station.next = self.station.val();
         self.mac.counter.index.next = bits::<4>(0);
         self.mac.pause.next = self.nic.eth_rx_pause.val();

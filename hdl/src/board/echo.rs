@@ -15,8 +15,9 @@
 //! Tests: what is inside has its own; this is built by `viaduct-export board`.
 
 use super::{Pad, Pll, Start, Wiring, ADDRESS, STATION};
-use crate::echo::Echo;
-use crate::prims::Number;
+use crate::echo::{Echo, Lights};
+use crate::mac::RgmiiPads;
+use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 
 /// See the module's description. `L` is the number of lights, 1 to 4; a light of a bit in `LOW` is on when its pin is low.
@@ -24,30 +25,23 @@ use rust_hdl::prelude::*;
 pub struct EchoBoard<const L: usize, const LOW: u64> {
     /// The board's oscillator.
     pub clock_in: Signal<In, Clock>,
-    /// RGMII: the clock to the PHY.
-    pub phy_tx_clock: Signal<Out, Bits<1>>,
-    /// RGMII: data to the PHY, four bits at each edge.
-    pub phy_tx_data: Signal<Out, Bits<4>>,
-    /// RGMII: control to the PHY.
-    pub phy_tx_control: Signal<Out, Bits<1>>,
-    /// RGMII: the PHY's clock.
+    /// The PHY's clock.
     pub phy_rx_clock: Signal<In, Clock>,
-    /// RGMII: data from the PHY, four bits at each edge.
-    pub phy_rx_data: Signal<In, Bits<4>>,
-    /// RGMII: control from the PHY.
-    pub phy_rx_control: Signal<In, Bits<1>>,
+    /// The pins of the PHY.
+    pub phy: RgmiiPads,
     /// The clock of the management bus.
     pub phy_mdc: Signal<Out, bool>,
     /// The data line of the management bus.
     pub phy_mdio: Signal<InOut, Bits<1>>,
     /// Reset of the PHY; low: the PHY is reset.
     pub phy_reset_n: Signal<Out, bool>,
-    /// The lights: see [`Echo`].
+    /// The lights: see [`Lights`].
     pub lights: Signal<Out, Bits<L>>,
     pll: Pll,
     start: Start,
     echo: Echo,
     mdio: Pad,
+    lights_bits: Cast<Lights, Bits<4>>,
     level: Number<L, LOW>,
     station: Number<48, { STATION }>,
     address: Number<32, { ADDRESS }>,
@@ -77,16 +71,13 @@ impl<const L: usize, const LOW: u64> Logic for EchoBoard<L, LOW> {
         self.echo.reset.next = self.start.core_reset.val();
         self.echo.station.next = self.station.val();
         self.echo.address.next = self.address.val();
-        self.echo.pads_rx_data.next = self.phy_rx_data.val();
-        self.echo.pads_rx_control.next = self.phy_rx_control.val();
-        self.phy_tx_clock.next = self.echo.pads_tx_clock.val();
-        self.phy_tx_data.next = self.echo.pads_tx_data.val();
-        self.phy_tx_control.next = self.echo.pads_tx_control.val();
-        self.phy_mdc.next = self.echo.mdc.val();
-        self.mdio.enable.next = self.echo.mdio_enable.val();
-        self.mdio.out_data.next = self.echo.mdio_out.val();
-        self.echo.mdio_in.next = self.mdio.in_data.val();
+        RgmiiPads::link(&mut self.phy, &mut self.echo.pads);
+        self.phy_mdc.next = self.echo.bus.mdc.val();
+        self.mdio.enable.next = self.echo.bus.enable.val();
+        self.mdio.out_data.next = self.echo.bus.out_data.val();
+        self.echo.bus.in_data.next = self.mdio.in_data.val();
         self.phy_reset_n.next = self.start.phy_reset_n.val();
-        self.lights.next = bit_cast::<L, 4>(self.echo.lights.val()) ^ self.level.val();
+        self.lights_bits.from.next = self.echo.lights.val();
+        self.lights.next = bit_cast::<L, 4>(self.lights_bits.to.val()) ^ self.level.val();
     }
 }

@@ -3,6 +3,7 @@
 mod boundary;
 mod card;
 mod echo;
+mod endpoint_edge;
 mod nic;
 mod pad;
 mod pll;

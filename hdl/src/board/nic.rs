@@ -14,7 +14,10 @@
 //!
 //! Tests: what is inside has its own; this is built by `viaduct-export board`.
 
+use super::endpoint_edge::{EndpointGives, EndpointTakes, GIVEN, TAKEN, TAKEN_BESIDE};
 use super::{Boundary, Card, Pll, Start, Wiring};
+use crate::mac::RgmiiPads;
+use crate::prims::Cast;
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -22,18 +25,10 @@ use rust_hdl::prelude::*;
 pub struct NicBoard {
     /// The board's oscillator.
     pub clock_in: Signal<In, Clock>,
-    /// RGMII: the clock to the PHY.
-    pub phy_tx_clock: Signal<Out, Bits<1>>,
-    /// RGMII: data to the PHY, four bits at each edge.
-    pub phy_tx_data: Signal<Out, Bits<4>>,
-    /// RGMII: control to the PHY.
-    pub phy_tx_control: Signal<Out, Bits<1>>,
-    /// RGMII: the PHY's clock.
+    /// The PHY's clock.
     pub phy_rx_clock: Signal<In, Clock>,
-    /// RGMII: data from the PHY, four bits at each edge.
-    pub phy_rx_data: Signal<In, Bits<4>>,
-    /// RGMII: control from the PHY.
-    pub phy_rx_control: Signal<In, Bits<1>>,
+    /// The pins of the PHY.
+    pub phy: RgmiiPads,
     /// Reset of the PHY; low: the PHY is reset.
     pub phy_reset_n: Signal<Out, bool>,
     /// The bits that the boundary shifts into the core's inputs.
@@ -49,9 +44,10 @@ pub struct NicBoard {
     /// Device time, in ticks.
     ticks: DFF<Bits<32>>,
     /// The core's inputs at the PCIe edge.
-    edge_in: Signal<Local, Bits<149>>,
+    given: Cast<Bits<GIVEN>, EndpointGives>,
     /// The core's outputs at the PCIe edge.
-    edge_out: Signal<Local, Bits<72>>,
+    taken: Signal<Local, EndpointTakes>,
+    taken_bits: Cast<EndpointTakes, Bits<TAKEN_BESIDE>>,
 }
 
 impl NicBoard {
@@ -88,44 +84,41 @@ impl Logic for NicBoard {
         self.card.time_now.next = self.ticks.q.val();
 
         // Ethernet.
-        self.card.pads_rx_data.next = self.phy_rx_data.val();
-        self.card.pads_rx_control.next = self.phy_rx_control.val();
-        self.phy_tx_clock.next = self.card.pads_tx_clock.val();
-        self.phy_tx_data.next = self.card.pads_tx_data.val();
-        self.phy_tx_control.next = self.card.pads_tx_control.val();
+        RgmiiPads::link(&mut self.phy, &mut self.card.pads);
 
         // The place of the endpoint.
         self.boundary.probe_in.next = self.probe_in.val();
         self.probe_out.next = self.boundary.probe_out.val();
-        self.edge_in.next = self.boundary.to_core.val();
-        self.card.tlp_rx.data.next = self.edge_in.val().get_bits::<64>(0);
-        self.card.tlp_rx.keep.next = self.edge_in.val().get_bits::<2>(64);
-        self.card.tlp_rx.bar.next = self.edge_in.val().get_bits::<3>(66);
-        self.card.tlp_rx.valid.next = self.edge_in.val().get_bit(69);
-        self.card.tlp_rx.last.next = self.edge_in.val().get_bit(70);
-        self.card.tlp_tx.ready.next = self.edge_in.val().get_bit(71);
-        self.card.credit.ph.next = self.edge_in.val().get_bits::<8>(72);
-        self.card.credit.pd.next = self.edge_in.val().get_bits::<12>(80);
-        self.card.credit.nph.next = self.edge_in.val().get_bits::<8>(92);
-        self.card.credit.ch.next = self.edge_in.val().get_bits::<8>(100);
-        self.card.credit.cd.next = self.edge_in.val().get_bits::<12>(108);
-        self.card.cfg.requester_id.next = self.edge_in.val().get_bits::<16>(120);
-        self.card.cfg.max_payload.next = self.edge_in.val().get_bits::<3>(136);
-        self.card.cfg.max_read.next = self.edge_in.val().get_bits::<3>(139);
-        self.card.cfg.rcb.next = self.edge_in.val().get_bit(142);
-        self.card.cfg.extended_tag.next = self.edge_in.val().get_bit(143);
-        self.card.cfg.bus_master.next = self.edge_in.val().get_bit(144);
-        self.card.cfg.function_reset.next = self.edge_in.val().get_bit(145);
-        self.card.cfg.msix_enable.next = self.edge_in.val().get_bit(146);
-        self.card.cfg.msix_mask.next = self.edge_in.val().get_bit(147);
-        self.card.link_down.next = self.edge_in.val().get_bit(148);
-        self.edge_out.next = bit_cast::<72, 64>(self.card.tlp_tx.data.val())
-            | (bit_cast::<72, 2>(self.card.tlp_tx.keep.val()) << 64)
-            | (bit_cast::<72, 2>(self.card.tlp_tx.class.val()) << 66);
-        self.edge_out.next = self.edge_out.val().replace_bit(68, self.card.tlp_tx.valid.val());
-        self.edge_out.next = self.edge_out.val().replace_bit(69, self.card.tlp_tx.last.val());
-        self.edge_out.next = self.edge_out.val().replace_bit(70, self.card.tlp_rx_np_ready.val());
-        self.edge_out.next = self.edge_out.val().replace_bit(71, self.card.function_reset_done.val());
-        self.boundary.from_core.next = self.edge_out.val();
+        self.given.from.next = self.boundary.to_core.val();
+        self.card.tlp_rx.data.next = self.given.to.val().rx_data;
+        self.card.tlp_rx.keep.next = self.given.to.val().rx_keep;
+        self.card.tlp_rx.bar.next = self.given.to.val().rx_bar;
+        self.card.tlp_rx.valid.next = self.given.to.val().rx_valid;
+        self.card.tlp_rx.last.next = self.given.to.val().rx_last;
+        self.card.tlp_tx.ready.next = self.given.to.val().tx_ready;
+        self.card.credit.ph.next = self.given.to.val().ph;
+        self.card.credit.pd.next = self.given.to.val().pd;
+        self.card.credit.nph.next = self.given.to.val().nph;
+        self.card.credit.ch.next = self.given.to.val().ch;
+        self.card.credit.cd.next = self.given.to.val().cd;
+        self.card.cfg.requester_id.next = self.given.to.val().requester_id;
+        self.card.cfg.max_payload.next = self.given.to.val().max_payload;
+        self.card.cfg.max_read.next = self.given.to.val().max_read;
+        self.card.cfg.rcb.next = self.given.to.val().rcb;
+        self.card.cfg.extended_tag.next = self.given.to.val().extended_tag;
+        self.card.cfg.bus_master.next = self.given.to.val().bus_master;
+        self.card.cfg.function_reset.next = self.given.to.val().function_reset;
+        self.card.cfg.msix_enable.next = self.given.to.val().msix_enable;
+        self.card.cfg.msix_mask.next = self.given.to.val().msix_mask;
+        self.card.link_down.next = self.given.to.val().link_down;
+        self.taken.next.tx_keep = self.card.tlp_tx.keep.val();
+        self.taken.next.tx_class = self.card.tlp_tx.class.val();
+        self.taken.next.tx_valid = self.card.tlp_tx.valid.val();
+        self.taken.next.tx_last = self.card.tlp_tx.last.val();
+        self.taken.next.rx_np_ready = self.card.tlp_rx_np_ready.val();
+        self.taken.next.function_reset_done = self.card.function_reset_done.val();
+        self.taken_bits.from.next = self.taken.val();
+        self.boundary.from_core.next = bit_cast::<TAKEN, 64>(self.card.tlp_tx.data.val())
+            | (bit_cast::<TAKEN, TAKEN_BESIDE>(self.taken_bits.to.val()) << 64);
     }
 }

@@ -14,6 +14,7 @@
 //! Tests: as [`EchoBoard`].
 
 use super::{EchoBoard, Wiring};
+use crate::mac::RgmiiPads;
 use rust_hdl::prelude::*;
 
 /// See the module's description. `L` is the number of lights, on when their pins are high.
@@ -23,18 +24,10 @@ pub struct WithReference<const L: usize> {
     pub clock_in: Signal<In, Clock>,
     /// The oscillator's clock again, for the PHY.
     pub phy_reference: Signal<Out, Clock>,
-    /// RGMII: the clock to the PHY.
-    pub phy_tx_clock: Signal<Out, Bits<1>>,
-    /// RGMII: data to the PHY, four bits at each edge.
-    pub phy_tx_data: Signal<Out, Bits<4>>,
-    /// RGMII: control to the PHY.
-    pub phy_tx_control: Signal<Out, Bits<1>>,
-    /// RGMII: the PHY's clock.
+    /// The PHY's clock.
     pub phy_rx_clock: Signal<In, Clock>,
-    /// RGMII: data from the PHY, four bits at each edge.
-    pub phy_rx_data: Signal<In, Bits<4>>,
-    /// RGMII: control from the PHY.
-    pub phy_rx_control: Signal<In, Bits<1>>,
+    /// The pins of the PHY.
+    pub phy: RgmiiPads,
     /// The clock of the management bus.
     pub phy_mdc: Signal<Out, bool>,
     /// The data line of the management bus.
@@ -60,11 +53,7 @@ impl<const L: usize> Logic for WithReference<L> {
         self.phy_reference.next = self.clock_in.val();
         self.board.clock_in.next = self.clock_in.val();
         self.board.phy_rx_clock.next = self.phy_rx_clock.val();
-        self.board.phy_rx_data.next = self.phy_rx_data.val();
-        self.board.phy_rx_control.next = self.phy_rx_control.val();
-        self.phy_tx_clock.next = self.board.phy_tx_clock.val();
-        self.phy_tx_data.next = self.board.phy_tx_data.val();
-        self.phy_tx_control.next = self.board.phy_tx_control.val();
+        RgmiiPads::link(&mut self.phy, &mut self.board.phy);
         self.phy_mdc.next = self.board.phy_mdc.val();
         self.phy_reset_n.next = self.board.phy_reset_n.val();
         self.lights.next = self.board.lights.val();

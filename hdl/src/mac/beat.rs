@@ -1,4 +1,4 @@
-//! What crosses between the clock domains of the MAC.
+//! What crosses between the blocks of the MAC: beats between the core and the line, bytes between the line and the pins.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -23,30 +23,6 @@ pub mod reason {
     pub const OVERRUN: u64 = 5;
 }
 
-/// The MAC's counters, in order: see [`Counters`](super::Counters).
-pub mod counter {
-    /// Good frames received, control frames among them.
-    pub const RECEIVED: u64 = 0;
-    /// Frames with a wrong FCS. This one and the next four stand at their [`reason`](super::reason).
-    pub const FCS: u64 = 1;
-    /// Frames that were too short.
-    pub const RUNT: u64 = 2;
-    /// Frames that were too long.
-    pub const LONG: u64 = 3;
-    /// Frames that the PHY marked.
-    pub const CODING: u64 = 4;
-    /// Frames that the core did not take in time.
-    pub const OVERRUN: u64 = 5;
-    /// Pause frames obeyed.
-    pub const PAUSED: u64 = 6;
-    /// Frames sent for the core.
-    pub const SENT: u64 = 8;
-    /// Pause frames sent.
-    pub const PAUSES_SENT: u64 = 9;
-    /// Frames sent damaged on purpose: the core was too slow, was reset, or said so.
-    pub const SPOILED: u64 = 10;
-}
-
 /// Eight bytes of a frame between the core and the wire.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct MacBeat {
@@ -58,4 +34,38 @@ pub struct MacBeat {
     pub last: bool,
     /// With `last`: why the frame is not to be used, see [`reason`].
     pub reason: Bits<3>,
+}
+
+/// A byte between the line's side and the pins, as GMII has it.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct LineByte {
+    /// The byte. While `valid` is low, a byte from the PHY is its status.
+    pub data: Bits<8>,
+    /// The byte belongs to a frame or to its preamble.
+    pub valid: bool,
+    /// The byte is wrong: it came so, or is to arrive so.
+    pub error: bool,
+}
+
+/// What a PHY says of itself between frames.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct PhyStatus {
+    /// The PHY has a link.
+    pub link: bool,
+    /// Its speed is 100 Mbit/s.
+    pub hundred: bool,
+    /// Its speed is 1000 Mbit/s.
+    pub gigabit: bool,
+    /// Its link is full duplex.
+    pub duplex: bool,
+}
+
+/// What was sent: the values of [`LineSender`](super::LineSender)'s `outcome`.
+pub mod outcome {
+    /// A frame of the core's.
+    pub const FRAME: u64 = 0;
+    /// A pause frame.
+    pub const PAUSE: u64 = 1;
+    /// A frame that ended damaged on purpose.
+    pub const SPOILED: u64 = 2;
 }

@@ -20,8 +20,9 @@
 //! Tests: `tests/mac/pause.rs`, `tests/mac/receive.rs`.
 
 use super::beat::{reason, MacBeat};
+use super::ethernet::{AddressBeat, PauseBeat, TypeBeat, CONTROL_TYPE, PAUSE_GROUP, PAUSE_OPCODE};
 use crate::bus::FrameBeat;
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
 use crate::stream::{FlowSink, FlowSource, Pulse};
 use rust_hdl::prelude::*;
 
@@ -84,13 +85,16 @@ pub struct Control {
     dropping: DFF<bool>,
     midway_next: Signal<Local, bool>,
     take: Signal<Local, bool>,
-    beat_data: Signal<Local, Bits<64>>,
+    /// The beat, if it is the first of its frame.
+    addresses: Cast<Bits<64>, AddressBeat>,
+    /// The beat, if it is the second of its frame.
+    types: Cast<Bits<64>, TypeBeat>,
+    /// The beat, if it is the third of a pause frame.
+    pause_time: Cast<Bits<64>, PauseBeat>,
     beat_last: Signal<Local, bool>,
-    address: Signal<Local, Bits<48>>,
-    typed: Signal<Local, Bits<16>>,
-    group: Number<48, 0x0100_00c2_8001>,
-    control_type: Number<16, 0x0888>,
-    opcode: Number<16, 0x0100>,
+    group: Number<48, { PAUSE_GROUP }>,
+    control_type: Number<16, { CONTROL_TYPE }>,
+    opcode: Number<16, { PAUSE_OPCODE }>,
     good: Number<3, { reason::NONE }>,
     fcs: Number<3, { reason::FCS }>,
     runt: Number<3, { reason::RUNT }>,
@@ -109,10 +113,10 @@ impl Logic for Control {
         self.pause.valid.next = self.obey.q.val();
         self.pause.data.next = self.quanta.q.val();
 
-        self.beat_data.next = self.beat.data.val().data;
+        self.addresses.from.next = self.beat.data.val().data;
+        self.types.from.next = self.beat.data.val().data;
+        self.pause_time.from.next = self.beat.data.val().data;
         self.beat_last.next = self.beat.data.val().last;
-        self.address.next = self.beat_data.val().get_bits::<48>(0);
-        self.typed.next = self.beat_data.val().get_bits::<16>(32);
         self.midway_next.next = self.midway.q.val();
         if self.beat.valid.val() {
             self.midway_next.next = !self.beat_last.val();
@@ -142,21 +146,21 @@ impl Logic for Control {
             if self.index.q.val() == bits::<2>(0) {
                 self.held_valid.d.next = !self.beat_last.val();
                 self.pausing.d.next = false;
-                self.to_group.d.next = self.address.val() == self.group.val();
-                self.to_station.d.next = self.address.val() == self.station.val();
+                self.to_group.d.next = self.addresses.to.val().destination == self.group.val();
+                self.to_station.d.next = self.addresses.to.val().destination == self.station.val();
             }
             if (self.index.q.val() == bits::<2>(1))
-                & (self.beat_last.val() | (self.typed.val() == self.control_type.val()))
+                & (self.beat_last.val() | (self.types.to.val().ethertype == self.control_type.val()))
             {
                 // Before it has gone out.
                 self.out_valid.d.next = false;
                 self.held_valid.d.next = false;
                 self.pausing.d.next = (self.to_group.q.val() | self.to_station.q.val())
-                    & (self.beat_data.val().get_bits::<16>(48) == self.opcode.val());
+                    & (self.types.to.val().content == self.opcode.val());
             }
             if self.index.q.val() == bits::<2>(2) {
-                self.quanta.d.next = (bit_cast::<16, 8>(self.beat_data.val().get_bits::<8>(0)) << 8)
-                    | bit_cast::<16, 8>(self.beat_data.val().get_bits::<8>(8));
+                self.quanta.d.next = (bit_cast::<16, 8>(self.pause_time.to.val().quanta_high) << 8)
+                    | bit_cast::<16, 8>(self.pause_time.to.val().quanta_low);
             }
             if self.beat_last.val() {
                 self.index.d.next = bits::<2>(0);

@@ -1,24 +1,64 @@
 //! The management interface of a PHY: reads and writes its registers (802.3 clause 22).
 //!
 //! ```text
-//!    command_valid, write ──►┌──────┐──► command_ready
-//! phy, phy_register, data ──►│ Mdio │──► done, value, answered
-//!                 mdio_in ──►└──────┘──► mdc, mdio_out, mdio_enable
+//! command ──►┌──────┐──► done
+//!            │ Mdio │◄─► bus
+//!            └──────┘
 //! ```
-//! Contract: a command is taken when `command_valid` and `command_ready` are high; its inputs are not looked at later. `done` is high for one
-//! cycle when it is over; then `value` is what was read and `answered` says that a PHY pulled its turn-around bit low.
-//! `mdc` is the clock divided by 64 (1.95 MHz of 125 MHz; the standard allows 2.5) and runs during a command only; `mdio_out` changes at
-//! its falling edge, `mdio_in` is taken at its rising edge.
+//! Contract: one command is under way at a time; `command` is ready when none is. `done` comes when it is over, with what was read. The
+//! bus's clock is the block's divided by 64 (1.95 MHz of 125 MHz; the standard allows 2.5), and it runs during a command only. The bit to
+//! the PHY changes at its falling edge, the bit from the PHY is taken at its rising edge.
 //!
 //! Latency: 65 periods of `mdc`.
 //!
-//! Example: a read of register 1 of PHY 0 that answers 0x796D: `done` is high 65 periods of `mdc` later, with `value` 0x796D and `answered`.
+//! Example: a command reads register 1 of PHY 0, which answers 0x796D: `done` comes 65 periods of `mdc` later, with value 0x796D and
+//! `answered`.
 //!
 //! Tests: `tests/mac/mdio.rs`, against a PHY written from the standard.
 
-use super::Synchronizer;
-use crate::prims::Number;
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use super::{ManagementBus, Synchronizer};
+use crate::prims::{Cast, Number};
+use crate::stream::{FlowSource, Sink};
 use rust_hdl::prelude::*;
+
+/// What is to be done with a register of a PHY.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct MdioCommand {
+    /// The command writes the register; otherwise it reads it.
+    pub write: bool,
+    /// The address of the PHY.
+    pub phy: Bits<5>,
+    /// The number of the register.
+    pub number: Bits<5>,
+    /// The value to write.
+    pub data: Bits<16>,
+}
+
+/// What came of a command.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct MdioResult {
+    /// The value that was read.
+    pub value: Bits<16>,
+    /// A PHY has answered the read: it pulled its turn-around bit low.
+    pub answered: bool,
+}
+
+/// What goes over the line behind the preamble, the last bit first.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct ManagementFrame {
+    /// The value; of a read it is the PHY's to show.
+    data: Bits<16>,
+    /// 10; of a read it is the PHY's to show.
+    turn_around: Bits<2>,
+    number: Bits<5>,
+    phy: Bits<5>,
+    /// 10 is a read, 01 is a write.
+    operation: Bits<2>,
+    /// 01.
+    start: Bits<2>,
+}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -27,32 +67,12 @@ pub struct Mdio {
     pub clock: Signal<In, Clock>,
     /// Ends the command under way.
     pub reset: Signal<In, bool>,
-    /// A command is offered.
-    pub command_valid: Signal<In, bool>,
-    /// The block is idle: it takes a command that is offered.
-    pub command_ready: Signal<Out, bool>,
-    /// The command writes a register; otherwise it reads one.
-    pub write: Signal<In, bool>,
-    /// The address of the PHY.
-    pub phy: Signal<In, Bits<5>>,
-    /// The number of the register.
-    pub phy_register: Signal<In, Bits<5>>,
-    /// The value to write.
-    pub data: Signal<In, Bits<16>>,
-    /// The command is over, in this cycle only.
-    pub done: Signal<Out, bool>,
-    /// The value that was read.
-    pub value: Signal<Out, Bits<16>>,
-    /// A PHY has answered the read.
-    pub answered: Signal<Out, bool>,
-    /// The clock of the management bus.
-    pub mdc: Signal<Out, bool>,
-    /// The bit to the PHY.
-    pub mdio_out: Signal<Out, bool>,
-    /// The pin drives `mdio_out`.
-    pub mdio_enable: Signal<Out, bool>,
-    /// The bit from the PHY.
-    pub mdio_in: Signal<In, bool>,
+    /// What is to be done next.
+    pub command: Sink<MdioCommand>,
+    /// A command is over, and what came of it.
+    pub done: FlowSource<MdioResult>,
+    /// The pins to the PHY.
+    pub bus: ManagementBus,
     crossing: Synchronizer,
     /// Bits left, the preamble's 32 among them; 0: idle.
     left: DFF<Bits<7>>,
@@ -62,26 +82,25 @@ pub struct Mdio {
     out: DFF<Bits<32>>,
     /// The bits read so far.
     sample: DFF<Bits<16>>,
+    frame: Signal<Local, ManagementFrame>,
+    frame_bits: Cast<ManagementFrame, Bits<32>>,
     /// The command reads.
     reading: DFF<bool>,
     /// The PHY has pulled its turn-around bit low.
     turned: DFF<bool>,
-    /// `mdio_out`.
+    /// The bit to the PHY.
     line: DFF<bool>,
-    /// `mdio_enable`.
+    /// The line is ours.
     drive: DFF<bool>,
-    /// `done`.
+    /// `done` comes in this cycle.
     pulse: DFF<bool>,
-    /// Start, operation, address and register as they go out.
-    head: Signal<Local, Bits<14>>,
     busy: Signal<Local, bool>,
     rising: Signal<Local, bool>,
     falling: Signal<Local, bool>,
-    /// Start 01, operation 10, and ten zeros.
-    start_read: Number<14, 0x1800>,
-    /// Operation 01.
-    start_write: Number<14, 0x1400>,
-    turn_around: Number<32, 0x2_0000>,
+    start: Number<2, 0b01>,
+    read_operation: Number<2, 0b10>,
+    write_operation: Number<2, 0b01>,
+    turn_around: Number<2, 0b10>,
 }
 
 impl Logic for Mdio {
@@ -89,20 +108,26 @@ impl Logic for Mdio {
     fn update(&mut self) {
         dff_setup!(self, clock, left, divider, out, sample, reading, turned, line, drive, pulse);
         clock!(self, clock, crossing);
-        self.crossing.in_data.next = self.mdio_in.val();
+        self.crossing.in_data.next = self.bus.in_data.val();
         self.busy.next = self.left.q.val().any();
-        self.command_ready.next = !self.busy.val() & !self.pulse.q.val();
-        self.done.next = self.pulse.q.val();
-        self.value.next = self.sample.q.val();
-        self.answered.next = self.turned.q.val();
-        self.mdc.next = self.divider.q.val().get_bit(5);
-        self.mdio_out.next = self.line.q.val();
-        self.mdio_enable.next = self.drive.q.val();
+        self.command.ready.next = !self.busy.val() & !self.pulse.q.val();
+        self.done.valid.next = self.pulse.q.val();
+        self.done.data.next.value = self.sample.q.val();
+        self.done.data.next.answered = self.turned.q.val();
+        self.bus.mdc.next = self.divider.q.val().get_bit(5);
+        self.bus.out_data.next = self.line.q.val();
+        self.bus.enable.next = self.drive.q.val();
 
-        self.head.next = self.start_read.val();
-        if self.write.val() {
-            self.head.next = self.start_write.val();
+        self.frame.next.data = self.command.data.val().data;
+        self.frame.next.turn_around = self.turn_around.val();
+        self.frame.next.number = self.command.data.val().number;
+        self.frame.next.phy = self.command.data.val().phy;
+        self.frame.next.operation = self.read_operation.val();
+        if self.command.data.val().write {
+            self.frame.next.operation = self.write_operation.val();
         }
+        self.frame.next.start = self.start.val();
+        self.frame_bits.from.next = self.frame.val();
         // A bit begins with the low half of its clock.
         self.rising.next = self.busy.val() & (self.divider.q.val() == bits::<6>(31));
         self.falling.next = self.busy.val() & (self.divider.q.val() == bits::<6>(63));
@@ -135,18 +160,14 @@ impl Logic for Mdio {
                 self.pulse.d.next = true;
             }
         }
-        if self.command_valid.val() & !self.busy.val() & !self.pulse.q.val() {
+        if self.command.valid.val() & !self.busy.val() & !self.pulse.q.val() {
             self.left.d.next = bits::<7>(64);
             self.divider.d.next = bits::<6>(0);
             self.line.d.next = true;
             self.drive.d.next = true;
             self.turned.d.next = false;
-            self.reading.d.next = !self.write.val();
-            self.out.d.next = (bit_cast::<32, 14>(self.head.val()) << 18)
-                | (bit_cast::<32, 5>(self.phy.val()) << 23)
-                | (bit_cast::<32, 5>(self.phy_register.val()) << 18)
-                | self.turn_around.val()
-                | bit_cast::<32, 16>(self.data.val());
+            self.reading.d.next = !self.command.data.val().write;
+            self.out.d.next = self.frame_bits.to.val();
         }
         if self.reset.val() {
             self.left.d.next = bits::<7>(0);

@@ -1,7 +1,7 @@
 //! Lanes of a beat: from how many there are to a mask, and back.
 //!
 //! ```text
-//!   count 4 ──► [ Keep ] ──► keep 8        keep 8 ──► [ Count ] ──► count 4
+//!   count 4 ──► [ Keep ] ──► keep 8        keep 8 ──► [ LaneCount ] ──► count 4
 //! ```
 //! Contract: `keep` has the lowest `count` bits set. `count` is 1 to 8; a mask without its lowest bit counts as 1.
 //!
@@ -37,7 +37,7 @@ impl Logic for Keep {
 
 /// From a mask to a count.
 #[derive(LogicBlock, Default)]
-pub struct Count {
+pub struct LaneCount {
     /// One bit for each lane that holds a byte, from the lowest on.
     pub keep: Signal<In, Bits<8>>,
     /// Number of lanes that hold a byte, 1 to 8.
@@ -45,7 +45,7 @@ pub struct Count {
     eight: Number<4, 8>,
 }
 
-impl Logic for Count {
+impl Logic for LaneCount {
     #[hdl_gen]
     fn update(&mut self) {
         self.count.next = self.eight.val();

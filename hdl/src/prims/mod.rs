@@ -43,7 +43,7 @@ pub use cast::Cast;
 pub use crc32::Crc32;
 pub use fifo::Fifo;
 pub use fifo_slice::FifoSlice;
-pub use lanes::{Count, Keep};
+pub use lanes::{Keep, LaneCount};
 pub use lut_ram::LutRam;
 pub use number::Number;
 pub use packer::Packer;

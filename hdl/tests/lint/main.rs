@@ -15,7 +15,7 @@ const BY_HAND: [&str; 7] = [
     "board/pll.rs",
     "mac/crossing.rs",
     "mac/ddr.rs",
-    "mac/delay.rs",
+    "mac/pad_delay.rs",
     "prims/lut_ram.rs",
     "prims/ram.rs",
 ];

@@ -42,7 +42,7 @@ const ADDRESS: [u8; 4] = [192, 168, 1, 50];
 fn world(name: &str, periods: [u64; 3]) -> World {
     let mut world = World::of(name, "mac-echo", Echo::default(), periods);
     world.dut.set("address", u32::from_le_bytes(ADDRESS).into());
-    world.dut.set("mdio_in", 1);
+    world.dut.set("bus_in_data", 1);
     world
 }
 
@@ -155,9 +155,9 @@ fn the_phy_is_found_and_its_link_shown() {
             60_000 => phy.registers[1] = 0,
             _ => {}
         }
-        let line = phy.line(bench.get("mdio_enable") == 1, bench.get("mdio_out") == 1);
-        phy.clock(bench.get("mdc") == 1, line);
-        bench.set("mdio_in", line.into());
+        let line = phy.line(bench.get("bus_enable") == 1, bench.get("bus_out_data") == 1);
+        phy.clock(bench.get("bus_mdc") == 1, line);
+        bench.set("bus_in_data", line.into());
         bench.tick();
         let lights = bench.get("lights");
         if seen.last() != Some(&lights) {

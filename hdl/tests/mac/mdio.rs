@@ -3,8 +3,10 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::export::verilog;
-use viaduct_hdl::mac::Mdio;
+use viaduct_hdl::mac::{Mdio, MdioCommand, MdioResult};
 use viaduct_verilate::Bench;
+
+use super::fields::Bundle;
 
 /// A PHY at one address.
 pub struct Phy {
@@ -117,6 +119,8 @@ impl Command {
 
 struct Rig {
     bench: Bench,
+    command: Bundle,
+    done: Bundle,
     phy: Phy,
     random: ChaCha8Rng,
 }
@@ -125,28 +129,28 @@ impl Rig {
     fn new(phy: Phy) -> Self {
         let bench = Bench::new("mdio", &verilog(Mdio::default()));
         let random = ChaCha8Rng::seed_from_u64(bench.seed());
-        Self { bench, phy, random }
+        let (command, done) = (Bundle::of::<MdioCommand>("command"), Bundle::of::<MdioResult>("done"));
+        Self { bench, command, done, phy, random }
     }
 
     fn step(&mut self) {
         let bench = &mut self.bench;
-        let line = self.phy.line(bench.get("mdio_enable") == 1, bench.get("mdio_out") == 1);
-        self.phy.clock(bench.get("mdc") == 1, line);
-        bench.set("mdio_in", line.into());
+        let line = self.phy.line(bench.get("bus_enable") == 1, bench.get("bus_out_data") == 1);
+        self.phy.clock(bench.get("bus_mdc") == 1, line);
+        bench.set("bus_in_data", line.into());
         bench.tick();
         bench.eval();
     }
 
     fn show(&mut self, valid: bool, command: Command) {
-        for (port, value) in [
-            ("command_valid", valid.into()),
+        self.bench.set("command_valid", valid.into());
+        let fields = [
             ("write", command.write.into()),
             ("phy", command.phy),
-            ("phy_register", command.register),
+            ("number", command.register),
             ("data", command.data),
-        ] {
-            self.bench.set(port, value);
-        }
+        ];
+        self.command.set(&mut self.bench, &fields);
         self.bench.eval();
     }
 
@@ -163,7 +167,7 @@ impl Rig {
     /// Nothing is under way: the clock rests, and nobody is spoken to.
     fn rests(&mut self, cycles: u64) {
         for _ in 0..cycles {
-            let outputs = ["command_ready", "done", "mdc", "mdio_enable"];
+            let outputs = ["command_ready", "done_valid", "bus_mdc", "bus_enable"];
             assert_eq!(outputs.map(|port| self.bench.get(port)), [1, 0, 0, 0], "{outputs:?}");
             self.step();
         }
@@ -186,15 +190,16 @@ impl Rig {
             let (other, valid) = (self.any(), self.random.random());
             self.show(valid, other);
             let (bit, phase) = ((cycle / PERIOD) as usize, cycle % PERIOD);
-            let outputs = ["command_ready", "done", "mdc"].map(|port| self.bench.get(port));
+            let outputs = ["command_ready", "done_valid", "bus_mdc"].map(|port| self.bench.get(port));
             assert_eq!(outputs, [0, 0, u64::from(phase >= PERIOD / 2)], "bit {bit}, cycle {phase} of it");
-            let driven = (self.bench.get("mdio_enable") == 1).then(|| self.bench.get("mdio_out") == 1);
+            let driven = (self.bench.get("bus_enable") == 1).then(|| self.bench.get("bus_out_data") == 1);
             assert_eq!(driven, bits.get(bit).copied(), "bit {bit}, cycle {phase} of it");
             self.step();
         }
-        let outputs = ["command_ready", "done", "mdc", "mdio_enable"].map(|port| self.bench.get(port));
+        let outputs =
+            ["command_ready", "done_valid", "bus_mdc", "bus_enable"].map(|port| self.bench.get(port));
         assert_eq!(outputs, [0, 1, 0, 0]);
-        let found = (self.bench.get("value"), self.bench.get("answered") == 1);
+        let found = (self.done.get(&self.bench, "value"), self.done.get(&self.bench, "answered") == 1);
         let nothing = self.any();
         self.show(false, nothing);
         self.step();

@@ -1,18 +1,18 @@
 //! From the bytes of the wire to the beats of a frame, in the PHY's clock.
 //!
 //! ```text
-//!  sink, in_error ──►┌─────────┐──► beat
-//!                    │ Receive │
-//!                    └─────────┘──► link, speed, duplex
+//!  line ──►┌──────────────┐──► beat
+//!          │ LineReceiver │──► status
+//!          └──────────────┘
 //! ```
-//! Contract: a frame is what lies between the delimiter (D5, behind nothing but 55) and the end of `sink.valid`, less four bytes of FCS. Its last
+//! Contract: a frame is what lies between the delimiter (D5, behind nothing but 55) and the end of `line.valid`, less four bytes of FCS. Its last
 //! beat says whether it is good. One of more than [`LONGEST`] bytes ends there with a reason, and its rest is dropped. Every
 //! frame gives a last beat, one of four bytes or fewer an empty one.
 //!
 //! `beat.ready` is not waited for: a beat that finds it low is lost, and with it the rest of its frame; an empty last beat
 //! with OVERRUN follows when it is high again. So two frames never grow together.
 //!
-//! Between frames the PHY may show its status: link, speed (0: 10, 1: 100, 2: 1000 Mbit/s), full duplex.
+//! Between frames the PHY may show its status, twice in each byte; `status` is what it showed last.
 //!
 //! Latency: a beat comes 8 cycles behind its last byte, the last one up to 10. Two frames need 9 cycles between them, of which preamble and gap
 //! give 20.
@@ -23,10 +23,10 @@
 //!
 //! Tests: `tests/mac/receive.rs`.
 
-use super::beat::{reason, MacBeat, LONGEST};
+use super::beat::{reason, LineByte, MacBeat, PhyStatus, LONGEST};
 use super::Fcs;
-use crate::prims::Number;
-use crate::stream::{FlowSink, Source};
+use crate::prims::{Cast, Number};
+use crate::stream::Source;
 use rust_hdl::prelude::*;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -38,25 +38,22 @@ enum State {
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Receive {
+pub struct LineReceiver {
     /// Rising edge, 125 MHz; the PHY's clock.
     pub clock: Signal<In, Clock>,
     /// A byte of a frame or of its preamble; between frames, the PHY's status.
-    pub sink: FlowSink<Bits<8>>,
-    /// The PHY marks an error in this byte.
-    pub in_error: Signal<In, bool>,
+    pub line: Signal<In, LineByte>,
     /// A beat of a frame, over the crossing to the core; it is offered for one cycle only.
     pub beat: Source<MacBeat>,
-    /// The PHY says that it has a link.
-    pub link: Signal<Out, bool>,
-    /// The PHY's speed: 0: 10, 1: 100, 2: 1000 Mbit/s.
-    pub speed: Signal<Out, Bits<2>>,
-    /// The PHY says that its link is full duplex.
-    pub duplex: Signal<Out, bool>,
+    /// What the PHY says of itself.
+    pub status: Signal<Out, PhyStatus>,
     state: DFF<State>,
     fcs: Fcs,
     /// The PHY's status, as it was shown last.
-    status: DFF<Bits<4>>,
+    shown_status: DFF<PhyStatus>,
+    /// The byte on the line.
+    octet: Signal<Local, Bits<8>>,
+    status_bits: Cast<Bits<4>, PhyStatus>,
     /// The last four bytes, the newest in bits 31:24: perhaps the FCS.
     held: DFF<Bits<32>>,
     /// Bytes of the frame so far, FCS and all.
@@ -103,20 +100,20 @@ pub struct Receive {
     overrun: Number<3, { reason::OVERRUN }>,
 }
 
-impl Logic for Receive {
+impl Logic for LineReceiver {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, state, status, held, length, primed, enough, errored, word, lanes);
+        dff_setup!(self, clock, state, shown_status, held, length, primed, enough, errored, word, lanes);
         dff_setup!(self, clock, closing, count, verdict, lost, dropping, made, kept);
         clock!(self, clock, fcs);
-        self.link.next = self.status.q.val().get_bit(0);
-        self.speed.next = self.status.q.val().get_bits::<2>(1);
-        self.duplex.next = self.status.q.val().get_bit(3);
-        if !self.sink.valid.val()
-            & !self.in_error.val()
-            & (self.sink.data.val().get_bits::<4>(0) == self.sink.data.val().get_bits::<4>(4))
+        self.octet.next = self.line.val().data;
+        self.status.next = self.shown_status.q.val();
+        self.status_bits.from.next = self.octet.val().get_bits::<4>(0);
+        if !self.line.val().valid
+            & !self.line.val().error
+            & (self.octet.val().get_bits::<4>(0) == self.octet.val().get_bits::<4>(4))
         {
-            self.status.d.next = self.sink.data.val().get_bits::<4>(0);
+            self.shown_status.d.next = self.status_bits.to.val();
         }
 
         // The frame's borders.
@@ -124,7 +121,7 @@ impl Logic for Receive {
         self.finish.next = false;
         self.fcs.start.next = false;
         self.fcs.sink.valid.next = false;
-        self.fcs.sink.data.next = self.sink.data.val();
+        self.fcs.sink.data.next = self.octet.val();
         self.enough.d.next = false;
         match self.state.q.val() {
             State::Idle => {
@@ -132,20 +129,19 @@ impl Logic for Receive {
                 self.length.d.next = bits::<13>(0);
                 self.primed.d.next = false;
                 self.errored.d.next = false;
-                if self.sink.valid.val() & (self.sink.data.val() != self.preamble.val()) {
+                if self.line.val().valid & (self.octet.val() != self.preamble.val()) {
                     self.state.d.next = State::Skip;
-                    if (self.sink.data.val() == self.delimiter.val()) & !self.closing.q.val() {
+                    if (self.octet.val() == self.delimiter.val()) & !self.closing.q.val() {
                         self.state.d.next = State::Frame;
                     }
                 }
             }
             State::Frame => {
-                if self.sink.valid.val() & !self.enough.q.val() {
+                if self.line.val().valid & !self.enough.q.val() {
                     self.fcs.sink.valid.next = true;
-                    self.held.d.next =
-                        (self.held.q.val() >> 8) | (bit_cast::<32, 8>(self.sink.data.val()) << 24);
+                    self.held.d.next = (self.held.q.val() >> 8) | (bit_cast::<32, 8>(self.octet.val()) << 24);
                     self.length.d.next = self.length.q.val() + 1;
-                    self.errored.d.next = self.errored.q.val() | self.in_error.val();
+                    self.errored.d.next = self.errored.q.val() | self.line.val().error;
                     self.give.next = self.primed.q.val();
                     if self.length.q.val() == bits::<13>(3) {
                         self.primed.d.next = true;
@@ -154,13 +150,13 @@ impl Logic for Receive {
                 } else {
                     self.finish.next = true;
                     self.state.d.next = State::Idle;
-                    if self.sink.valid.val() {
+                    if self.line.val().valid {
                         self.state.d.next = State::Skip;
                     }
                 }
             }
             State::Skip => {
-                if !self.sink.valid.val() {
+                if !self.line.val().valid {
                     self.state.d.next = State::Idle;
                 }
             }
@@ -206,7 +202,7 @@ impl Logic for Receive {
             if self.length.q.val() < self.shortest.val() {
                 self.verdict.d.next = self.runt.val();
             }
-            if self.sink.valid.val() {
+            if self.line.val().valid {
                 self.verdict.d.next = self.long.val();
             }
         }

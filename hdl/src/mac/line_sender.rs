@@ -1,14 +1,14 @@
 //! From the beats of a frame to the bytes of the wire, in the transmit clock; and the pauses, both ways.
 //!
 //! ```text
-//!    beat ──►┌──────────┐──► out_data, out_enable, out_error
-//!   pause ──►│ Transmit │
-//!    hold ──►│          │──► outcome
-//! station ──►└──────────┘
+//!    beat ──►┌────────────┐──► line
+//!   pause ──►│ LineSender │──► outcome
+//!    hold ──►│            │
+//! station ──►└────────────┘
 //! ```
 //! Contract: preamble and delimiter, the frame, zeros up to 60 bytes, FCS, and at least 12 bytes of gap. A frame starts with its first
 //! beat; each further beat must be there 8 cycles behind the one before. If it is not, or the last beat has a reason, the frame ends with
-//! an inverted FCS and `out_error`; what comes of it later is dropped.
+//! an inverted FCS and marked as an error; what comes of it later is dropped.
 //!
 //! `hold` brings the quanta (512 bits, 64 cycles each) of a pause that the peer asked for: no frame of the core's starts until they
 //! are over, but for our own pauses. A later one replaces it, 0 ends it.
@@ -16,18 +16,21 @@
 //! `pause` asks the peer to pause: one frame for 4095 quanta between two frames, another every 2^17 cycles while it stays high (half of the
 //! time asked for), and one for 0 when it has fallen. `station` is our own address, first byte in bits 7:0.
 //!
-//! `outcome` says what was sent: 0 a frame, 1 a pause, 2 a spoiled frame.
+//! `outcome` says what was sent: a frame, a pause, or a spoiled frame.
 //!
 //! Latency: 2 cycles to the preamble: a byte is chosen in the first and goes into the FCS, or is one of it, in the second.
 //! Throughput: the line's. No reset: see docs/boards.md.
 //!
-//! Example: a frame of 14 bytes leaves as 8 bytes of preamble and delimiter, the 14, 46 zeros, and 4 bytes of FCS; `outcome` is 0 for it.
+//! Example: a frame of 14 bytes leaves as 8 bytes of preamble and delimiter, the 14, 46 zeros, and 4 bytes of FCS; `outcome` says FRAME.
 //!
 //! Tests: `tests/mac/transmit.rs`, `tests/mac/pause.rs`.
 
-use super::beat::MacBeat;
+use super::beat::{outcome, LineByte, MacBeat};
+use super::ethernet::{
+    AddressBeat, PauseBeat, SplitAddress, TypeBeat, CONTROL_TYPE, PAUSE_GROUP, PAUSE_OPCODE,
+};
 use super::Fcs;
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
 use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
 
@@ -43,7 +46,7 @@ enum State {
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Transmit {
+pub struct LineSender {
     /// Rising edge, 125 MHz; the clock of the transmit side.
     pub clock: Signal<In, Clock>,
     /// A beat of a frame to send, over the crossing from the core.
@@ -55,12 +58,8 @@ pub struct Transmit {
     /// Our own Ethernet address, first byte in bits 7:0.
     pub station: Signal<In, Bits<48>>,
     /// The byte for the wire.
-    pub out_data: Signal<Out, Bits<8>>,
-    /// The byte belongs to a frame or to its preamble.
-    pub out_enable: Signal<Out, bool>,
-    /// The byte is to arrive as an error.
-    pub out_error: Signal<Out, bool>,
-    /// Something was sent: 0 a frame, 1 a pause, 2 a spoiled frame.
+    pub line: Signal<Out, LineByte>,
+    /// Something was sent: see [`outcome`].
     pub outcome: FlowSource<Bits<2>>,
     state: DFF<State>,
     fcs: Fcs,
@@ -98,16 +97,12 @@ pub struct Transmit {
     check: DFF<bool>,
     /// Which byte of the FCS it is.
     place: DFF<Bits<2>>,
-    /// `out_enable` of that byte.
+    /// That byte belongs to a frame or to its preamble.
     chosen_enable: DFF<bool>,
-    /// `out_error` of that byte.
+    /// That byte is to arrive as an error.
     chosen_error: DFF<bool>,
-    /// `out_data`.
-    data: DFF<Bits<8>>,
-    /// `out_enable`.
-    enable: DFF<bool>,
-    /// `out_error`.
-    error: DFF<bool>,
+    /// The byte that is shown.
+    shown: DFF<LineByte>,
     /// `outcome` is given in this cycle.
     happened: DFF<bool>,
     /// What was sent.
@@ -122,23 +117,34 @@ pub struct Transmit {
     preamble: Number<8, 0x55>,
     delimiter: Number<8, 0xd5>,
     shortest: Number<6, 60>,
-    group: Number<64, 0x0100_00c2_8001>,
-    control_pause: Number<64, 0x0100_0888_0000_0000>,
-    /// 4095, high byte first on the wire.
-    quanta: Number<64, 0xff0f>,
-    zero: Number<64, 0>,
+    /// Our address, in two parts.
+    own: Cast<Bits<48>, SplitAddress>,
+    /// The three beats of our own pause.
+    first_fields: Signal<Local, AddressBeat>,
+    first_beat: Cast<AddressBeat, Bits<64>>,
+    second_fields: Signal<Local, TypeBeat>,
+    second_beat: Cast<TypeBeat, Bits<64>>,
+    third_fields: Signal<Local, PauseBeat>,
+    third_beat: Cast<PauseBeat, Bits<64>>,
+    group: Number<48, { PAUSE_GROUP }>,
+    control_type: Number<16, { CONTROL_TYPE }>,
+    opcode: Number<16, { PAUSE_OPCODE }>,
+    /// 4095 quanta: the high byte and the low one.
+    quanta_high: Number<8, 0x0f>,
+    quanta_low: Number<8, 0xff>,
+    frame_outcome: Number<2, { outcome::FRAME }>,
+    pause_outcome: Number<2, { outcome::PAUSE }>,
+    spoiled_outcome: Number<2, { outcome::SPOILED }>,
 }
 
-impl Logic for Transmit {
+impl Logic for LineSender {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, step, length, word, left, word_last, spoiled, ours, part, dropping);
-        dff_setup!(self, clock, told, refresh, holding, held, data, enable, error, happened, kind);
+        dff_setup!(self, clock, told, refresh, holding, held, shown, happened, kind);
         dff_setup!(self, clock, chosen, covered, check, place, chosen_enable, chosen_error);
         clock!(self, clock, fcs);
-        self.out_data.next = self.data.q.val();
-        self.out_enable.next = self.enable.q.val();
-        self.out_error.next = self.error.q.val();
+        self.line.next = self.shown.q.val();
         self.outcome.valid.next = self.happened.q.val();
         self.outcome.data.next = self.kind.q.val();
 
@@ -156,6 +162,24 @@ impl Logic for Transmit {
         self.tell.next =
             (self.pause.val() ^ self.told.q.val()) | (self.pause.val() & !self.refresh.q.val().any());
 
+        // Our own pause: for 4095 quanta, or for 0 to end it.
+        self.own.from.next = self.station.val();
+        self.first_fields.next.destination = self.group.val();
+        self.first_fields.next.source_first = self.own.to.val().first;
+        self.first_beat.from.next = self.first_fields.val();
+        self.second_fields.next.source_rest = self.own.to.val().rest;
+        self.second_fields.next.ethertype = self.control_type.val();
+        self.second_fields.next.content = self.opcode.val();
+        self.second_beat.from.next = self.second_fields.val();
+        self.third_fields.next.quanta_high = bits::<8>(0);
+        self.third_fields.next.quanta_low = bits::<8>(0);
+        self.third_fields.next.zeros = bits::<48>(0);
+        if self.told.q.val() {
+            self.third_fields.next.quanta_high = self.quanta_high.val();
+            self.third_fields.next.quanta_low = self.quanta_low.val();
+        }
+        self.third_beat.from.next = self.third_fields.val();
+
         // The next word of the frame: a pause's, or the core's.
         self.following.next = self.beat.data.val();
         self.starved.next = !self.beat.valid.val() & !self.ours.q.val();
@@ -163,16 +187,12 @@ impl Logic for Transmit {
             self.following.next.count = bits::<4>(8);
             self.following.next.last = false;
             self.following.next.reason = bits::<3>(0);
-            self.following.next.data = self.group.val() | (bit_cast::<64, 48>(self.station.val()) << 48);
+            self.following.next.data = self.first_beat.to.val();
             if self.part.q.val().get_bit(0) {
-                self.following.next.data =
-                    self.control_pause.val() | bit_cast::<64, 48>(self.station.val() >> 16);
+                self.following.next.data = self.second_beat.to.val();
             }
             if self.part.q.val().get_bit(1) {
-                self.following.next.data = self.zero.val();
-                if self.told.q.val() {
-                    self.following.next.data = self.quanta.val();
-                }
+                self.following.next.data = self.third_beat.to.val();
                 self.following.next.count = bits::<4>(2);
                 self.following.next.last = true;
             }
@@ -251,12 +271,12 @@ impl Logic for Transmit {
                     self.step.d.next = bits::<4>(0);
                     self.state.d.next = State::Gap;
                     self.happened.d.next = true;
-                    self.kind.d.next = bits::<2>(0);
+                    self.kind.d.next = self.frame_outcome.val();
                     if self.ours.q.val() {
-                        self.kind.d.next = bits::<2>(1);
+                        self.kind.d.next = self.pause_outcome.val();
                     }
                     if self.spoiled.q.val() {
-                        self.kind.d.next = bits::<2>(2);
+                        self.kind.d.next = self.spoiled_outcome.val();
                     }
                 }
             }
@@ -278,21 +298,21 @@ impl Logic for Transmit {
         if self.spoiled.q.val() {
             self.sum.next = self.fcs.value.val();
         }
-        self.data.d.next = self.chosen.q.val();
+        self.shown.d.next.data = self.chosen.q.val();
         if self.check.q.val() {
-            self.data.d.next = self.sum.val().get_bits::<8>(0);
+            self.shown.d.next.data = self.sum.val().get_bits::<8>(0);
             if self.place.q.val() == bits::<2>(1) {
-                self.data.d.next = self.sum.val().get_bits::<8>(8);
+                self.shown.d.next.data = self.sum.val().get_bits::<8>(8);
             }
             if self.place.q.val() == bits::<2>(2) {
-                self.data.d.next = self.sum.val().get_bits::<8>(16);
+                self.shown.d.next.data = self.sum.val().get_bits::<8>(16);
             }
             if self.place.q.val() == bits::<2>(3) {
-                self.data.d.next = self.sum.val().get_bits::<8>(24);
+                self.shown.d.next.data = self.sum.val().get_bits::<8>(24);
             }
         }
-        self.enable.d.next = self.chosen_enable.q.val();
-        self.error.d.next = self.chosen_error.q.val();
+        self.shown.d.next.valid = self.chosen_enable.q.val();
+        self.shown.d.next.error = self.chosen_error.q.val();
 
         self.beat.ready.next = self.dropping.q.val() | (self.load.val() & !self.ours.q.val());
         if self.dropping.q.val() & self.beat.valid.val() & self.beat.data.val().last {

@@ -1,9 +1,9 @@
 //! The core's end of the way out: ends what a reset of the core leaves half way.
 //!
 //! ```text
-//!   tx ──►┌────────┐──► beat
-//! reset ──►│ Intake │
-//!         └────────┘
+//!    tx ──►┌─────────────┐──► beat
+//! reset ──►│ FrameCloser │
+//!          └─────────────┘
 //! ```
 //! Contract: beats go on as they come, `bad` as SPOILED. If `reset` comes between two beats of a frame, an empty last beat that spoils
 //! it follows as soon as there is room, during the reset or behind it. A reset is heeded a cycle late.
@@ -22,7 +22,7 @@ use rust_hdl::prelude::*;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Intake {
+pub struct FrameCloser {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// The core starts anew.
@@ -41,7 +41,7 @@ pub struct Intake {
     spoiled: Number<3, { reason::OVERRUN }>,
 }
 
-impl Logic for Intake {
+impl Logic for FrameCloser {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, midway, ending, resting);

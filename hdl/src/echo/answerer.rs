@@ -1,26 +1,28 @@
 //! Keeps the frames that are questions, and sends them back as their answers.
 //!
 //! ```text
-//!                   rx ──►┌────────┐──► tx
-//! decided, keep, asked ──►│ Answer │──► pause
-//!     station, address ──►└────────┘──► count_dropped
+//!                  rx ──►┌──────────┐──► tx
+//!     verdict, fields ──►│ Answerer │──► pause
+//!    station, address ──►└──────────┘──► count_dropped
 //! ```
 //! Contract: every beat is kept until the frame is judged by [`Question`](super::Question); one that is no question is taken back. 8 KB are
-//! kept, and 16 questions; a frame that finds no room is taken back whole and counted. The answer is the question with the addresses turned round: so
-//! the length, the padding and the data are the question's, and the rest is what `asked` says. Its time to live is 64.
+//! kept, and 16 questions; a frame that finds no room is taken back whole and counted. The answer is the question with the addresses turned
+//! round: so the length, the padding and the data are the question's, and the rest is what `fields` says. Its time to live is 64.
 //!
 //! `pause` is high while less than half of the room is left.
 //!
-//! Latency: 6 cycles behind `decided`. Throughput: a beat in 4 cycles, twice what the line takes.
+//! Latency: 6 cycles behind `verdict`. Throughput: a beat in 4 cycles, twice what the line takes.
 //!
-//! Example: a ping of 98 bytes comes: `decided` and `keep` are high 4 cycles behind its last beat, and `tx` brings 98 bytes with the addresses
-//! turned round.
+//! Example: a ping of 98 bytes comes, and `verdict` is true 4 cycles behind its last beat: `tx` brings 98 bytes with the addresses turned
+//! round, and type 0 in place of 8.
 //!
 //! Tests: `tests/mac/echo.rs`.
 
-use super::question::Asked;
+use super::beats::{ArpEnd, ArpKind, ArpSender, ArpTarget, IpAddresses, IpMiddle, PingStart, SplitIp};
+use super::AnswerFields;
 use crate::bus::FrameBeat;
-use crate::prims::{Fifo, Number, Ram};
+use crate::mac::ethernet::{AddressBeat, SplitAddress, TypeBeat, IPV4_TYPE};
+use crate::prims::{Cast, Fifo, Number, Ram};
 use crate::stream::{FlowSink, Pulse, Source};
 use rust_hdl::prelude::*;
 
@@ -35,19 +37,17 @@ enum Step {
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Answer {
+pub struct Answerer {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// Forgets everything.
     pub reset: Signal<In, bool>,
     /// A beat of a frame received, from the MAC.
     pub rx: FlowSink<FrameBeat>,
-    /// The frame whose last beat came last is judged, by [`Question`](super::Question).
-    pub decided: Signal<In, bool>,
-    /// With `decided`: that frame is a question.
-    pub keep: Signal<In, bool>,
-    /// With `keep`: what the answer to the question needs.
-    pub asked: Signal<In, Asked>,
+    /// The frame whose last beat came last is judged: whether it is a question.
+    pub verdict: FlowSink<bool>,
+    /// With `verdict`: what the answer to the question needs.
+    pub fields: Signal<In, AnswerFields>,
     /// Our Ethernet address, first byte in bits 7:0.
     pub station: Signal<In, Bits<48>>,
     /// Our IPv4 address, first byte in bits 7:0.
@@ -60,7 +60,7 @@ pub struct Answer {
     pub count_dropped: Pulse,
     /// The beats that are kept.
     ram: Ram<FrameBeat, 10>,
-    questions: Fifo<Asked, 4, 5>,
+    questions: Fifo<AnswerFields, 4, 5>,
     /// Where the next beat is written, with a wrap bit.
     tail: DFF<Bits<11>>,
     /// The place behind the last question.
@@ -86,29 +86,47 @@ pub struct Answer {
     /// `count_dropped`.
     dropped: DFF<bool>,
     room: Signal<Local, bool>,
-    question: Signal<Local, Asked>,
-    peer: Signal<Local, Bits<48>>,
-    peer_address: Signal<Local, Bits<32>>,
-    own: Signal<Local, Bits<32>>,
-    data: Signal<Local, Bits<64>>,
-    /// Our address in its two places.
-    station_low: Signal<Local, Bits<64>>,
-    station_high: Signal<Local, Bits<64>>,
-    peer_low: Signal<Local, Bits<64>>,
-    peer_high: Signal<Local, Bits<64>>,
+    question: Signal<Local, AnswerFields>,
+    /// Our addresses and the peer's, as they lie in beats.
+    own_station: Cast<Bits<48>, SplitAddress>,
+    peer_ip: Cast<Bits<32>, SplitIp>,
+    own_ip: Signal<Local, Bits<32>>,
+    /// The beats of every answer.
+    addresses: Signal<Local, AddressBeat>,
+    addresses_bits: Cast<AddressBeat, Bits<64>>,
+    type_found: Cast<Bits<64>, TypeBeat>,
+    type_beat: Signal<Local, TypeBeat>,
+    type_bits: Cast<TypeBeat, Bits<64>>,
+    /// The beats of an ARP reply.
+    kind: Signal<Local, ArpKind>,
+    kind_bits: Cast<ArpKind, Bits<64>>,
+    sender: Signal<Local, ArpSender>,
+    sender_bits: Cast<ArpSender, Bits<64>>,
+    target: Signal<Local, ArpTarget>,
+    target_bits: Cast<ArpTarget, Bits<64>>,
+    rear_found: Cast<Bits<64>, ArpEnd>,
+    rear: Signal<Local, ArpEnd>,
+    rear_bits: Cast<ArpEnd, Bits<64>>,
+    /// The beats of a ping's answer.
+    middle_found: Cast<Bits<64>, IpMiddle>,
+    middle: Signal<Local, IpMiddle>,
+    middle_bits: Cast<IpMiddle, Bits<64>>,
+    ips: Signal<Local, IpAddresses>,
+    ips_bits: Cast<IpAddresses, Bits<64>>,
+    ping_found: Cast<Bits<64>, PingStart>,
+    ping: Signal<Local, PingStart>,
+    ping_bits: Cast<PingStart, Bits<64>>,
     /// 1024, less what may come before it is known.
     most: Number<11, 1020>,
     half: Number<11, 512>,
-    /// IPv4 addresses of 4 bytes, Ethernet addresses of 6, reply.
-    arp_reply: Number<64, 0x0200_0406_0008>,
-    high_half: Number<64, 0xffff_ffff_0000_0000>,
-    high_three: Number<64, 0xffff_ffff_ffff_0000>,
-    high_one: Number<64, 0xffff_0000_0000_0000>,
-    not_life: Number<64, 0xff00_ffff_ffff_ffff>,
-    life: Number<64, 0x0040_0000_0000_0000>,
+    ipv4: Number<16, { IPV4_TYPE }>,
+    six: Number<8, 6>,
+    four: Number<8, 4>,
+    reply: Number<16, 0x0200>,
+    life: Number<8, 64>,
 }
 
-impl Logic for Answer {
+impl Logic for Answerer {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
@@ -134,16 +152,16 @@ impl Logic for Answer {
             }
         }
         self.questions.sink.valid.next = false;
-        self.questions.sink.data.next = self.asked.val();
+        self.questions.sink.data.next = self.fields.val();
         self.dropped.d.next = false;
-        if self.decided.val() {
+        if self.verdict.valid.val() {
             self.overflow.d.next = false;
-            if self.keep.val() & !self.overflow.q.val() & self.questions.sink.ready.val() {
+            if self.verdict.data.val() & !self.overflow.q.val() & self.questions.sink.ready.val() {
                 self.questions.sink.valid.next = true;
                 self.whole.d.next = self.tail.q.val();
             } else {
                 self.tail.d.next = self.whole.q.val();
-                self.dropped.d.next = self.keep.val();
+                self.dropped.d.next = self.verdict.data.val();
             }
         }
         self.count_dropped.next = self.dropped.q.val();
@@ -151,14 +169,53 @@ impl Logic for Answer {
         // Out.
         self.ram.read_address.next = bit_cast::<10, 11>(self.head.q.val());
         self.question.next = self.questions.source.data.val();
-        self.peer.next = self.question.val().peer;
-        self.peer_address.next = self.question.val().peer_address;
-        self.own.next = self.address.val();
-        self.data.next = self.word.q.val().data;
-        self.station_low.next = bit_cast::<64, 48>(self.station.val()) << 48;
-        self.station_high.next = bit_cast::<64, 48>(self.station.val() >> 16);
-        self.peer_low.next = bit_cast::<64, 32>(self.peer_address.val()) << 48;
-        self.peer_high.next = bit_cast::<64, 32>(self.peer_address.val() >> 16);
+        self.own_station.from.next = self.station.val();
+        self.peer_ip.from.next = self.question.val().peer_address;
+        self.own_ip.next = self.address.val();
+
+        // Every answer: to who asks, from us.
+        self.addresses.next.destination = self.question.val().peer;
+        self.addresses.next.source_first = self.own_station.to.val().first;
+        self.addresses_bits.from.next = self.addresses.val();
+        self.type_found.from.next = self.word.q.val().data;
+        self.type_beat.next = self.type_found.to.val();
+        self.type_beat.next.source_rest = self.own_station.to.val().rest;
+        self.type_bits.from.next = self.type_beat.val();
+
+        // An ARP reply: we are the sender, and who asks is the target.
+        self.kind.next.protocol = self.ipv4.val();
+        self.kind.next.hardware_bytes = self.six.val();
+        self.kind.next.protocol_bytes = self.four.val();
+        self.kind.next.operation = self.reply.val();
+        self.kind.next.sender_first = self.own_station.to.val().first;
+        self.kind_bits.from.next = self.kind.val();
+        self.sender.next.rest = self.own_station.to.val().rest;
+        self.sender.next.address = self.own_ip.val();
+        self.sender_bits.from.next = self.sender.val();
+        self.target.next.station = self.question.val().peer;
+        self.target.next.address_first = self.peer_ip.to.val().first;
+        self.target_bits.from.next = self.target.val();
+        self.rear_found.from.next = self.word.q.val().data;
+        self.rear.next = self.rear_found.to.val();
+        self.rear.next.address_rest = self.peer_ip.to.val().rest;
+        self.rear_bits.from.next = self.rear.val();
+
+        // The answer to a ping: a new time to live, new sums, and type 0.
+        self.middle_found.from.next = self.word.q.val().data;
+        self.middle.next = self.middle_found.to.val();
+        self.middle.next.life = self.life.val();
+        self.middle_bits.from.next = self.middle.val();
+        self.ips.next.header_sum = self.question.val().header_sum;
+        self.ips.next.source = self.own_ip.val();
+        self.ips.next.destination_first = self.peer_ip.to.val().first;
+        self.ips_bits.from.next = self.ips.val();
+        self.ping_found.from.next = self.word.q.val().data;
+        self.ping.next = self.ping_found.to.val();
+        self.ping.next.destination_rest = self.peer_ip.to.val().rest;
+        self.ping.next.kind = bits::<16>(0);
+        self.ping.next.sum = self.question.val().echo_sum;
+        self.ping_bits.from.next = self.ping.val();
+
         self.tx.valid.next = false;
         self.tx.data.next = self.out.q.val();
         self.questions.source.ready.next = false;
@@ -182,40 +239,32 @@ impl Logic for Answer {
                 self.out.d.next = self.word.q.val();
                 match self.index.q.val().index() {
                     0 => {
-                        self.out.d.next.data = bit_cast::<64, 48>(self.peer.val()) | self.station_low.val();
+                        self.out.d.next.data = self.addresses_bits.to.val();
                     }
                     1 => {
-                        self.out.d.next.data =
-                            (self.data.val() & self.high_half.val()) | self.station_high.val();
+                        self.out.d.next.data = self.type_bits.to.val();
                     }
                     2 => {
-                        self.out.d.next.data = self.arp_reply.val() | self.station_low.val();
+                        self.out.d.next.data = self.kind_bits.to.val();
                         if self.question.val().echo {
-                            self.out.d.next.data = (self.data.val() & self.not_life.val()) | self.life.val();
+                            self.out.d.next.data = self.middle_bits.to.val();
                         }
                     }
                     3 => {
-                        self.out.d.next.data =
-                            (bit_cast::<64, 32>(self.own.val()) << 32) | self.station_high.val();
+                        self.out.d.next.data = self.sender_bits.to.val();
                         if self.question.val().echo {
-                            self.out.d.next.data = (bit_cast::<64, 32>(self.own.val()) << 16)
-                                | self.peer_low.val()
-                                | bit_cast::<64, 16>(self.question.val().header_sum);
+                            self.out.d.next.data = self.ips_bits.to.val();
                         }
                     }
                     4 => {
-                        self.out.d.next.data = bit_cast::<64, 48>(self.peer.val()) | self.peer_low.val();
+                        self.out.d.next.data = self.target_bits.to.val();
                         if self.question.val().echo {
-                            // Type 0, code 0.
-                            self.out.d.next.data = (self.data.val() & self.high_one.val())
-                                | self.peer_high.val()
-                                | (bit_cast::<64, 16>(self.question.val().echo_sum) << 32);
+                            self.out.d.next.data = self.ping_bits.to.val();
                         }
                     }
                     5 => {
                         if !self.question.val().echo {
-                            self.out.d.next.data =
-                                (self.data.val() & self.high_three.val()) | self.peer_high.val();
+                            self.out.d.next.data = self.rear_bits.to.val();
                         }
                     }
                     _ => {}

@@ -10,7 +10,7 @@
 //!
 //! How: ECP5's DELAYG. With 0 steps there is no cell.
 //!
-//! Example: `Delay::new(80)` makes 2 ns.
+//! Example: `PadDelay::new(80)` makes 2 ns.
 //!
 //! Tests: none but the build for a board: what it is for shows on the board only.
 
@@ -18,7 +18,7 @@ use rust_hdl::prelude::*;
 
 /// `W` pads, see the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Delay<const W: usize> {
+pub struct PadDelay<const W: usize> {
     /// The bits as they come.
     pub in_data: Signal<In, Bits<W>>,
     /// The same bits, later by the fixed time.
@@ -26,18 +26,18 @@ pub struct Delay<const W: usize> {
     _steps: u8,
 }
 
-impl<const W: usize> Delay<W> {
+impl<const W: usize> PadDelay<W> {
     /// With so many steps of 25 ps.
     ///
     /// # Panics
     /// More than 127.
     pub fn new(steps: u8) -> Self {
-        assert!(steps < 128, "Delay: {steps} steps");
+        assert!(steps < 128, "PadDelay: {steps} steps");
         Self { _steps: steps, ..Self::default() }
     }
 }
 
-impl<const W: usize> Logic for Delay<W> {
+impl<const W: usize> Logic for PadDelay<W> {
     fn update(&mut self) {}
 
     fn connect(&mut self) {
