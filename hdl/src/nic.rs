@@ -392,14 +392,14 @@ impl Logic for Nic {
         self.events.next = self.events.val().replace_bit(2, self.transmit.count_ack.val());
         self.events.next = self.events.val().replace_bit(3, self.sends.count_ack.val());
         self.events.next = self.events.val().replace_bit(4, self.sends.count_message.val());
-        self.events.next = self.events.val().replace_bit(5, self.receive.count_message.val());
-        self.events.next = self.events.val().replace_bit(6, self.receive.count_malformed.val());
-        self.events.next = self.events.val().replace_bit(7, self.receive.count_icrc.val());
-        self.events.next = self.events.val().replace_bit(8, self.receive.count_not_ours.val());
-        self.events.next = self.events.val().replace_bit(9, self.receive.count_bth.val());
-        self.events.next = self.events.val().replace_bit(10, self.receive.count_no_vi.val());
-        self.events.next = self.events.val().replace_bit(11, self.receive.count_psn.val());
-        self.events.next = self.events.val().replace_bit(12, self.receive.count_no_receive.val());
+        self.events.next = self.events.val().replace_bit(5, self.receive.delivery_events.val().message);
+        self.events.next = self.events.val().replace_bit(6, self.receive.parse_events.val().malformed);
+        self.events.next = self.events.val().replace_bit(7, self.receive.parse_events.val().icrc);
+        self.events.next = self.events.val().replace_bit(8, self.receive.parse_events.val().not_ours);
+        self.events.next = self.events.val().replace_bit(9, self.receive.parse_events.val().bth);
+        self.events.next = self.events.val().replace_bit(10, self.receive.delivery_events.val().no_vi);
+        self.events.next = self.events.val().replace_bit(11, self.receive.delivery_events.val().psn);
+        self.events.next = self.events.val().replace_bit(12, self.receive.delivery_events.val().no_receive);
         self.events.next = self.events.val().replace_bit(13, self.receive.count_overflow.val());
         self.events.next = self.events.val().replace_bit(14, self.protect.count_refused.val());
         self.events.next = self.events.val().replace_bit(
@@ -417,20 +417,20 @@ impl Logic for Nic {
             self.events.val().replace_bit(18, self.vi_state.count_lost.val() | self.queues.count_lost.val());
         self.events.next = self.events.val().replace_bit(19, self.transmit.count_nak.val());
         self.events.next = self.events.val().replace_bit(20, self.sends.count_nak.val());
-        self.events.next = self.events.val().replace_bit(21, self.receive.count_partial.val());
+        self.events.next = self.events.val().replace_bit(21, self.receive.delivery_events.val().partial);
         self.events.next = self.events.val().replace_bit(25, self.ack.count_rnr.val());
-        self.events.next = self.events.val().replace_bit(26, self.receive.count_duplicate.val());
+        self.events.next = self.events.val().replace_bit(26, self.receive.delivery_events.val().duplicate);
         self.events.next = self.events.val().replace_bit(22, self.sends.count_again.val());
         self.events.next = self.events.val().replace_bit(23, self.sends.count_timeout.val());
         self.events.next = self.events.val().replace_bit(24, self.sends.count_rnr.val());
         self.events.next = self
             .events
             .val()
-            .replace_bit(27, self.sends.count_ghost.val() | self.receive.count_response.val());
-        self.events.next = self.events.val().replace_bit(29, self.receive.count_raw.val());
-        self.events.next = self.events.val().replace_bit(30, self.receive.count_raw_dropped.val());
+            .replace_bit(27, self.sends.count_ghost.val() | self.receive.delivery_events.val().response);
+        self.events.next = self.events.val().replace_bit(29, self.receive.delivery_events.val().raw);
+        self.events.next = self.events.val().replace_bit(30, self.receive.delivery_events.val().raw_dropped);
         self.events.next = self.events.val().replace_bit(31, self.requests.count_request.val());
-        self.events.next = self.events.val().replace_bit(28, self.receive.count_congestion.val());
+        self.events.next = self.events.val().replace_bit(28, self.receive.parse_events.val().congestion);
         self.events.next = self.events.val().replace_bit(34, self.queues.count_overrun.val());
         self.events.next = self.events.val().replace_bit(35, self.vectors.count_interrupt.val());
         self.events.next = self.events.val().replace_bit(36, self.writer.count_error.val());

@@ -73,6 +73,8 @@ pub struct ReadSent {
 pub struct Answer {
     /// The VI that the answer is for.
     pub vi: Vi,
+    /// Path MTU of the VI: 256 << MTU bytes.
+    pub mtu: Bits<3>,
     /// The answer is a packet of the answer to an RDMA read; otherwise an acknowledgement.
     pub response: bool,
     /// READ_RESPONSE_FIRST or _ONLY.

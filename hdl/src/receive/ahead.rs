@@ -1,29 +1,28 @@
 //! Keeps receive descriptors fetched ahead: four for each VI, their first two segments, where they lie, what they say.
 //!
 //! ```text
-//!              ahead ──►┌───────┐──► read_place, read_handle   (a segment, for scatter)
-//!     filled, commit ──►│ Ahead │
-//!             read_* ──►│       │──► look                      (of look_vi, look_slot)
-//! look_vi, look_slot ──►└───────┘──► look_filled
+//!   ahead ──►┌───────┐◄─► segment   (scatter's)
+//!  filled ──►│ Ahead │◄─► look      (Lookup's)
+//!  commit ──►└───────┘
 //! ```
 //! Contract: fetch writes the eight words of a descriptor with `ahead`. Then `filled` says that it is there and that the VI's
 //! receive queue is filled up to `position`. The descriptor at position p is in slot p modulo 4. The block checks the control
 //! segment as it comes and does not keep it. A commit of the VI's receive queue (WORK_QUEUE) empties it; fetch has
 //! taken that commit before, so nothing of the old queue comes behind.
 //!
-//! Example: the descriptor at position 5 of VI 3 comes. Its words are written for slot 1, and `filled` has position 6. `look_vi` 3 and
-//! `look_slot` 1 then show it in `look` a cycle later, and `look_filled` is 6.
+//! Example: the descriptor at position 5 of VI 3 comes. Its words are written for slot 1, and `filled` has position 6. `look` at slot 1 of
+//! VI 3 then shows it a cycle later, with `filled` 6.
 //!
 //! Latency: everything read comes one cycle after its address. A slot is read only after it is filled and is written
-//! only after it was consumed, so the block RAMs never see both at once; `look_filled` may change any time.
+//! only after it was consumed, so the block RAMs never see both at once; `filled` of `look` may change any time.
 //!
 //! Tests: `tests/receive/path/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use crate::bus::{AheadWord, Commit, Filled, Position, Vi};
-use crate::prims::{LutRam, Number, Ram};
-use crate::stream::{FlowSink, Sink};
+use crate::prims::{Cast, LutRam, Number, Ram};
+use crate::stream::{FlowSink, Sink, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, MAX_SEGMENTS};
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
@@ -33,6 +32,37 @@ use viaduct_spec::tables::table;
 const SLOT_LOG2: usize = VI_LOG2 + RECEIVE_AHEAD_LOG2;
 /// Address of a segment of one.
 const SEGMENT_LOG2: usize = SLOT_LOG2 + 1;
+
+/// Where a descriptor is kept. Packed it is a row of the memory.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct SlotId {
+    /// Its position modulo the slots of a VI.
+    pub slot: Bits<RECEIVE_AHEAD_LOG2>,
+    /// The VI.
+    pub vi: Vi,
+}
+
+/// Where a segment of such a descriptor is kept. Packed it is a row of the memory.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct SegmentId {
+    /// The descriptor's second segment; otherwise the first.
+    pub second: bool,
+    /// Slot of the descriptor.
+    pub slot: Bits<RECEIVE_AHEAD_LOG2>,
+    /// The VI.
+    pub vi: Vi,
+}
+
+/// A data segment of a descriptor.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct DataSegment {
+    /// Virtual address of its first byte.
+    pub address: Bits<64>,
+    /// Memory handle.
+    pub handle: Bits<32>,
+    /// Length in bytes.
+    pub length: Bits<32>,
+}
 
 /// A descriptor, but for its segments.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -49,6 +79,15 @@ pub struct AheadMeta {
     pub lost: bool,
 }
 
+/// A descriptor, but for its segments, and how far its VI's receive queue is here.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct AheadRow {
+    /// The descriptor.
+    pub descriptor: AheadMeta,
+    /// One past the last position of the VI's receive queue whose descriptor is here.
+    pub filled: Position,
+}
+
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Ahead {
@@ -62,28 +101,20 @@ pub struct Ahead {
     pub filled: FlowSink<Filled>,
     /// A table row on the bus; the receive row of a WORK_QUEUE empties the VI's queue here.
     pub commit: Sink<Commit>,
-    /// VI of the segment that scatter wants.
-    pub read_vi: Signal<In, Vi>,
-    /// Slot of the descriptor whose segment scatter wants.
-    pub read_slot: Signal<In, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// Scatter wants the descriptor's second segment; otherwise the first.
-    pub read_second: Signal<In, bool>,
-    /// Address of the segment that was asked for in the cycle before.
-    pub read_place: Signal<Out, Bits<64>>,
-    /// Memory handle and length of the segment that was asked for in the cycle before.
-    pub read_handle: Signal<Out, Bits<64>>,
-    /// VI whose descriptor the matcher looks at.
-    pub look_vi: Signal<In, Vi>,
-    /// Slot of the descriptor that the matcher looks at.
-    pub look_slot: Signal<In, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// The descriptor at the `look_vi` and `look_slot` of the cycle before, without its segments.
-    pub look: Signal<Out, AheadMeta>,
-    /// One past the last position of the receive queue of `look_vi` whose descriptor is here.
-    pub look_filled: Signal<Out, Position>,
-    places: Ram<Bits<64>, SEGMENT_LOG2>,
-    handles: Ram<Bits<64>, SEGMENT_LOG2>,
+    /// Answers scatter: a segment of a descriptor, a cycle later.
+    pub segment: Table<SegmentId, DataSegment>,
+    /// Answers `Lookup`: a descriptor and how far the VI's queue is here, a cycle later.
+    pub look: Table<SlotId, AheadRow>,
+    /// Words 4 and 6 of the descriptors: addresses.
+    addresses: Ram<Bits<64>, SEGMENT_LOG2>,
+    /// Words 5 and 7 of the descriptors: handles and lengths.
+    extents: Ram<Bits<64>, SEGMENT_LOG2>,
+    written_segment: Cast<SegmentId, Bits<SEGMENT_LOG2>>,
+    read_segment: Cast<SegmentId, Bits<SEGMENT_LOG2>>,
+    written_slot: Cast<SlotId, Bits<SLOT_LOG2>>,
+    read_slot: Cast<SlotId, Bits<SLOT_LOG2>>,
     meta: Ram<AheadMeta, SLOT_LOG2>,
-    /// For each VI, what `look_filled` says.
+    /// For each VI, one past the last position whose descriptor is here.
     filled_to: LutRam<Position, VI_LOG2>,
     shown_filled: DFF<Position>,
     segments: DFF<Bits<16>>,
@@ -95,7 +126,7 @@ pub struct Ahead {
     number: Signal<Local, Bits<3>>,
     control_word: Signal<Local, Bits<16>>,
     words_needed: Signal<Local, Bits<4>>,
-    segment_address: Signal<Local, Bits<SEGMENT_LOG2>>,
+    extent: Signal<Local, Bits<64>>,
     row: Signal<Local, Bits<16>>,
     /// The commit is of a receive queue.
     wanted: Signal<Local, bool>,
@@ -109,31 +140,28 @@ impl Logic for Ahead {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown_filled, segments, flags_bad, dirty);
-        clock!(self, clock, places, handles, meta, filled_to);
+        clock!(self, clock, addresses, extents, meta, filled_to);
 
         // Words 4 to 7: two segments.
         self.number.next = self.ahead.data.val().index;
-        self.segment_address.next = (bit_cast::<SEGMENT_LOG2, VI_LOG2>(self.ahead.data.val().vi) << 3)
-            | (bit_cast::<SEGMENT_LOG2, RECEIVE_AHEAD_LOG2>(self.ahead.data.val().slot) << 1)
-            | bit_cast::<SEGMENT_LOG2, 1>(self.number.val().get_bits::<1>(1));
-        self.places.write_enable.next =
+        self.written_segment.from.next.vi = self.ahead.data.val().vi;
+        self.written_segment.from.next.slot = self.ahead.data.val().slot;
+        self.written_segment.from.next.second = self.number.val().get_bit(1);
+        self.addresses.write_enable.next =
             self.ahead.valid.val() & self.number.val().get_bit(2) & !self.number.val().get_bit(0);
-        self.places.write_address.next = self.segment_address.val();
-        self.places.write_data.next = self.ahead.data.val().data;
-        self.handles.write_enable.next =
+        self.addresses.write_address.next = self.written_segment.to.val();
+        self.addresses.write_data.next = self.ahead.data.val().data;
+        self.extents.write_enable.next =
             self.ahead.valid.val() & self.number.val().get_bit(2) & self.number.val().get_bit(0);
-        self.handles.write_address.next = self.segment_address.val();
-        self.handles.write_data.next = self.ahead.data.val().data;
-        self.places.read_address.next = (bit_cast::<SEGMENT_LOG2, VI_LOG2>(self.read_vi.val()) << 3)
-            | (bit_cast::<SEGMENT_LOG2, RECEIVE_AHEAD_LOG2>(self.read_slot.val()) << 1);
-        if self.read_second.val() {
-            self.places.read_address.next = (bit_cast::<SEGMENT_LOG2, VI_LOG2>(self.read_vi.val()) << 3)
-                | (bit_cast::<SEGMENT_LOG2, RECEIVE_AHEAD_LOG2>(self.read_slot.val()) << 1)
-                | bits::<SEGMENT_LOG2>(1);
-        }
-        self.handles.read_address.next = self.places.read_address.val();
-        self.read_place.next = self.places.read_data.val();
-        self.read_handle.next = self.handles.read_data.val();
+        self.extents.write_address.next = self.written_segment.to.val();
+        self.extents.write_data.next = self.ahead.data.val().data;
+        self.read_segment.from.next = self.segment.index.val();
+        self.addresses.read_address.next = self.read_segment.to.val();
+        self.extents.read_address.next = self.read_segment.to.val();
+        self.extent.next = self.extents.read_data.val();
+        self.segment.row.next.address = self.addresses.read_data.val();
+        self.segment.row.next.handle = self.extent.val().get_bits::<32>(0);
+        self.segment.row.next.length = self.extent.val().get_bits::<32>(32);
 
         // Words 0 to 3: what the control segment says.
         self.word.next = self.ahead.data.val().data;
@@ -161,8 +189,9 @@ impl Logic for Ahead {
             self.words_needed.next = bits::<4>(4);
         }
         self.meta.write_enable.next = self.filled.valid.val();
-        self.meta.write_address.next = (bit_cast::<SLOT_LOG2, VI_LOG2>(self.filled.data.val().vi) << 2)
-            | bit_cast::<SLOT_LOG2, RECEIVE_AHEAD_LOG2>(self.filled.data.val().slot);
+        self.written_slot.from.next.vi = self.filled.data.val().vi;
+        self.written_slot.from.next.slot = self.filled.data.val().slot;
+        self.meta.write_address.next = self.written_slot.to.val();
         self.meta.write_data.next.region = self.filled.data.val().region;
         self.meta.write_data.next.offset = self.filled.data.val().offset;
         self.meta.write_data.next.segments = self.segments.q.val().get_bits::<8>(0);
@@ -172,9 +201,9 @@ impl Logic for Ahead {
             | (self.segments.q.val() > self.most_segments.val())
             | (self.filled.data.val().words < self.words_needed.val());
         self.meta.write_data.next.lost = self.filled.data.val().lost;
-        self.meta.read_address.next = (bit_cast::<SLOT_LOG2, VI_LOG2>(self.look_vi.val()) << 2)
-            | bit_cast::<SLOT_LOG2, RECEIVE_AHEAD_LOG2>(self.look_slot.val());
-        self.look.next = self.meta.read_data.val();
+        self.read_slot.from.next = self.look.index.val();
+        self.meta.read_address.next = self.read_slot.to.val();
+        self.look.row.next.descriptor = self.meta.read_data.val();
 
         // A row emptied again while the matcher is not ready is no harm; the last time counts.
         self.row.next = self.commit.data.val().row;
@@ -192,8 +221,8 @@ impl Logic for Ahead {
             self.filled_to.write_address.next = self.row.val().get_bits::<VI_LOG2>(1);
             self.filled_to.write_data.next = bits::<14>(0);
         }
-        self.filled_to.read_address.next = self.look_vi.val();
+        self.filled_to.read_address.next = self.look.index.val().vi;
         self.shown_filled.d.next = self.filled_to.read_data.val();
-        self.look_filled.next = self.shown_filled.q.val();
+        self.look.row.next.filled = self.shown_filled.q.val();
     }
 }

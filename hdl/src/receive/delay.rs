@@ -1,9 +1,9 @@
 //! Keeps the words of a frame back until it is known what becomes of the frame before.
 //!
 //! ```text
-//!     sink ──►┌───────┐──► source
-//!             │ Delay │
-//!  endless ──►└───────┘
+//!     sink ──►┌────────────┐──► source
+//!             │ FrameDelay │
+//!  endless ──►└────────────┘
 //! ```
 //! Contract: every word comes out, unless it would come out while `endless` is high: the frame is longer than any may be.
 //!
@@ -22,7 +22,7 @@ use rust_hdl::prelude::*;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Delay {
+pub struct FrameDelay {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// While high, the block drops all words.
@@ -40,7 +40,7 @@ pub struct Delay {
     word_3: DFF<Bits<64>>,
 }
 
-impl Logic for Delay {
+impl Logic for FrameDelay {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, valid, word_0, word_1, word_2, word_3);

@@ -1,35 +1,70 @@
 //! Knows which VIs have receives to flush, and each VI's state for the matcher.
 //!
 //! ```text
-//!    state ──►┌───────┐──► work
-//!   filled ──►│ Flush │
-//!  look_vi ──►│       │──► connected, error, aside, late   (of look_vi)
-//!    set_* ──►└───────┘──► resume, settled, busy
+//!      state ──►┌───────┐──► work
+//!     filled ──►│ Flush │◄─► look   (what is known of a VI)
+//!  set_aside ──►└───────┘──► resume, busy
 //! ```
 //! Contract: a VI has work when it goes into Error, and when a descriptor is fetched ahead for it while it is there.
 //! Each VI is queued at most once; a reason that comes while it is being worked on queues it again. `filled` does
 //! not come in two cycles running: fetch needs eight for a descriptor.
 //!
-//! A VI is `aside` from `set_aside` on, with its frames, and with `set_late` also `late`, until a receive of it is filled or its state
+//! A VI is `aside` from `set_aside` on, with its frames, and with its `late` also late, until a receive of it is filled or its state
 //! changes. `resume` is high in the cycle in which that ends, and with each change of a state. `settled` says that nothing of that kind
-//! has come in this cycle and the two before, so what was looked at in them holds. `set_*` come with `settled` only.
+//! has come in this cycle and the two before, so what was looked at in them holds. `set_aside` comes with `settled` only, and of the VI
+//! that `look` asks for.
 //!
 //! Example: `state` says that VI 3 goes into Error. Four cycles later `work` offers VI 3. When a descriptor of it is `filled` after
 //! that, `work` offers it again.
 //!
-//! Latency: work 4 cycles after its reason; `connected` and `error` in the same cycle as `look_vi`.
+//! Latency: work 4 cycles after its reason; `look` answers in the same cycle.
 //!
 //! Tests: `tests/receive/path/`.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use crate::bus::{Filled, StateWrite, Vi};
 use crate::prims::{LutRam, Number, RunQueue};
-use crate::stream::{FlowSink, Source};
+use crate::stream::{FlowSink, Source, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
 
 /// One more than [`VI_LOG2`].
 const VI_LOG2_1: usize = VI_LOG2 + 1;
+
+/// What is known of a VI.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ViStatus {
+    /// The VI is connected.
+    pub connected: bool,
+    /// The VI is in Error.
+    pub error: bool,
+    /// The VI's frames are set aside: they wait for a receive that is posted and not there.
+    pub aside: bool,
+    /// The VI's frames are dropped until the receive is there.
+    pub late: bool,
+    /// Of all VIs: no state has changed and no receive has come in this cycle and the two before.
+    pub settled: bool,
+}
+
+/// The frames of a VI are set aside from now on.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct SetAside {
+    /// The VI.
+    pub vi: Vi,
+    /// Its frames are dropped from now on.
+    pub late: bool,
+}
+
+/// A VI's row.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Mark {
+    /// `viaduct_spec::tables::vi_states`.
+    state: Bits<2>,
+    aside: bool,
+    late: bool,
+}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -46,38 +81,24 @@ pub struct Flush {
     pub work: Source<Vi>,
     /// A VI has work, or may have.
     pub busy: Signal<Out, bool>,
-    /// VI whose state `Lookup` looks at.
-    pub look_vi: Signal<In, Vi>,
-    /// `look_vi` is connected.
-    pub connected: Signal<Out, bool>,
-    /// `look_vi` is in Error.
-    pub error: Signal<Out, bool>,
-    /// The frames of `look_vi` are set aside: they wait for a receive that is posted and not there.
-    pub aside: Signal<Out, bool>,
-    /// The frames of `look_vi` are dropped until the receive is there.
-    pub late: Signal<Out, bool>,
-    /// Pulses when `Lookup` sets the frames of `look_vi` aside from now on.
-    pub set_aside: Signal<In, bool>,
-    /// With `set_aside`: the frames of `look_vi` are `late` as well.
-    pub set_late: Signal<In, bool>,
-    /// No state has changed and no receive has come in this cycle and the two before.
-    pub settled: Signal<Out, bool>,
+    /// Answers `Lookup`: what is known of a VI.
+    pub look: Table<Vi, ViStatus>,
+    /// The frames of a VI are set aside, or dropped, from now on; from `Lookup`.
+    pub set_aside: FlowSink<SetAside>,
     /// Pulses when a VI that was `aside` may be so no longer, so its frames may be looked at again.
     pub resume: Signal<Out, bool>,
     queue: RunQueue<VI_LOG2, VI_LOG2_1>,
     /// For each VI: its state, `aside` and `late`.
-    states: LutRam<Bits<4>, VI_LOG2>,
-    /// A copy of `states`, read for the VI whose descriptor is there.
-    filled_states: LutRam<Bits<4>, VI_LOG2>,
+    marks: LutRam<Mark, VI_LOG2>,
+    /// A copy of `marks`, read for the VI whose descriptor is there.
+    filled_marks: LutRam<Mark, VI_LOG2>,
     changed: DFF<bool>,
     changed_before: DFF<bool>,
     change: Signal<Local, bool>,
     state_now: Signal<Local, Bits<2>>,
     filled_state: Signal<Local, Bits<2>>,
-    /// The states are not being written for another reason.
+    /// The marks are not being written for another reason.
     free: Signal<Local, bool>,
-    aside_bit: Number<4, 4>,
-    late_bits: Number<4, 12>,
     /// A descriptor of `filled_by` came in the cycle before.
     fills: DFF<bool>,
     filled_by: DFF<Vi>,
@@ -93,26 +114,27 @@ impl Logic for Flush {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, fills, filled_by, failed, failed_vi, changed, changed_before);
-        clock!(self, clock, queue, states, filled_states);
+        clock!(self, clock, queue, marks, filled_marks);
         self.queue.reset.next = self.reset.val();
-        self.states.read_address.next = self.look_vi.val();
-        self.state_now.next = self.states.read_data.val().get_bits::<2>(0);
-        self.connected.next = self.state_now.val() == self.connected_state.val();
-        self.error.next = self.state_now.val() == self.error_state.val();
-        self.aside.next = self.states.read_data.val().get_bit(2);
-        self.late.next = self.states.read_data.val().get_bit(3);
-        self.filled_states.read_address.next = self.filled_by.q.val();
-        self.filled_state.next = self.filled_states.read_data.val().get_bits::<2>(0);
+        self.marks.read_address.next = self.look.index.val();
+        self.state_now.next = self.marks.read_data.val().state;
+        self.look.row.next.connected = self.state_now.val() == self.connected_state.val();
+        self.look.row.next.error = self.state_now.val() == self.error_state.val();
+        self.look.row.next.aside = self.marks.read_data.val().aside;
+        self.look.row.next.late = self.marks.read_data.val().late;
+        self.filled_marks.read_address.next = self.filled_by.q.val();
+        self.filled_state.next = self.filled_marks.read_data.val().state;
         self.change.next = self.state.valid.val() | self.filled.valid.val();
         self.changed.d.next = self.change.val();
         self.changed_before.d.next = self.changed.q.val();
-        self.settled.next = !self.change.val() & !self.changed.q.val() & !self.changed_before.q.val();
+        self.look.row.next.settled =
+            !self.change.val() & !self.changed.q.val() & !self.changed_before.q.val();
 
         // A change to Error goes first; a descriptor waits for it, one cycle at a time.
         // A descriptor that is looked at in the cycle of the change still sees the old state; its VI is queued in the next.
         self.failed.d.next = self.state.valid.val() & (self.state.data.val().state == self.error_state.val());
         self.failed_vi.d.next = self.state.data.val().vi;
-        self.free.next = !self.state.valid.val() & !self.set_aside.val();
+        self.free.next = !self.state.valid.val() & !self.set_aside.valid.val();
         self.pushed.next = self.fills.q.val() & !self.failed.q.val() & self.free.val();
         self.queue.push.valid.next =
             self.failed.q.val() | (self.fills.q.val() & (self.filled_state.val() == self.error_state.val()));
@@ -129,25 +151,29 @@ impl Logic for Flush {
         }
 
         // Written by a change of state, by the one who looks, and when a receive has come.
-        self.states.write_enable.next = self.state.valid.val() | self.set_aside.val() | self.pushed.val();
-        self.states.write_address.next = self.filled_by.q.val();
-        self.states.write_data.next = bit_cast::<4, 2>(self.filled_state.val());
-        if self.set_aside.val() {
-            self.states.write_address.next = self.look_vi.val();
-            self.states.write_data.next = bit_cast::<4, 2>(self.state_now.val()) | self.aside_bit.val();
-            if self.set_late.val() {
-                self.states.write_data.next = bit_cast::<4, 2>(self.state_now.val()) | self.late_bits.val();
-            }
+        self.marks.write_enable.next =
+            self.state.valid.val() | self.set_aside.valid.val() | self.pushed.val();
+        self.marks.write_address.next = self.filled_by.q.val();
+        self.marks.write_data.next.state = self.filled_state.val();
+        self.marks.write_data.next.aside = false;
+        self.marks.write_data.next.late = false;
+        if self.set_aside.valid.val() {
+            self.marks.write_address.next = self.set_aside.data.val().vi;
+            self.marks.write_data.next.state = self.state_now.val();
+            self.marks.write_data.next.aside = true;
+            self.marks.write_data.next.late = self.set_aside.data.val().late;
         }
         if self.state.valid.val() {
-            self.states.write_address.next = self.state.data.val().vi;
-            self.states.write_data.next = bit_cast::<4, 2>(self.state.data.val().state);
+            self.marks.write_address.next = self.state.data.val().vi;
+            self.marks.write_data.next.state = self.state.data.val().state;
+            self.marks.write_data.next.aside = false;
+            self.marks.write_data.next.late = false;
         }
-        self.filled_states.write_enable.next = self.states.write_enable.val();
-        self.filled_states.write_address.next = self.states.write_address.val();
-        self.filled_states.write_data.next = self.states.write_data.val();
+        self.filled_marks.write_enable.next = self.marks.write_enable.val();
+        self.filled_marks.write_address.next = self.marks.write_address.val();
+        self.filled_marks.write_data.next = self.marks.write_data.val();
         self.resume.next =
-            self.state.valid.val() | (self.pushed.val() & self.filled_states.read_data.val().get_bit(2));
+            self.state.valid.val() | (self.pushed.val() & self.filled_marks.read_data.val().aside);
         Source::<Vi>::link(&mut self.work, &mut self.queue.pop);
         self.busy.next = self.queue.held.val() | self.fills.q.val() | self.failed.q.val();
         if self.reset.val() {

@@ -2,13 +2,13 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use crate::bus::Vi;
+use crate::bus::{Acknowledged, Vi};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
 /// Place the payload of the frame in delivery.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Job {
+pub struct ScatterJob {
     /// The VI, for the descriptor that is fetched ahead.
     pub vi: Vi,
     /// Slot of that descriptor.
@@ -41,15 +41,45 @@ pub struct Job {
     pub length: Bits<13>,
 }
 
-/// A [`Job`] is over.
+/// How a [`ScatterJob`] ends.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum ScatterResult {
+    /// All bytes are placed.
+    Placed,
+    /// The segments are full.
+    TooLong,
+    /// The protection checker refused a segment, or the rest of the descriptor.
+    Refused,
+    /// The rest of the descriptor could not be read.
+    Failed,
+}
+
+/// A [`ScatterJob`] is over.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Done {
-    /// How the job ended: see [`result`](super::scatter::result).
-    pub result: Bits<2>,
+pub struct ScatterDone {
+    /// How the job ended.
+    pub result: ScatterResult,
     /// Segment to go on with.
     pub index: Bits<8>,
     /// Bytes of that segment that are filled.
     pub position: Bits<32>,
+}
+
+/// Where the payload of an answer goes: the read's own descriptor, and how far that is filled.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ReadTarget {
+    /// Region of the descriptor.
+    pub region: Bits<16>,
+    /// Offset of the descriptor in its region, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// How many segments the descriptor has.
+    pub segments: Bits<8>,
+    /// Segment that the payload begins in.
+    pub index: Bits<8>,
+    /// Bytes of that segment that are filled already.
+    pub position: Bits<32>,
+    /// The payload is the first of its read, so scatter has none of the descriptor's segments.
+    pub fresh: bool,
 }
 
 /// The payload of an answer to a read is placed, or cannot be.
@@ -61,4 +91,15 @@ pub struct ReadPlaced {
     pub index: Bits<8>,
     /// Bytes of that segment that are filled.
     pub position: Bits<32>,
+}
+
+/// What an answer is for `complete/sends`.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Told {
+    /// The answer counts, and `complete/sends` has to hear of it.
+    pub keep: bool,
+    /// The answer has payload that must be placed first.
+    pub data: bool,
+    /// What `complete/sends` hears.
+    pub word: Acknowledged,
 }

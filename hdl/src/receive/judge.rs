@@ -1,9 +1,9 @@
 //! Judges what a packet is to its VI: one of twelve verdicts.
 //!
 //! ```text
-//!        info, peer ──►┌───────┐──► verdict, takes, partial
-//!           message ──►│ Judge │──► ends, first, writes
-//!  connected, error ──►└───────┘──► immediate, reads
+//!        info, peer ──►┌───────┐
+//!           message ──►│ Judge │──► judgement
+//!  connected, error ──►└───────┘
 //! ```
 //! Contract: the inputs come in one cycle, the verdict in the next, as long as `info` and `message` stay; `info` has been there
 //! for a cycle before. The first line of the table that fits counts:
@@ -32,6 +32,8 @@
 //! Latency: 1 cycle.
 //!
 //! Tests: `tests/receive/path/`, `tests/receive/write/`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use super::contexts::{Message, Peer};
 use crate::bus::FrameInfo;
@@ -68,6 +70,31 @@ pub enum Verdict {
     Continue,
 }
 
+/// What a packet is to its VI.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Judgement {
+    /// See the module's table.
+    pub verdict: Verdict,
+    /// The verdict is Take or Continue.
+    pub takes: bool,
+    /// The verdict is Partial.
+    pub partial: bool,
+    /// The packet begins a message.
+    pub first: bool,
+    /// The packet ends a message.
+    pub ends: bool,
+    /// The packet is of an RDMA write.
+    pub writes: bool,
+    /// The packet is an RDMA read request.
+    pub reading: bool,
+    /// With `reading`: it may be one, by its payload and by what it asks for.
+    pub reads: bool,
+    /// The packet carries immediate data.
+    pub immediate: bool,
+    /// The packet has payload.
+    pub some: bool,
+}
+
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Judge {
@@ -83,22 +110,8 @@ pub struct Judge {
     pub connected: Signal<In, bool>,
     /// That VI is in Error.
     pub error: Signal<In, bool>,
-    /// The packet ends a message.
-    pub ends: Signal<Out, bool>,
-    /// The packet begins a message.
-    pub first: Signal<Out, bool>,
-    /// The packet is of an RDMA write.
-    pub writes: Signal<Out, bool>,
-    /// The packet carries immediate data.
-    pub immediate: Signal<Out, bool>,
-    /// The packet is an RDMA read request, and the VI's service allows one.
-    pub reads: Signal<Out, bool>,
-    /// What the packet is to its VI: see the module's table.
-    pub verdict: Signal<Out, Verdict>,
-    /// The verdict is Take or Continue.
-    pub takes: Signal<Out, bool>,
-    /// The verdict is Partial.
-    pub partial: Signal<Out, bool>,
+    /// What the packet is to its VI.
+    pub judgement: Signal<Out, Judgement>,
     /// `info` of the cycle before; it comes out of a memory, which takes most of a cycle.
     packet: DFF<FrameInfo>,
     reading: DFF<bool>,
@@ -247,10 +260,12 @@ impl Logic for Judge {
         self.some.d.next = self.length.val().any();
 
         // Second cycle.
-        self.ends.next = self.last.q.val();
-        self.first.next = self.begins.q.val();
-        self.writes.next = self.writing.q.val();
-        self.immediate.next = self.carries.q.val();
+        self.judgement.next.ends = self.last.q.val();
+        self.judgement.next.first = self.begins.q.val();
+        self.judgement.next.writes = self.writing.q.val();
+        self.judgement.next.reading = self.reading.q.val();
+        self.judgement.next.immediate = self.carries.q.val();
+        self.judgement.next.some = self.some.q.val();
         self.active.next = self.message.val().active;
         // RSP-2, UNR-3: the payload has the length of its place.
         self.fits.next = self.full.q.val() & (self.less.q.val() | !self.writing.q.val());
@@ -262,66 +277,66 @@ impl Logic for Judge {
         if self.reading.q.val() {
             self.fits.next = !self.some.q.val() & !self.huge.q.val();
         }
-        self.reads.next = self.reading.q.val() & self.fits.val();
+        self.judgement.next.reads = self.reading.q.val() & self.fits.val();
         self.differs.next =
             self.active.val() & !self.begins.q.val() & (self.writing.q.val() ^ self.message.val().writing);
 
         // Beside the verdict: what is decided by these two is decided in the same cycle.
         self.in_question.next =
             self.known.q.val() & !self.over_now.q.val() & !self.answer.q.val() & !self.behind.q.val();
-        self.takes.next = self.in_question.val()
+        self.judgement.next.takes = self.in_question.val()
             & !self.reading.q.val()
             & self.fits.val()
             & (self.begins.q.val() ^ self.active.val())
             & !self.differs.val()
             & (self.expected.q.val() | (self.begins.q.val() & !self.reliable.q.val()));
-        self.partial.next = self.in_question.val()
+        self.judgement.next.partial = self.in_question.val()
             & !self.reliable.q.val()
             & self.active.val()
             & (self.begins.q.val() | !self.expected.q.val() | !self.fits.val() | self.differs.val());
 
-        self.verdict.next = Verdict::Continue;
+        self.judgement.next.verdict = Verdict::Continue;
         if self.begins.q.val() {
-            self.verdict.next = Verdict::Take;
+            self.judgement.next.verdict = Verdict::Take;
         }
         if self.reading.q.val() {
-            self.verdict.next = Verdict::Read;
+            self.judgement.next.verdict = Verdict::Read;
         }
         if self.reliable.q.val() {
             // RSP-2: out of place.
             if (self.begins.q.val() == self.active.val()) | !self.fits.val() | self.differs.val() {
-                self.verdict.next = Verdict::Refuse;
+                self.judgement.next.verdict = Verdict::Refuse;
             }
             // RSP-1: ahead of the expected PSN.
             if !self.expected.q.val() {
-                self.verdict.next = Verdict::Gap;
+                self.judgement.next.verdict = Verdict::Gap;
             }
         } else {
             if (!self.begins.q.val() & !self.active.val()) | !self.fits.val() {
-                self.verdict.next = Verdict::Stray;
+                self.judgement.next.verdict = Verdict::Stray;
             }
             // UNR-2: MIDDLE and LAST are taken at the expected PSN only.
             if !self.begins.q.val() & !self.expected.q.val() {
-                self.verdict.next = Verdict::Early;
+                self.judgement.next.verdict = Verdict::Early;
             }
             // UNR-3: a gap inside the message in progress.
             if self.active.val()
                 & (self.begins.q.val() | !self.expected.q.val() | !self.fits.val() | self.differs.val())
             {
-                self.verdict.next = Verdict::Partial;
+                self.judgement.next.verdict = Verdict::Partial;
             }
         }
         if self.behind.q.val() {
-            self.verdict.next = Verdict::Behind;
+            self.judgement.next.verdict = Verdict::Behind;
         }
         if self.answer.q.val() {
-            self.verdict.next = Verdict::Answer;
+            self.judgement.next.verdict = Verdict::Answer;
         }
         if !self.known.q.val() {
-            self.verdict.next = Verdict::Unknown;
+            self.judgement.next.verdict = Verdict::Unknown;
         }
         if self.over_now.q.val() {
-            self.verdict.next = Verdict::Over;
+            self.judgement.next.verdict = Verdict::Over;
         }
     }
 }

@@ -1,36 +1,39 @@
 //! Finds a frame's VI, where that is, and what the frame is to it; or a VI that has receives to flush.
 //!
 //! ```text
-//!      info ──►┌────────┐──► look_vi, look_slot ◄── peer, message, consumed, look_filled, posted_position
-//!      work ──►│ Lookup │──► info_taken, info_aside, info_drop, info_back; set_aside, set_late
-//!  blocking ──►│        │──► order
-//!      hold ──►└────────┘◄── aside, late, again, overdue, settled
+//!  show ◄─►┌────────┐◄─► contexts, vis, ahead, posted
+//!  work ──►│ Lookup │──► order
+//!  hold ──►│ Judge  │──► set_aside
+//!          └────────┘──► looking, unfinished ◄── blocking
 //! ```
 //! Contract: the block gives one order at a time. It takes a VI's frames in the order of the store; a frame and a receive to flush take
-//! turns. An order stands until it is taken, and its frame with it (`info_taken`). While [`Delivery`](super::Delivery) works on a VI and
+//! turns. An order stands until it is taken, and its frame with it (fate Taken). While [`Delivery`](super::Delivery) works on a VI and
 //! has not saved its context (`blocking`), the block does not look up the same VI, but it may look up another one.
 //!
-//! A frame that needs a receive which is posted and not there yet is looked at twice, and then set aside (`info_aside`) with its VI
+//! A frame that needs a receive which is posted and not there yet is looked at twice, and then set aside (fate Aside) with its VI
 //! (`set_aside`): so are all later frames of that VI, and those of others go on. When the receive has come, or the VI's state has
 //! changed, frames are looked at from the oldest on again (`again`). Only if a frame that is set aside leaves no room to others for
 //! long (`overdue`, see [`Roster`](super::Roster)) it is dropped, as if it had been lost on its way, and so are its VI's others
-//! (`set_late`), until the receive is there.
+//! (`late`), until the receive is there.
 //!
 //! After an order that only ended a message (Partial) the same frame comes again. After a flush, and a frame if there is one, the same
 //! VI comes again until nothing is left to flush (`unfinished`). With `hold` nothing begins between frames.
 //!
-//! Example: a frame for VI 3 is on show. `look_vi` is 3, the context and the descriptor come a cycle later, the verdict is Take and a
-//! receive is there. 3 cycles after the frame `order` says so; when it is taken, `info_taken` is high.
+//! Example: a frame for VI 3 is on show. Its context and its descriptor come a cycle later, the verdict is Take and a
+//! receive is there. 3 cycles after the frame `order` says so; when it is taken, the frame is decided, with the fate Taken.
 //!
 //! Latency: 3 cycles from a frame to its order.
 //!
 //! Tests: `tests/receive/path/`.
 
-use super::contexts::{Message, Peer};
-use super::judge::Judge;
+use super::ahead::{AheadRow, SlotId};
+use super::contexts::{Context, FarHalf, HalfId, Message, NearHalf, Peer};
+use super::flush::{SetAside, ViStatus};
+use super::judge::{Judge, Judgement};
 use super::order::Order;
+use super::show::{Fate, ShowSink};
 use crate::bus::{FrameInfo, Position, Vi};
-use crate::stream::{FlowSink, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 
@@ -56,76 +59,45 @@ pub struct Lookup {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets the frame or the flush under way.
     pub reset: Signal<In, bool>,
-    /// The frame on show, from the store.
-    pub info: FlowSink<FrameInfo>,
-    /// Pulses when the frame on show goes with an order.
-    pub info_taken: Signal<Out, bool>,
-    /// Pulses when the frame on show is set aside, since its receive is not there yet.
-    pub info_aside: Signal<Out, bool>,
-    /// Pulses when the frame on show is dropped, since its VI's frames are `late`.
-    pub info_drop: Signal<Out, bool>,
-    /// Pulses when the frame on show is left for an older one.
-    pub info_back: Signal<Out, bool>,
-    /// An older frame that was set aside may have its turn now, so `info` is not to be used.
-    pub again: Signal<In, bool>,
-    /// The frame on show has kept others waiting for too long.
-    pub overdue: Signal<In, bool>,
-    /// The frames of `state_vi` are set aside.
-    pub aside: Signal<In, bool>,
-    /// The frames of `state_vi` are dropped until a receive is there.
-    pub late: Signal<In, bool>,
-    /// What was looked at in this cycle and the two before holds: see `Flush`.
-    pub settled: Signal<In, bool>,
-    /// Pulses when the frames of `state_vi` are set aside from now on.
-    pub set_aside: Signal<Out, bool>,
-    /// With `set_aside`: the frames of `state_vi` are dropped from now on.
-    pub set_late: Signal<Out, bool>,
+    /// The frame on show, from the store, and what becomes of it.
+    pub show: ShowSink,
     /// A VI that has receives to flush, from `Flush`.
     pub work: Sink<Vi>,
-    /// Nothing new may begin, because a commit waits; `Matcher` drives it.
+    /// Nothing new may begin, because a commit waits; `Commits` drives it.
     pub hold: Signal<In, bool>,
-    /// No frame and no flush is being looked up.
-    pub idle: Signal<Out, bool>,
+    /// The VI that is being looked up.
+    pub looking: FlowSource<Vi>,
     /// A flush is not at its end, even if nothing is being looked up.
     pub unfinished: Signal<Out, bool>,
-    /// `Delivery` has not saved the context of `blocking_vi` yet.
-    pub blocking: Signal<In, bool>,
-    /// VI whose context is not saved yet; it must not be looked up.
-    pub blocking_vi: Signal<In, Vi>,
-    /// VI to look at in the contexts, in `Ahead`, and among the doorbells.
-    pub look_vi: Signal<Out, Vi>,
-    /// The far half of the context is wanted; otherwise the near one.
-    pub look_far: Signal<Out, bool>,
-    /// VI whose state is wanted of `Flush`.
-    pub state_vi: Signal<Out, Vi>,
-    /// `state_vi` is connected.
-    pub connected: Signal<In, bool>,
-    /// `state_vi` is in Error.
-    pub error: Signal<In, bool>,
-    /// Peer of the `look_vi` of the cycle before.
-    pub peer: Signal<In, Peer>,
-    /// A half of where the receive side of that VI is: see `Contexts`.
-    pub message: Signal<In, Message>,
-    /// With the far half: bits 31:22 of the message's `received`.
-    pub received_high: Signal<In, Bits<10>>,
-    /// Consumed position of that VI: the receive descriptors of it that are completed.
-    pub consumed: Signal<In, Position>,
-    /// Slot of the descriptor to look at in `Ahead`.
-    pub look_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// One past the last position of the VI's receive queue whose descriptor is in `Ahead`.
-    pub look_filled: Signal<In, Position>,
-    /// One past the last position posted to the VI's receive queue, from doorbell.
-    pub posted_position: Signal<In, Position>,
+    /// A VI whose context `Delivery` has not saved yet: it must not be looked up.
+    pub blocking: FlowSink<Vi>,
+    /// Asks `Contexts` for what is kept of a VI, with one half of its message.
+    pub contexts: LookUp<HalfId, Context>,
+    /// Asks `Flush` for a VI's state.
+    pub vis: LookUp<Vi, ViStatus>,
+    /// The frames of a VI are set aside, or dropped, from now on; for `Flush`.
+    pub set_aside: FlowSource<SetAside>,
+    /// Asks `Ahead` for the receive at the consumed position.
+    pub ahead: LookUp<SlotId, AheadRow>,
+    /// Asks doorbell for the posted position of a VI's receive queue.
+    pub posted: LookUp<Vi, Position>,
     /// What `Delivery` is to do: deliver the frame on show, or flush a receive.
     pub order: Source<Order>,
     judge: Judge,
     step: DFF<Step>,
     vi: DFF<Vi>,
     flushing: DFF<bool>,
-    /// Peer of the VI in hand; likewise the two below.
+    /// Peer of the VI in hand; likewise the three below.
     known_peer: DFF<Peer>,
-    known_message: DFF<Message>,
+    known_near: DFF<NearHalf>,
+    known_far: DFF<FarHalf>,
     known_consumed: DFF<Position>,
+    /// Both halves: where the VI's receive side is.
+    message: Signal<Local, Message>,
+    info: Signal<Local, FrameInfo>,
+    status: Signal<Local, ViStatus>,
+    judged: Signal<Local, Judgement>,
+    row: Signal<Local, AheadRow>,
     /// A receive is there at the consumed position.
     present: DFF<bool>,
     /// No receive is there at the consumed position, but one is posted.
@@ -152,84 +124,111 @@ pub struct Lookup {
     ordered: Signal<Local, bool>,
 }
 
-// `look_slot` and `target` take the low bits of a position and of a queue pair number.
-const _: () = assert!(RECEIVE_AHEAD_LOG2 == 2 && VI_LOG2 <= 10);
+// `target` takes the low bits of a queue pair number.
+const _: () = assert!(VI_LOG2 <= 10);
 
 impl Logic for Lookup {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, vi, flushing, known_peer, known_message, known_consumed);
+        dff_setup!(self, clock, step, vi, flushing, known_peer, known_near, known_far, known_consumed);
         dff_setup!(self, clock, present, coming, looked, popping, rests, rest_vi, frame_turn);
         clock!(self, clock, judge);
 
         // The VI in hand; in Idle, the next one.
+        self.info.next = self.show.info.val();
         self.unfinished.next = self.rests.q.val();
         self.works.next = self.rests.q.val() | self.work.valid.val();
         self.next_work.next = self.work.data.val();
         if self.rests.q.val() {
             self.next_work.next = self.rest_vi.q.val();
         }
-        self.flushes.next = self.works.val() & !(self.frame_turn.q.val() & self.info.valid.val());
+        self.flushes.next = self.works.val() & !(self.frame_turn.q.val() & self.show.valid.val());
         self.target.next = self.vi.q.val();
         if self.step.q.val() == Step::Idle {
-            self.target.next = bit_cast::<VI_LOG2, 24>(self.info.data.val().queue_pair);
+            self.target.next = bit_cast::<VI_LOG2, 24>(self.info.val().queue_pair);
             if self.flushes.val() {
                 self.target.next = self.next_work.val();
             }
         }
-        self.look_vi.next = self.target.val();
-        self.look_far.next = (self.step.q.val() == Step::Load) | (self.step.q.val() == Step::Decide);
-        self.state_vi.next = self.vi.q.val();
-        self.look_slot.next = self.known_consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
-        self.blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.vi.q.val());
+        self.contexts.index.next.vi = self.target.val();
+        self.contexts.index.next.far =
+            (self.step.q.val() == Step::Load) | (self.step.q.val() == Step::Decide);
+        self.ahead.index.next.vi = self.target.val();
+        self.ahead.index.next.slot = self.known_consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
+        self.row.next = self.ahead.row.val();
+        self.posted.index.next = self.target.val();
+        self.vis.index.next = self.vi.q.val();
+        self.status.next = self.vis.row.val();
+        self.blocked.next = self.blocking.valid.val() & (self.blocking.data.val() == self.vi.q.val());
         // The next one again: compared before it is known which it is.
-        self.next_blocked.next = self.blocking.val()
-            & (self.blocking_vi.val() == bit_cast::<VI_LOG2, 24>(self.info.data.val().queue_pair));
+        self.next_blocked.next = self.blocking.valid.val()
+            & (self.blocking.data.val() == bit_cast::<VI_LOG2, 24>(self.info.val().queue_pair));
         if self.flushes.val() {
-            self.next_blocked.next = self.blocking.val() & (self.blocking_vi.val() == self.next_work.val());
+            self.next_blocked.next =
+                self.blocking.valid.val() & (self.blocking.data.val() == self.next_work.val());
         }
-        self.judge.info.next = self.info.data.val();
-        self.judge.peer.next = self.known_peer.q.val();
-        self.judge.message.next = self.known_message.q.val();
-        self.judge.connected.next = self.connected.val();
-        self.judge.error.next = self.error.val();
 
-        self.idle.next = self.step.q.val() == Step::Idle;
+        // The frame is judged by both halves of the VI's message.
+        self.message.next.psn = self.known_near.q.val().psn;
+        self.message.next.msn = self.known_near.q.val().msn;
+        self.message.next.left = self.known_near.q.val().left;
+        self.message.next.active = self.known_near.q.val().active;
+        self.message.next.writing = self.known_near.q.val().writing;
+        self.message.next.writable = self.known_near.q.val().writable;
+        self.message.next.refused = self.known_near.q.val().refused;
+        self.message.next.broken = self.known_near.q.val().broken;
+        self.message.next.reception = self.known_near.q.val().reception;
+        self.message.next.place = self.known_far.q.val().place;
+        self.message.next.rkey = self.known_far.q.val().rkey;
+        self.message.next.received = (bit_cast::<32, 10>(self.known_far.q.val().received) << 22)
+            | bit_cast::<32, 22>(self.known_near.q.val().received);
+        self.judge.info.next = self.info.val();
+        self.judge.peer.next = self.known_peer.q.val();
+        self.judge.message.next = self.message.val();
+        self.judge.connected.next = self.status.val().connected;
+        self.judge.error.next = self.status.val().error;
+        self.judged.next = self.judge.judgement.val();
+
+        self.looking.valid.next = self.step.q.val() != Step::Idle;
+        self.looking.data.next = self.vi.q.val();
         self.order.data.next.vi = self.vi.q.val();
         self.order.data.next.flush = self.flushing.q.val();
-        self.order.data.next.verdict = self.judge.verdict.val();
-        self.order.data.next.ends = self.judge.ends.val();
-        self.order.data.next.writes = self.judge.writes.val();
-        self.order.data.next.reads = self.judge.reads.val();
-        self.order.data.next.immediate = self.judge.immediate.val();
+        self.order.data.next.verdict = self.judged.val().verdict;
+        self.order.data.next.ends = self.judged.val().ends;
+        self.order.data.next.writes = self.judged.val().writes;
+        self.order.data.next.reading = self.judged.val().reading;
+        self.order.data.next.reads = self.judged.val().reads;
+        self.order.data.next.immediate = self.judged.val().immediate;
+        self.order.data.next.some = self.judged.val().some;
         self.order.data.next.present = self.present.q.val();
-        self.order.data.next.peer = self.known_peer.q.val();
-        self.order.data.next.message = self.known_message.q.val();
+        self.order.data.next.receive = self.row.val().descriptor;
         self.order.data.next.consumed = self.known_consumed.q.val();
+        self.order.data.next.peer = self.known_peer.q.val();
+        self.order.data.next.message = self.message.val();
+        self.order.data.next.packet = self.info.val();
         // A send takes a receive with its first packet, an RDMA write with immediate data with its last.
-        self.needs.next = (self.judge.writes.val() & self.judge.immediate.val())
-            | (!self.judge.writes.val() & self.judge.first.val());
+        self.needs.next = (self.judged.val().writes & self.judged.val().immediate)
+            | (!self.judged.val().writes & self.judged.val().first);
         // FRAME-11, RSP-4: a receive is posted and not fetched yet.
-        self.waits.next = self.judge.takes.val() & self.needs.val() & self.coming.q.val();
+        self.waits.next = self.judged.val().takes & self.needs.val() & self.coming.q.val();
         self.ordered.next = !self.waits.val();
         if self.flushing.q.val() {
-            self.ordered.next = self.error.val() & self.present.q.val();
+            self.ordered.next = self.status.val().error & self.present.q.val();
         }
         self.order.valid.next = (self.step.q.val() == Step::Decide) & self.ordered.val();
         self.popping.d.next = false;
         self.work.ready.next = self.popping.q.val();
-        self.info_taken.next = false;
-        self.info_aside.next = false;
-        self.info_drop.next = false;
-        self.info_back.next = false;
-        self.set_aside.next = false;
-        self.set_late.next = false;
+        self.show.decided.next = false;
+        self.show.fate.next = Fate::Taken;
+        self.set_aside.valid.next = false;
+        self.set_aside.data.next.vi = self.vi.q.val();
+        self.set_aside.data.next.late = false;
 
         match self.step.q.val() {
             Step::Idle => {
                 self.vi.d.next = self.target.val();
                 self.flushing.d.next = self.flushes.val();
-                if (self.works.val() | self.info.valid.val()) & !self.hold.val() & !self.next_blocked.val() {
+                if (self.works.val() | self.show.valid.val()) & !self.hold.val() & !self.next_blocked.val() {
                     self.popping.d.next = self.flushes.val() & !self.rests.q.val();
                     self.frame_turn.d.next = false;
                     self.step.d.next = Step::Load;
@@ -241,37 +240,35 @@ impl Logic for Lookup {
                 }
             }
             Step::Load => {
-                self.known_peer.d.next = self.peer.val();
-                self.known_message.d.next = self.message.val();
-                self.known_consumed.d.next = self.consumed.val();
+                self.known_peer.d.next = self.contexts.row.val().peer;
+                self.known_near.d.next = self.contexts.row.val().near;
+                self.known_consumed.d.next = self.contexts.row.val().consumed;
                 self.step.d.next = Step::Judge;
                 if !self.flushing.q.val() {
-                    if self.again.val() {
-                        self.info_back.next = true;
+                    if self.show.again.val() {
+                        self.show.decided.next = true;
+                        self.show.fate.next = Fate::Left;
                         self.step.d.next = Step::Idle;
-                    } else if self.aside.val() {
+                    } else if self.status.val().aside {
                         // FRAME-11: it waits behind others of its VI. FRAME-12: they are dropped if they crowd the store for too long.
                         self.step.d.next = Step::Idle;
-                        if self.late.val() {
-                            self.info_drop.next = true;
-                        } else if self.overdue.val() & self.settled.val() {
-                            self.info_drop.next = true;
-                            self.set_aside.next = true;
-                            self.set_late.next = true;
-                        } else {
-                            self.info_aside.next = true;
+                        self.show.decided.next = true;
+                        self.show.fate.next = Fate::Aside;
+                        if self.status.val().late {
+                            self.show.fate.next = Fate::Dropped;
+                        } else if self.show.overdue.val() & self.status.val().settled {
+                            self.show.fate.next = Fate::Dropped;
+                            self.set_aside.valid.next = true;
+                            self.set_aside.data.next.late = true;
                         }
                     }
                 }
             }
             Step::Judge => {
-                self.known_message.d.next.place = self.message.val().place;
-                self.known_message.d.next.rkey = self.message.val().rkey;
-                self.known_message.d.next.received = self.known_message.q.val().received
-                    | (bit_cast::<32, 10>(self.received_high.val()) << 22);
-                self.present.d.next = self.look_filled.val() != self.known_consumed.q.val();
-                self.coming.d.next = (self.look_filled.val() == self.known_consumed.q.val())
-                    & (self.look_filled.val() != self.posted_position.val());
+                self.known_far.d.next = self.contexts.row.val().far;
+                self.present.d.next = self.row.val().filled != self.known_consumed.q.val();
+                self.coming.d.next = (self.row.val().filled == self.known_consumed.q.val())
+                    & (self.row.val().filled != self.posted.row.val());
                 self.step.d.next = Step::Decide;
             }
             Step::Decide => {
@@ -283,10 +280,11 @@ impl Logic for Lookup {
                     if self.flushing.q.val() {
                         self.step.d.next = Step::Idle;
                         self.rests.d.next = false;
-                    } else if self.looked.q.val() & self.settled.val() {
+                    } else if self.looked.q.val() & self.status.val().settled {
                         self.step.d.next = Step::Idle;
-                        self.info_aside.next = true;
-                        self.set_aside.next = true;
+                        self.show.decided.next = true;
+                        self.show.fate.next = Fate::Aside;
+                        self.set_aside.valid.next = true;
                     } else {
                         // A receive on its way is looked for once more.
                         self.looked.d.next = true;
@@ -297,10 +295,10 @@ impl Logic for Lookup {
                     if self.flushing.q.val() {
                         self.rests.d.next = true;
                         self.rest_vi.d.next = self.vi.q.val();
-                    } else if self.judge.partial.val() {
+                    } else if self.judged.val().partial {
                         self.step.d.next = Step::Reload;
                     } else {
-                        self.info_taken.next = true;
+                        self.show.decided.next = true;
                     }
                 }
             }

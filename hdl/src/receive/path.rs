@@ -1,24 +1,55 @@
-//! Wires the blocks of this folder to the whole way in, from frames to accesses and completions.
+//! The whole way in, from frames to accesses and completions: the blocks of this folder, and what joins them.
 //!
-//! Everything here is a wire; see each block for what it does, and the folder for the picture. The top may use this block
-//! or the blocks in it.
+//! ```text
+//!  rx, loopback ──►┌─────────────────────────────────┐──► access, write      (the payload, to memory)
+//!     ahead, filled│ Ingress Parse FrameDelay Store  │──► completion, fault, again_receive
+//!              ───►│ Ahead Flush Contexts Commits    │──► acknowledged       (to the send side)
+//!    commit, state │ Lookup Delivery Closing Reads   │◄─► request, admission (with reply/requests)
+//!              ───►│ Scatter                         │──► parse_events, delivery_events, count_*
+//!    verdict, beat └─────────────────────────────────┘
+//!              ───► ▲
+//! ```
+//! The folder's picture shows who gives what to whom ([`crate::receive`]). Contract: the VI's frames are delivered in the order in which
+//! they came, one behind the other; those of a VI that waits for a receive which is posted and not there are left for later. While one is
+//! delivered the next is looked up, unless it is for the same VI; that waits until the context is saved. Flushes go before frames, and
+//! rows are taken when nothing is under way.
+//!
+//! In Error, the message in progress completes TRANSPORT_ERROR and every descriptor fetched ahead DESC_FLUSHED_ERROR, in order.
 //!
 //! Example: a frame with a send of 8 bytes comes in `rx`. `access` asks for the receive's segment, `write` gives 8 bytes, and
 //! `completion` says that the receive is done.
 //!
+//! Latency: a frame of one packet and one segment occupies lookup for 4 cycles, and then delivery for 3 plus scatter's 7 and the checker's.
+//!
 //! Tests: `tests/receive/path/`, frames in at one end, memory at the other.
 
-use super::job::{Done, Job};
-use super::scatter::result;
-use super::{Ahead, Delay, Ingress, Matcher, Parse, Scatter, Store};
+use super::ahead::{Ahead, AheadRow, DataSegment, SegmentId, SlotId};
+use super::closing::{Close, Closing};
+use super::commits::Commits;
+use super::contexts::{Context, Contexts, HalfId, Saved};
+use super::delay::FrameDelay;
+use super::delivery::{Delivery, DeliveryEvents};
+use super::flush::{Flush, SetAside, ViStatus};
+use super::ingress::Ingress;
+use super::job::{ReadPlaced, ScatterDone, ScatterJob, ScatterResult, Told};
+use super::lookup::Lookup;
+use super::order::Order;
+use super::parse::{Parse, ParseEvents};
+use super::reads::Reads;
+use super::scatter::Scatter;
+use super::show::{HeldSource, ShowSource};
+use super::station::StationSink;
+use super::store::Store;
 use crate::bus::{
-    Access, Acknowledged, Admission, AheadWord, Commit, Completion, Fault, Filled, FrameBeat, FrameInfo,
+    Access, Acknowledged, Admission, AheadWord, Answer, Commit, Completion, Fault, Filled, FrameBeat,
     Position, ReadBeat, ReadRequest, ReadSent, StateWrite, Vi, WriteBeat, WriteVerdict,
 };
-use crate::prims::Number;
-use crate::receive::StationSink;
 use crate::stream::{FlowSink, FlowSource, LookUp, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
+use viaduct_spec::profile::VI_LOG2;
+
+// A VI's index is 10 bits in `placing_vis`.
+const _: () = assert!(VI_LOG2 <= 10);
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -71,8 +102,6 @@ pub struct Receive {
     pub placing: Signal<Out, Bits<2>>,
     /// The two VIs of `placing`, the first in the low bits.
     pub placing_vis: Signal<Out, Bits<20>>,
-    /// Pulses when an answer was to nothing that waits.
-    pub count_response: Pulse,
     /// An acknowledgement from the wire, for complete/sends.
     pub acknowledged: Source<Acknowledged>,
     /// What went wrong with a VI, and whether the VI breaks.
@@ -83,156 +112,141 @@ pub struct Receive {
     pub count_frame: Pulse,
     /// Pulses when a frame found no room, or was dropped to make some.
     pub count_overflow: Pulse,
-    /// Pulses when a frame was malformed: see [`Parse`].
-    pub count_malformed: Pulse,
-    /// Pulses when a frame's ICRC was wrong: see [`Parse`].
-    pub count_icrc: Pulse,
-    /// Pulses when a frame was for somebody else: see [`Parse`].
-    pub count_not_ours: Pulse,
-    /// Pulses when a frame's BTH was wrong: see [`Parse`].
-    pub count_bth: Pulse,
-    /// Pulses when a frame told of congestion: see [`Parse`].
-    pub count_congestion: Pulse,
-    /// Pulses when a message was delivered: see [`Matcher`].
-    pub count_message: Pulse,
-    /// Pulses when a frame was for no VI: see [`Matcher`].
-    pub count_no_vi: Pulse,
-    /// Pulses when a duplicate is answered again: see [`Matcher`].
-    pub count_duplicate: Pulse,
-    /// Pulses for any other duplicate, or a frame behind a gap: see [`Matcher`].
-    pub count_psn: Pulse,
-    /// Pulses when a message found no receive descriptor: see [`Matcher`].
-    pub count_no_receive: Pulse,
-    /// Pulses when a frame's message cannot be whole any more: see [`Matcher`].
-    pub count_partial: Pulse,
-    /// Pulses when a raw frame was delivered: see [`Matcher`].
-    pub count_raw: Pulse,
-    /// Pulses when a raw frame was dropped: see [`Matcher`].
-    pub count_raw_dropped: Pulse,
+    /// What is counted of frames that the parser does not take.
+    pub parse_events: Signal<Out, ParseEvents>,
+    /// What is counted of frames that are delivered, or not.
+    pub delivery_events: Signal<Out, DeliveryEvents>,
     /// Bytes of a packet whose payload has gone to memory in this cycle, all of it; 0: none has.
     pub count_bytes: Signal<Out, Bits<13>>,
+    // Frames.
     ingress: Ingress,
     parse: Parse,
-    delay: Delay,
+    delay: FrameDelay,
     store: Store,
+    // What is known of the VIs.
+    commits: Commits,
+    contexts: Contexts,
+    flush: Flush,
     fetched: Ahead,
-    matcher: Matcher,
+    // What becomes of a frame.
+    lookup: Lookup,
+    delivery: Delivery,
     scatter: Scatter,
-    placed: Number<2, { result::OK }>,
+    reads: Reads,
+    closing: Closing,
+    quiet: Signal<Local, bool>,
 }
 
 impl Logic for Receive {
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, ingress, parse, delay, store, fetched, matcher, scatter);
+        clock!(self, clock, ingress, parse, delay, store, contexts, flush, fetched);
+        clock!(self, clock, lookup, delivery, scatter, reads, closing);
         self.ingress.reset.next = self.reset.val();
         self.parse.reset.next = self.reset.val();
         self.delay.reset.next = self.reset.val();
         self.store.reset.next = self.reset.val();
+        self.flush.reset.next = self.reset.val();
         self.fetched.reset.next = self.reset.val();
-        self.matcher.reset.next = self.reset.val();
+        self.lookup.reset.next = self.reset.val();
+        self.delivery.reset.next = self.reset.val();
         self.scatter.reset.next = self.reset.val();
+        self.reads.reset.next = self.reset.val();
+        self.closing.reset.next = self.reset.val();
 
-        // Frames.
+        // Frames come in, are checked, and wait in the store.
         FlowSink::<FrameBeat>::link(&mut self.rx, &mut self.ingress.rx);
         Sink::<FrameBeat>::link(&mut self.loopback, &mut self.ingress.loopback);
         self.ingress.enabled.next = self.enabled.val();
         self.pause.next = self.ingress.pause.val();
         self.ingress.store_level.next = self.store.level.val();
         Source::<FrameBeat>::join(&mut self.ingress.frame, &mut self.parse.frame);
-        StationSink::link(&mut self.station, &mut self.parse.station);
-        self.parse.store_ready.next = self.store.store.ready.val();
         self.parse.frame_tagged.next = self.ingress.frame_tagged.val();
+        StationSink::link(&mut self.station, &mut self.parse.station);
         FlowSource::<Bits<64>>::join(&mut self.ingress.word, &mut self.delay.sink);
         self.delay.endless.next = self.parse.endless.val();
         self.store.store.valid.next = self.delay.source.valid.val();
         self.store.store.data.next = self.delay.source.data.val();
+        self.parse.store_ready.next = self.store.store.ready.val();
         self.store.keep.next = self.parse.keep.val();
         self.store.drop.next = self.parse.drop.val();
         self.store.keep_info.next = self.parse.info.val();
+        self.store.overflows.next = self.ingress.count_overflow.val();
 
-        // The frame on show.
-        FlowSource::<FrameInfo>::join(&mut self.store.info, &mut self.matcher.info);
-        self.store.info_taken.next = self.matcher.info_taken.val();
-        self.store.info_aside.next = self.matcher.info_aside.val();
-        self.store.info_drop.next = self.matcher.info_drop.val();
-        self.store.info_back.next = self.matcher.info_back.val();
-        self.store.resume.next = self.matcher.resume.val();
-        self.matcher.again.next = self.store.again.val();
-        self.matcher.overdue.next = self.store.overdue.val();
-        self.matcher.holds.next = self.store.holds.val();
-        self.store.frame.next = self.matcher.frame.val();
-        self.store.release_valid.next = self.matcher.release_valid.val();
-        self.store.payload_start.next = self.matcher.payload_start.val();
-        Source::<WriteBeat>::join(&mut self.store.payload, &mut self.scatter.payload);
-
-        // Descriptors fetched ahead.
-        FlowSink::<AheadWord>::link(&mut self.ahead, &mut self.fetched.ahead);
+        // Rows, states, and the descriptors that are fetched ahead.
+        Sink::<Commit>::link(&mut self.commit, &mut self.commits.commit);
+        self.quiet.next = !self.lookup.looking.valid.val()
+            & !self.delivery.blocking.valid.val()
+            & self.closing.idle.val()
+            & !self.contexts.saving.val();
+        self.commits.quiet.next = self.quiet.val();
+        self.lookup.hold.next = self.commits.hold.val();
+        FlowSource::<Commit>::join(&mut self.commits.contexts, &mut self.contexts.commit);
+        Source::<Commit>::join(&mut self.commits.ahead, &mut self.fetched.commit);
+        Source::<Commit>::join(&mut self.commits.reads, &mut self.reads.commit);
+        Table::<Vi, Position>::link(&mut self.consumed, &mut self.contexts.consumed_of);
+        FlowSink::<StateWrite>::link(&mut self.state, &mut self.flush.state);
+        FlowSink::<Filled>::link(&mut self.filled, &mut self.flush.filled);
         FlowSink::<Filled>::link(&mut self.filled, &mut self.fetched.filled);
-        FlowSink::<Filled>::link(&mut self.filled, &mut self.matcher.filled);
-        self.fetched.read_vi.next = self.scatter.read_vi.val();
-        self.fetched.read_slot.next = self.scatter.read_slot.val();
-        self.fetched.read_second.next = self.scatter.read_second.val();
-        self.scatter.read_place.next = self.fetched.read_place.val();
-        self.scatter.read_handle.next = self.fetched.read_handle.val();
-        self.fetched.look_vi.next = self.matcher.look_vi.val();
-        self.fetched.look_slot.next = self.matcher.look_slot.val();
-        self.matcher.look.next = self.fetched.look.val();
-        self.matcher.look_filled.next = self.fetched.look_filled.val();
+        FlowSink::<AheadWord>::link(&mut self.ahead, &mut self.fetched.ahead);
 
-        // Tables and states.
-        self.fetched.commit.valid.next = self.commit.valid.val();
-        self.fetched.commit.data.next = self.commit.data.val();
-        self.matcher.commit.valid.next = self.commit.valid.val();
-        self.matcher.commit.data.next = self.commit.data.val();
-        // Both take the row, again while one of them is not ready.
-        self.commit.ready.next = self.matcher.commit.ready.val() & self.fetched.commit.ready.val();
-        FlowSink::<StateWrite>::link(&mut self.state, &mut self.matcher.state);
+        // A frame, or a receive to flush, is looked up: that gives an order.
+        ShowSource::join(&mut self.store.show, &mut self.lookup.show);
+        self.store.resume.next = self.flush.resume.val();
+        Source::<Vi>::join(&mut self.flush.work, &mut self.lookup.work);
+        LookUp::<Vi, ViStatus>::join(&mut self.lookup.vis, &mut self.flush.look);
+        FlowSource::<SetAside>::join(&mut self.lookup.set_aside, &mut self.flush.set_aside);
+        LookUp::<HalfId, Context>::join(&mut self.lookup.contexts, &mut self.contexts.lookup);
+        LookUp::<SlotId, AheadRow>::join(&mut self.lookup.ahead, &mut self.fetched.look);
+        LookUp::<Vi, Position>::link(&mut self.posted, &mut self.lookup.posted);
+        Source::<Order>::join(&mut self.lookup.order, &mut self.delivery.order);
 
-        // Scatter's job.
-        FlowSource::<Job>::join(&mut self.matcher.job, &mut self.scatter.job);
-        FlowSource::<Done>::join(&mut self.scatter.done, &mut self.matcher.done);
+        // The order is carried out.
+        FlowSource::<Vi>::join(&mut self.delivery.blocking, &mut self.lookup.blocking);
+        HeldSource::join(&mut self.delivery.held, &mut self.store.held);
+        FlowSource::<ScatterJob>::join(&mut self.delivery.job, &mut self.scatter.job);
+        FlowSource::<ScatterDone>::join(&mut self.scatter.done, &mut self.delivery.done);
+        Source::<WriteBeat>::join(&mut self.store.payload, &mut self.scatter.payload);
+        LookUp::<SegmentId, DataSegment>::join(&mut self.scatter.segment, &mut self.fetched.segment);
         Source::<Access>::link(&mut self.access, &mut self.scatter.access);
         FlowSink::<WriteVerdict>::link(&mut self.verdict, &mut self.scatter.verdict);
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.scatter.beat);
         Source::<WriteBeat>::link(&mut self.write, &mut self.scatter.write);
+        FlowSource::<Saved>::join(&mut self.delivery.save, &mut self.contexts.save);
+        Source::<Close>::join(&mut self.delivery.close, &mut self.closing.close);
+        Source::<Completion>::link(&mut self.completion, &mut self.closing.completion);
+        Source::<Fault>::link(&mut self.fault, &mut self.closing.fault);
+        Source::<Vi>::link(&mut self.again_receive, &mut self.closing.again_receive);
 
-        // The rest of the NIC.
-        LookUp::<Vi, Position>::link(&mut self.posted, &mut self.matcher.posted);
-        Table::<Vi, Position>::link(&mut self.consumed, &mut self.matcher.consumed);
-        Source::<Vi>::link(&mut self.again_receive, &mut self.matcher.again_receive);
-        Source::<Completion>::link(&mut self.completion, &mut self.matcher.completion);
-        Source::<Acknowledged>::link(&mut self.acknowledged, &mut self.matcher.acknowledged);
-        Source::<Fault>::link(&mut self.fault, &mut self.matcher.fault);
-        self.busy.next = self.matcher.busy.val()
-            | self.scatter.busy.val()
+        // Reads: those of peers, and the answers to our own.
+        FlowSource::<ReadRequest>::link(&mut self.request, &mut self.delivery.request);
+        FlowSink::<Admission>::link(&mut self.admission, &mut self.delivery.admission);
+        Sink::<ReadSent>::link(&mut self.read, &mut self.reads.sent);
+        FlowSource::<Answer>::join(&mut self.delivery.answer, &mut self.reads.answer);
+        FlowSource::<Told>::join(&mut self.reads.told, &mut self.delivery.told);
+        self.delivery.target.next = self.reads.target.val();
+        FlowSource::<ReadPlaced>::join(&mut self.delivery.placed, &mut self.reads.done);
+        Source::<Acknowledged>::link(&mut self.acknowledged, &mut self.delivery.acknowledged);
+        self.placing.next = bits::<2>(0);
+        self.placing.next = self.placing.val().replace_bit(0, self.delivery.placing.val());
+        self.placing.next = self.placing.val().replace_bit(1, self.lookup.looking.valid.val());
+        self.placing_vis.next = (bit_cast::<20, VI_LOG2>(self.lookup.looking.data.val()) << 10)
+            | bit_cast::<20, VI_LOG2>(self.delivery.blocking.data.val());
+
+        self.busy.next = !self.quiet.val()
             | self.ingress.busy.val()
-            | self.parse.busy.val();
-        FlowSource::<ReadRequest>::link(&mut self.request, &mut self.matcher.request);
-        FlowSink::<Admission>::link(&mut self.admission, &mut self.matcher.admission);
-        Sink::<ReadSent>::link(&mut self.read, &mut self.matcher.read);
-        self.placing.next = self.matcher.placing.val();
-        self.placing_vis.next = self.matcher.placing_vis.val();
-        Pulse::link(&mut self.count_response, &mut self.matcher.count_response);
-        Pulse::link(&mut self.count_frame, &mut self.ingress.count_frame);
-        self.store.overflows.next = self.ingress.count_overflow.val();
+            | self.parse.busy.val()
+            | self.store.holds.val()
+            | self.flush.busy.val()
+            | self.lookup.unfinished.val()
+            | self.scatter.busy.val();
+        self.count_frame.next = self.ingress.count_frame.val();
         self.count_overflow.next = self.ingress.count_overflow.val() | self.store.count_dropped.val();
-        Pulse::link(&mut self.count_malformed, &mut self.parse.count_malformed);
-        Pulse::link(&mut self.count_icrc, &mut self.parse.count_icrc);
-        Pulse::link(&mut self.count_not_ours, &mut self.parse.count_not_ours);
-        Pulse::link(&mut self.count_bth, &mut self.parse.count_bth);
-        Pulse::link(&mut self.count_congestion, &mut self.parse.count_congestion);
-        Pulse::link(&mut self.count_message, &mut self.matcher.count_message);
-        Pulse::link(&mut self.count_no_vi, &mut self.matcher.count_no_vi);
-        Pulse::link(&mut self.count_duplicate, &mut self.matcher.count_duplicate);
-        Pulse::link(&mut self.count_psn, &mut self.matcher.count_psn);
-        Pulse::link(&mut self.count_no_receive, &mut self.matcher.count_no_receive);
-        Pulse::link(&mut self.count_partial, &mut self.matcher.count_partial);
-        Pulse::link(&mut self.count_raw, &mut self.matcher.count_raw);
-        Pulse::link(&mut self.count_raw_dropped, &mut self.matcher.count_raw_dropped);
+        self.parse_events.next = self.parse.events.val();
+        self.delivery_events.next = self.delivery.events.val();
         self.count_bytes.next = bits::<13>(0);
-        if self.scatter.done.valid.val() & (self.scatter.done.data.val().result == self.placed.val()) {
-            self.count_bytes.next = self.matcher.job.data.val().length;
+        if self.scatter.done.valid.val() & (self.scatter.done.data.val().result == ScatterResult::Placed) {
+            self.count_bytes.next = self.delivery.job.data.val().length;
         }
     }
 }

@@ -1,28 +1,28 @@
 //! Keeps the RDMA reads of this side that wait for their answers: what comes next of each, and where it goes.
 //!
 //! ```text
-//!                sent ──►┌───────┐──► told, told_keep, told_data
-//!  answer, answer_mtu ──►│ Reads │──► job_*   (for scatter)
-//!        done, commit ──►└───────┘──► busy
+//!          sent ──►┌───────┐──► told
+//!        answer ──►│ Reads │──► target
+//!  done, commit ──►└───────┘──► busy
 //! ```
 //! Contract: docs/semantics.md, REQ-2 and REQ-3.
 //! - `sent` names each read that leaves, in order, before its frame does. One that is sent again has its old number, and the PSN from
 //!   which it asks: that of what is missing, or an older one if some of the answer has come while it was made.
-//! - `answer` stays on show until `told`. Then `told_keep` says whether it counts, and `told` what it is for `complete/sends`: itself; or,
+//! - `answer` stays on show until `told`. Then `keep` says whether it counts, and `told` what it is for `complete/sends`: itself; or,
 //!   if it lies beyond an answer that has not come, a NAK_SEQUENCE at the first PSN that is missing (the implied NAK). The block tells
 //!   that once until that PSN comes, or until the read is sent again for a second time: not for the implied NAK then, but for a time-out
 //!   or the peer's own word. A refusal beyond it is told as one behind a read ([`local::BEHIND`]). What is no answer to anything is not
 //!   kept.
 //! - A NAK of a code that nobody has defined is told as NAK_OPERATIONAL, and none has its reserved bit.
-//! - With `told_data` the answer's payload goes where `job_*` says. `done` ends that: with `ok` the bytes are placed and the read
+//! - With `data` the answer's payload goes where `target` says. `done` ends that: with `ok` the bytes are placed and the read
 //!   moves on; otherwise it stays where it is.
 //! - A response counts at the expected PSN only, with the length of its place, and with the opcode of its place in the read or, once
 //!   the read was sent again, in a part of it.
-//! - `job_fresh`: scatter has no segments of this descriptor from before.
+//! - `fresh`: scatter has no segments of this descriptor from before.
 //! - A commit of RECEIVE forgets the VI's reads.
 //!
 //! Example: `sent` names a read of 2048 bytes with PSN 100, and the path MTU is 1024. A response First with PSN 100 and 1024 bytes comes:
-//! `told` has `told_keep` and `told_data`, and `job_position` is 0. If the response with PSN 101 is lost and an ACK of PSN 102 comes
+//! `told` has `keep` and `data`, and its `position` is 0. If the response with PSN 101 is lost and an ACK of PSN 102 comes
 //! instead, `told` is a NAK_SEQUENCE at PSN 101.
 //!
 //! Latency: 6 cycles from an answer to `told`, 2 more after `done`; 4 for a read that leaves.
@@ -31,7 +31,7 @@
 //!
 //! Tests: `tests/receive/reads.rs`.
 
-use super::job::ReadPlaced;
+use super::job::{ReadPlaced, ReadTarget, Told};
 use crate::bus::{local, Acknowledged, Answer, Commit, ReadSent, Vi};
 use crate::prims::{Number, Ram};
 use crate::stream::{FlowSink, FlowSource, Sink};
@@ -115,26 +115,10 @@ pub struct Reads {
     pub commit: Sink<Commit>,
     /// An acknowledgement or an answer to a read, from `Delivery`; it stays until `told`.
     pub answer: FlowSink<Answer>,
-    /// Path MTU of the VI of `answer`: 256 << MTU bytes.
-    pub answer_mtu: Signal<In, Bits<3>>,
     /// What the answer is for `complete/sends`; the answer is judged in this cycle.
-    pub told: FlowSource<Acknowledged>,
-    /// With `told`: the answer counts, and `complete/sends` has to hear of it.
-    pub told_keep: Signal<Out, bool>,
-    /// With `told`: the answer has payload that must be placed first.
-    pub told_data: Signal<Out, bool>,
-    /// Region of the read's descriptor; this and the next five ports are for scatter.
-    pub job_region: Signal<Out, Bits<16>>,
-    /// Offset of the read's descriptor in its region, in units of 64 bytes.
-    pub job_offset: Signal<Out, Bits<34>>,
-    /// How many segments the read's descriptor has.
-    pub job_segments: Signal<Out, Bits<8>>,
-    /// Segment of the descriptor that the payload begins in.
-    pub job_index: Signal<Out, Bits<8>>,
-    /// Bytes of that segment that are filled already.
-    pub job_position: Signal<Out, Bits<32>>,
-    /// The payload is the first of its read, so scatter has none of the descriptor's segments.
-    pub job_fresh: Signal<Out, bool>,
+    pub told: FlowSource<Told>,
+    /// Where the answer's payload goes, for scatter's job.
+    pub target: Signal<Out, ReadTarget>,
     /// Whether the payload is placed, and how far scatter came.
     pub done: FlowSink<ReadPlaced>,
     /// An answer or a read that leaves is under way.
@@ -189,6 +173,7 @@ pub struct Reads {
     nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
     ack: Number<8, { syndrome::ACK as u64 }>,
     reason: Signal<Local, Bits<2>>,
+    word: Signal<Local, Acknowledged>,
     operational: Number<2, { syndrome::NAK_OPERATIONAL as u64 & 3 }>,
     refused_behind: Number<8, { local::BEHIND }>,
 }
@@ -248,16 +233,16 @@ impl Logic for Reads {
             self.left.next = self.place.q.val().left;
         }
         self.mtu.next = bits::<13>(256);
-        if self.answer_mtu.val() == bits::<3>(1) {
+        if self.answer.data.val().mtu == bits::<3>(1) {
             self.mtu.next = bits::<13>(512);
         }
-        if self.answer_mtu.val() == bits::<3>(2) {
+        if self.answer.data.val().mtu == bits::<3>(2) {
             self.mtu.next = bits::<13>(1024);
         }
-        if self.answer_mtu.val() == bits::<3>(3) {
+        if self.answer.data.val().mtu == bits::<3>(3) {
             self.mtu.next = bits::<13>(2048);
         }
-        if self.answer_mtu.val() == bits::<3>(4) {
+        if self.answer.data.val().mtu == bits::<3>(4) {
             self.mtu.next = bits::<13>(4096);
         }
         self.is_last.next =
@@ -291,38 +276,39 @@ impl Logic for Reads {
                 | (self.exact.val() & !self.answer.data.val().response & !self.group.val().any()));
 
         self.told.valid.next = self.step.q.val() == Step::Tell;
-        self.told_keep.next = self.keep.q.val();
-        self.told_data.next = self.data.q.val();
+        self.told.data.next.keep = self.keep.q.val();
+        self.told.data.next.data = self.data.q.val();
         // REQ-4: NAK_OPERATIONAL.
         // A code that nobody has defined says no more than that something is wrong there.
         self.reason.next = self.syndrome.val().get_bits::<2>(0);
         if self.syndrome.val().get_bits::<3>(2).any() {
             self.reason.next = self.operational.val();
         }
-        self.told.data.next.vi = self.vi.q.val();
-        self.told.data.next.psn = self.answer.data.val().psn;
-        self.told.data.next.syndrome = self.nak_sequence.val() | bit_cast::<8, 2>(self.reason.val());
+        self.word.next.vi = self.vi.q.val();
+        self.word.next.psn = self.answer.data.val().psn;
+        self.word.next.syndrome = self.nak_sequence.val() | bit_cast::<8, 2>(self.reason.val());
         if !self.nak.val() {
-            self.told.data.next.syndrome = self.answer.data.val().syndrome;
+            self.word.next.syndrome = self.answer.data.val().syndrome;
         }
-        self.told.data.next.frame = self.syndrome.val().get_bits::<2>(5);
+        self.word.next.frame = self.syndrome.val().get_bits::<2>(5);
         if self.answer.data.val().response {
-            self.told.data.next.syndrome = self.ack.val();
-            self.told.data.next.frame = bits::<2>(2);
+            self.word.next.syndrome = self.ack.val();
+            self.word.next.frame = bits::<2>(2);
         }
         if self.implied.q.val() {
-            self.told.data.next.psn = self.next_psn.val();
-            self.told.data.next.syndrome = self.nak_sequence.val();
+            self.word.next.psn = self.next_psn.val();
+            self.word.next.syndrome = self.nak_sequence.val();
         }
         if self.behind.q.val() {
-            self.told.data.next.syndrome = self.refused_behind.val() | bit_cast::<8, 2>(self.reason.val());
+            self.word.next.syndrome = self.refused_behind.val() | bit_cast::<8, 2>(self.reason.val());
         }
-        self.job_region.next = bit_cast::<16, REGION_LOG2>(self.read.q.val().region);
-        self.job_offset.next = self.read.q.val().offset;
-        self.job_segments.next = self.read.q.val().segments;
-        self.job_index.next = self.place.q.val().index;
-        self.job_position.next = self.place.q.val().position;
-        self.job_fresh.next = !self.begun.val();
+        self.told.data.next.word = self.word.val();
+        self.target.next.region = bit_cast::<16, REGION_LOG2>(self.read.q.val().region);
+        self.target.next.offset = self.read.q.val().offset;
+        self.target.next.segments = self.read.q.val().segments;
+        self.target.next.index = self.place.q.val().index;
+        self.target.next.position = self.place.q.val().position;
+        self.target.next.fresh = !self.begun.val();
         self.sent.ready.next = false;
         self.commit.ready.next = false;
         self.moves_on.next = false;

@@ -1,34 +1,34 @@
 //! Keeps what is known of each frame in the store, and shows the one to look at next: the oldest, unless its VI is held back.
 //!
 //! ```text
-//!   keep, keep_info ──►┌────────┐──► info ◄── info_taken, info_aside, info_drop, info_back
-//!   ends, frame_end ──►│ Roster │──► again, overdue
-//!   resume, crowded ──►│        │──► head, level, count_dropped
-//!                      └────────┘
+//!   keep, keep_info ──►┌────────┐◄─► show
+//!   ends, frame_end ──►│ Roster │
+//!   resume, crowded ──►└────────┘──► head, level, count_dropped
 //! ```
-//! Contract: a ring of 16 places, filled by `keep` in the order in which frames come; who fills it looks at `level`. `info` shows one
-//! frame. It stays until one of four pulses says what becomes of it:
-//! - `info_taken`: it is delivered; the pulse `ends` says when that is over, before the next one is taken;
-//! - `info_aside`: its turn has not come, it stays; the one behind it is shown;
-//! - `info_drop`: it is thrown away, and counted (`count_dropped`, in the same cycle);
-//! - `info_back`: nothing, but the oldest frame is shown next.
+//! Contract: a ring of 16 places, filled by `keep` in the order in which frames come; who fills it looks at `level`. `show` has one
+//! frame. It stays until its [`Fate`] is decided:
+//! - Taken: it is delivered; the pulse `ends` says when that is over, before the next one is taken;
+//! - Aside: its turn has not come, it stays; the one behind it is shown;
+//! - Dropped: it is thrown away, and counted (`count_dropped`, in the same cycle);
+//! - Left: nothing, but the oldest frame is shown next.
 //!
 //! `resume`, a pulse, says that a frame that was set aside may have its turn now: behind the frame on show the oldest one of all is
 //! shown next, and then the others in their order, without those that are taken or dropped. Until then `again` is high, from the
-//! cycle behind the pulse on: who is about to look at a frame leaves it with `info_back`, for an older one of its VI goes first.
+//! cycle behind the pulse on: who is about to look at a frame leaves it (fate Left), for an older one of its VI goes first.
 //!
 //! `head` is the first word of the store that is in use: places, and words with them, are free when all older ones are. While a
 //! frame that is set aside keeps so much that the store is `crowded`, the others wait for it. When that has lasted 2^14 cycles (131 us) it
 //! is shown again, and `overdue` says so: if it is still not its turn, it should not have one.
 //!
-//! Example: frames A, B and C come, and A is on show. `info_aside` leaves A; B is shown and taken, then C. After `resume` A is shown
+//! Example: frames A, B and C come, and A is on show. It is set aside; B is shown and taken, then C. After `resume` A is shown
 //! before any frame that came later.
 //!
-//! Latency: `info` one cycle after `keep`; one cycle for each place that is passed over. Tests: `tests/receive/store.rs`.
+//! Latency: a frame is on show one cycle after `keep`; one cycle for each place that is passed over. Tests: `tests/receive/store.rs`.
 
+use super::show::{Fate, ShowSource};
 use crate::bus::FrameInfo;
 use crate::prims::LutRam;
-use crate::stream::{FlowSource, Pulse};
+use crate::stream::Pulse;
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -42,22 +42,10 @@ pub struct Roster {
     pub keep: Signal<In, bool>,
     /// With `keep`: what is known of the frame.
     pub keep_info: Signal<In, FrameInfo>,
-    /// What is known of the frame on show.
-    pub info: FlowSource<FrameInfo>,
-    /// Pulses when the matcher takes the frame on show.
-    pub info_taken: Signal<In, bool>,
-    /// Pulses when the matcher sets the frame on show aside.
-    pub info_aside: Signal<In, bool>,
-    /// Pulses when the matcher drops the frame on show.
-    pub info_drop: Signal<In, bool>,
-    /// Pulses when the matcher leaves the frame on show, so that the oldest one comes next.
-    pub info_back: Signal<In, bool>,
+    /// The frame on show, and what becomes of it.
+    pub show: ShowSource,
     /// Pulses when a frame that was set aside may have its turn; `Flush` drives it.
     pub resume: Signal<In, bool>,
-    /// The oldest frame is to be looked at next, not the one on show.
-    pub again: Signal<Out, bool>,
-    /// The frame on show was set aside and has kept others waiting for too long.
-    pub overdue: Signal<Out, bool>,
     /// The store is so full that frames wait in front of it.
     pub crowded: Signal<In, bool>,
     /// Pulses when the delivery of the frame that was taken is over.
@@ -92,6 +80,11 @@ pub struct Roster {
     waited: DFF<Bits<15>>,
     /// The place to fill next has the mark of the frame that was there.
     marked: DFF<bool>,
+    /// The frame on show is taken; likewise the three below.
+    takes: Signal<Local, bool>,
+    sets_aside: Signal<Local, bool>,
+    drops: Signal<Local, bool>,
+    left: Signal<Local, bool>,
     some: Signal<Local, bool>,
     is_gone: Signal<Local, bool>,
     at_oldest: Signal<Local, bool>,
@@ -117,6 +110,11 @@ impl Logic for Roster {
         dff_setup!(self, clock, waited, marked);
         clock!(self, clock, infos, gone);
 
+        self.takes.next = self.show.decided.val() & (self.show.fate.val() == Fate::Taken);
+        self.sets_aside.next = self.show.decided.val() & (self.show.fate.val() == Fate::Aside);
+        self.drops.next = self.show.decided.val() & (self.show.fate.val() == Fate::Dropped);
+        self.left.next = self.show.decided.val() & (self.show.fate.val() == Fate::Left);
+
         self.infos.write_enable.next = self.keep.val();
         self.infos.write_address.next = self.next.q.val();
         self.infos.write_data.next = self.keep_info.val();
@@ -124,7 +122,7 @@ impl Logic for Roster {
         self.gone.write_address.next = self.next.q.val();
         self.gone.write_data.next = false;
         self.marked.d.next = false;
-        if self.info_taken.val() | self.info_drop.val() {
+        if self.takes.val() | self.drops.val() {
             self.gone.write_enable.next = true;
             self.gone.write_address.next = self.shown.q.val();
             self.gone.write_data.next = true;
@@ -136,23 +134,23 @@ impl Logic for Roster {
         }
         self.infos.read_address.next = self.shown.q.val();
         self.gone.read_address.next = self.shown.q.val();
-        self.info.data.next = self.infos.read_data.val();
+        self.show.info.next = self.infos.read_data.val();
         self.some.next = self.shown.q.val() != self.next.q.val();
         self.is_gone.next = self.gone.read_data.val();
-        self.info.valid.next = self.some.val() & !self.is_gone.val();
+        self.show.valid.next = self.some.val() & !self.is_gone.val();
         self.head.next = self.first_word.q.val();
         self.level.next = self.next.q.val() - self.oldest.q.val();
-        self.again.next = self.returns.q.val();
+        self.show.again.next = self.returns.q.val();
 
         // The place on show: passed at once if its frame is gone. What is oldest, and not in delivery, becomes free then.
         self.at_oldest.next = self.shown.q.val() == self.oldest.q.val();
         self.in_delivery.next = self.delivering.q.val() & (self.taken.q.val() == self.shown.q.val());
         self.passes.next = (self.some.val() & self.is_gone.val())
-            | self.info_taken.val()
-            | self.info_aside.val()
-            | self.info_drop.val();
+            | self.takes.val()
+            | self.sets_aside.val()
+            | self.drops.val();
         self.frees.next = self.at_oldest.val()
-            & ((self.some.val() & self.is_gone.val() & !self.in_delivery.val()) | self.info_drop.val());
+            & ((self.some.val() & self.is_gone.val() & !self.in_delivery.val()) | self.drops.val());
         self.oldest_now.next = self.oldest.q.val();
         if self.frees.val() {
             self.oldest_now.next = self.shown.q.val() + 1;
@@ -169,11 +167,11 @@ impl Logic for Roster {
         self.oldest.d.next = self.oldest_now.val();
 
         self.goes_back.next =
-            self.info_back.val() | (self.returns.q.val() & (self.passes.val() | !self.some.val()));
+            self.left.val() | (self.returns.q.val() & (self.passes.val() | !self.some.val()));
         // What is left behind stays until the scan comes again.
         self.leaves.next = self.passes.val()
             & !self.frees.val()
-            & !self.info_taken.val()
+            & !self.takes.val()
             & !(self.at_oldest.val() & self.in_delivery.val());
         if self.passes.val() {
             self.shown.d.next = self.shown.q.val() + 1;
@@ -184,16 +182,16 @@ impl Logic for Roster {
             self.returns.d.next = false;
             self.leaves_some.d.next = false;
         }
-        if self.info_taken.val() {
+        if self.takes.val() {
             self.taken.d.next = self.shown.q.val();
             self.delivering.d.next = true;
         }
-        self.count_dropped.next = self.info_drop.val();
+        self.count_dropped.next = self.drops.val();
 
         // A scan begins anew when one of those that were passed may go, or may become free.
         // FRAME-12: for 2^14 cycles too little room has been left.
         self.too_long.next = self.waited.q.val().get_bit(14);
-        self.overdue.next = self.too_long.val() & self.at_oldest.val();
+        self.show.overdue.next = self.too_long.val() & self.at_oldest.val();
         if !self.too_long.val() {
             self.waited.d.next = self.waited.q.val() + 1;
         }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!        job ──►┌─────────┐──► access    (a piece of a segment, or the next segments)
-//!     read_* ◄─►│         │◄── verdict, beat
+//!    segment ◄─►│         │◄── verdict, beat
 //!    payload ──►│ Scatter │──► write
 //!               └─────────┘──► done, busy
 //! ```
@@ -34,24 +34,12 @@
 //!
 //! Tests: `tests/receive/path/`.
 
-use super::job::{Done, Job};
+use super::ahead::{DataSegment, SegmentId};
+use super::job::{ScatterDone, ScatterJob, ScatterResult};
 use crate::bus::{client, remote, Access, ReadBeat, Vi, WriteBeat, WriteVerdict};
 use crate::prims::{LutRam, Number};
-use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
-
-/// Values of [`Done::result`].
-pub mod result {
-    /// All bytes are placed.
-    pub const OK: u64 = 0;
-    /// The segments are full.
-    pub const TOO_LONG: u64 = 1;
-    /// The protection checker refused a segment, or the rest of the descriptor.
-    pub const REFUSED: u64 = 2;
-    /// The rest of the descriptor could not be read.
-    pub const FAILED: u64 = 3;
-}
 
 /// What the block is doing.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -88,19 +76,11 @@ pub struct Scatter {
     /// While high, the block forgets its job.
     pub reset: Signal<In, bool>,
     /// What to place: the payload of the frame in delivery, and where it goes; from `Delivery`.
-    pub job: FlowSink<Job>,
+    pub job: FlowSink<ScatterJob>,
     /// How the job ended, and how far it came.
-    pub done: FlowSource<Done>,
-    /// VI of the segment that is wanted of `Ahead`.
-    pub read_vi: Signal<Out, Vi>,
-    /// Slot of the descriptor whose segment is wanted.
-    pub read_slot: Signal<Out, Bits<RECEIVE_AHEAD_LOG2>>,
-    /// The descriptor's second segment is wanted; otherwise the first.
-    pub read_second: Signal<Out, bool>,
-    /// Address of the segment that was asked for in the cycle before.
-    pub read_place: Signal<In, Bits<64>>,
-    /// Memory handle and length of the segment that was asked for in the cycle before.
-    pub read_handle: Signal<In, Bits<64>>,
+    pub done: FlowSource<ScatterDone>,
+    /// Asks `Ahead` for a segment of the descriptor, which comes a cycle later.
+    pub segment: LookUp<SegmentId, DataSegment>,
     /// Up to eight bytes of the frame's payload, from the store.
     pub payload: Sink<WriteBeat>,
     /// Up to eight bytes for host memory, for the write engine.
@@ -119,11 +99,9 @@ pub struct Scatter {
     tail_handles: LutRam<Bits<64>, 2>,
     state: DFF<State>,
     /// What `ahead` has shown: block RAM is slow, so a register comes first.
-    shown_place: DFF<Bits<64>>,
-    shown_handle: DFF<Bits<64>>,
+    shown: DFF<DataSegment>,
     /// What `tail` shows, or, of an RDMA write, what the job says.
-    other_place: DFF<Bits<64>>,
-    other_handle: DFF<Bits<64>>,
+    other: DFF<DataSegment>,
     /// The segment is one of those in `ahead`.
     ahead: DFF<bool>,
     /// Bytes of the job that are not placed yet.
@@ -138,7 +116,7 @@ pub struct Scatter {
     /// Bytes of the segment at hand that are filled.
     position: DFF<Bits<32>>,
     /// How the job ends, if it ends now.
-    outcome: DFF<Bits<2>>,
+    outcome: DFF<ScatterResult>,
     /// 64-byte block of the descriptor that `tail` holds; 0, of a read 127: none.
     block: DFF<Bits<7>>,
     /// `tail` holds block `kept_block` of the read of VI `kept_vi`.
@@ -164,8 +142,8 @@ pub struct Scatter {
     out_valid: DFF<bool>,
     out: DFF<WriteBeat>,
     want_block: Signal<Local, Bits<7>>,
-    found_place: Signal<Local, Bits<64>>,
-    found_handle: Signal<Local, Bits<64>>,
+    found: Signal<Local, DataSegment>,
+    extent: Signal<Local, Bits<64>>,
     /// The place behind the last segment.
     total: DFF<Bits<9>>,
     /// Bytes from the start of the wanted block to its end, or the descriptor's.
@@ -189,10 +167,6 @@ pub struct Scatter {
     largest: Number<13, 4096>,
     me: Number<2, { client::SCATTER }>,
     peer_writes: Number<2, { remote::WRITE }>,
-    ok: Number<2, { result::OK }>,
-    too_long: Number<2, { result::TOO_LONG }>,
-    refused: Number<2, { result::REFUSED }>,
-    failed: Number<2, { result::FAILED }>,
 }
 
 impl Logic for Scatter {
@@ -200,8 +174,8 @@ impl Logic for Scatter {
     fn update(&mut self) {
         dff_setup!(self, clock, state, left, place, index, position, outcome, block);
         dff_setup!(self, clock, total, offset, region, reading);
-        dff_setup!(self, clock, shown_place, shown_handle, tail_word, tail_failed, address, handle, rest);
-        dff_setup!(self, clock, kept, kept_vi, kept_block, other_place, other_handle, ahead);
+        dff_setup!(self, clock, shown, tail_word, tail_failed, address, handle, rest);
+        dff_setup!(self, clock, kept, kept_vi, kept_block, other, ahead);
         dff_setup!(self, clock, piece, granted, reach, near, used, out_valid, out);
         clock!(self, clock, tail_places, tail_handles);
 
@@ -221,24 +195,23 @@ impl Logic for Scatter {
             self.tail_bytes.next = bit_cast::<13, 2>(self.total.q.val().get_bits::<2>(0)) << 4;
         }
 
-        self.read_vi.next = self.job.data.val().vi;
-        self.read_slot.next = self.job.data.val().slot;
-        self.read_second.next = self.place.q.val().get_bit(0);
-        self.shown_place.d.next = self.read_place.val();
-        self.shown_handle.d.next = self.read_handle.val();
+        self.segment.index.next.vi = self.job.data.val().vi;
+        self.segment.index.next.slot = self.job.data.val().slot;
+        self.segment.index.next.second = self.place.q.val().get_bit(0);
+        self.shown.d.next = self.segment.row.val();
         self.tail_places.read_address.next = self.place.q.val().get_bits::<2>(0);
         self.tail_handles.read_address.next = self.place.q.val().get_bits::<2>(0);
-        self.other_place.d.next = self.tail_places.read_data.val();
-        self.other_handle.d.next = self.tail_handles.read_data.val();
+        self.extent.next = self.tail_handles.read_data.val();
+        self.other.d.next.address = self.tail_places.read_data.val();
+        self.other.d.next.handle = self.extent.val().get_bits::<32>(0);
+        self.other.d.next.length = self.extent.val().get_bits::<32>(32);
         if self.job.data.val().remote {
-            self.other_place.d.next = self.job.data.val().place;
-            self.other_handle.d.next = bit_cast::<64, 32>(self.job.data.val().handle);
+            self.other.d.next.address = self.job.data.val().place;
+            self.other.d.next.handle = self.job.data.val().handle;
         }
-        self.found_place.next = self.other_place.q.val();
-        self.found_handle.next = self.other_handle.q.val();
+        self.found.next = self.other.q.val();
         if self.ahead.q.val() {
-            self.found_place.next = self.shown_place.q.val();
-            self.found_handle.next = self.shown_handle.q.val();
+            self.found.next = self.shown.q.val();
         }
 
         // Bytes on their way.
@@ -347,7 +320,7 @@ impl Logic for Scatter {
                     }
                 }
                 self.used.d.next = bits::<3>(0);
-                self.outcome.d.next = self.ok.val();
+                self.outcome.d.next = ScatterResult::Placed;
                 if self.job.valid.val() {
                     self.state.d.next = State::Segment;
                 }
@@ -358,7 +331,7 @@ impl Logic for Scatter {
                 if self.job.data.val().remote {
                     self.state.d.next = State::Measure;
                 } else if self.place.q.val() == bit_cast::<8, 9>(self.total.q.val()) {
-                    self.outcome.d.next = self.too_long.val();
+                    self.outcome.d.next = ScatterResult::TooLong;
                     self.state.d.next = State::Done;
                 } else if self.want_block.val() == self.block.q.val() {
                     self.state.d.next = State::Shown;
@@ -375,9 +348,9 @@ impl Logic for Scatter {
                 self.state.d.next = State::Measure;
             }
             State::Measure => {
-                self.address.d.next = self.found_place.val() + self.data.val();
-                self.handle.d.next = self.found_handle.val().get_bits::<32>(0);
-                self.rest.d.next = self.found_handle.val().get_bits::<32>(32) - self.position.q.val();
+                self.address.d.next = self.found.val().address + self.data.val();
+                self.handle.d.next = self.found.val().handle;
+                self.rest.d.next = self.found.val().length - self.position.q.val();
                 if self.job.data.val().remote {
                     self.rest.d.next = self.job.data.val().left;
                 }
@@ -405,7 +378,7 @@ impl Logic for Scatter {
                     self.near.d.next = !self.reach_first.val().get_bits::<9>(4).any();
                     if !self.verdict.data.val().ok {
                         self.granted.d.next = false;
-                        self.outcome.d.next = self.refused.val();
+                        self.outcome.d.next = ScatterResult::Refused;
                         self.state.d.next = State::Done;
                     }
                 }
@@ -437,10 +410,10 @@ impl Logic for Scatter {
                         self.kept.d.next = false;
                     }
                     if self.beat.data.val().refused {
-                        self.outcome.d.next = self.refused.val();
+                        self.outcome.d.next = ScatterResult::Refused;
                         self.state.d.next = State::Done;
                     } else if self.tail_failed.q.val() | self.beat.data.val().failed {
-                        self.outcome.d.next = self.failed.val();
+                        self.outcome.d.next = ScatterResult::Failed;
                         self.state.d.next = State::Done;
                     }
                 }

@@ -1,34 +1,35 @@
 //! Keeps frames until their turn comes: a ring of 2048 words, and what is known of each frame in it.
 //!
 //! ```text
-//!                store ──►┌────────┐──► info ◄── info_taken, info_aside, info_drop, info_back
-//!           keep, drop ──►│ Store  │──► payload                (of the frame taken, once asked for)
-//! frame, release_valid ──►│ Roster │──► again, overdue, holds
-//!        payload_start ──►└────────┘──► level, count_dropped ◄── resume, overflows
+//!       store ──►┌────────┐◄─► show
+//!  keep, drop ──►│ Store  │──► payload                (of the frame held, once asked for)
+//!        held ──►│ Roster │──► level, holds
+//!      resume ──►└────────┘──► count_dropped ◄── overflows
 //! ```
 //! Contract: the words of a frame come in, from its first byte on. Then `keep` comes with `keep_info`, or `drop`, which takes the words
 //! back. The first word of the next frame comes with it or later. `store.ready` low stops the words within 6 cycles.
-//! `info` shows the oldest frame kept and not taken, or one behind it: see [`Roster`]. Frames taken are shown to the store again as
-//! `frame`, one after the other. `payload_start` begins to show the payload of `frame`: `length` bytes from byte 54 on;
+//! `show` has the oldest frame kept and not taken, or one behind it: see [`Roster`]. Frames taken are `held` then,
+//! one after the other. `payload_start` begins to show the payload of the frame held: `length` bytes from byte 54 on;
 //! four bytes on with `has_tag` and with `extended`, sixteen with `reth`. Of a raw frame it is the `length` bytes from byte 0 on.
-//! `release_valid` frees the frame, when all before it are free, and ends its payload wherever it is; it does not come with
+//! `release` frees the frame, when all before it are free, and ends its payload wherever it is; it does not come with
 //! `payload_start`.
 //!
 //! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left, that of the frame taken counted: two
 //! largest frames' worth of small ones then still fits into those places and the ingress queue.
 //!
-//! Example: nine words come, and `keep` with a `length` of 8: a send of 8 bytes. A cycle later `info` shows the frame. It is taken,
-//! comes back as `frame`, and three cycles after `payload_start` `payload` gives bytes 54 to 61.
+//! Example: nine words come, and `keep` with a `length` of 8: a send of 8 bytes. A cycle later the frame is on show. It is taken,
+//! comes back as the frame held, and three cycles after `payload_start` `payload` gives bytes 54 to 61.
 //!
-//! Latency: `info` one cycle after `keep`; `payload` three cycles after `payload_start`. Throughput: one word in and
+//! Latency: `show` one cycle after `keep`; `payload` three cycles after `payload_start`. Throughput: one word in and
 //! one beat out every cycle.
 //!
 //! Tests: `tests/receive/store.rs`.
 
 use super::roster::Roster;
+use super::show::{HeldSink, ShowSource};
 use crate::bus::{FrameInfo, WriteBeat};
 use crate::prims::{Number, Ram, Skid};
-use crate::stream::{FlowSource, Pulse, Sink, Source};
+use crate::stream::{Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -46,35 +47,19 @@ pub struct Store {
     pub drop: Signal<In, bool>,
     /// With `keep`: what is known of the frame; the block fills in `start` and `end` itself.
     pub keep_info: Signal<In, FrameInfo>,
-    /// What is known of the frame on show.
-    pub info: FlowSource<FrameInfo>,
-    /// Pulses when the matcher takes the frame on show.
-    pub info_taken: Signal<In, bool>,
-    /// Pulses when the matcher sets the frame on show aside.
-    pub info_aside: Signal<In, bool>,
-    /// Pulses when the matcher drops the frame on show.
-    pub info_drop: Signal<In, bool>,
-    /// Pulses when the matcher leaves the frame on show, so that the oldest one comes next.
-    pub info_back: Signal<In, bool>,
-    /// Pulses when a frame that was set aside may have its turn; the matcher drives it.
+    /// The frame on show, and what becomes of it.
+    pub show: ShowSource,
+    /// Pulses when a frame that was set aside may have its turn; `Flush` drives it.
     pub resume: Signal<In, bool>,
-    /// The oldest frame is to be looked at next, not the one on show.
-    pub again: Signal<Out, bool>,
-    /// The frame on show was set aside and has kept others waiting for too long.
-    pub overdue: Signal<Out, bool>,
     /// There are frames in the store: on show, taken, or set aside.
     pub holds: Signal<Out, bool>,
     /// Another frame is counted as an overflow in this cycle; `Ingress` drives it.
     pub overflows: Signal<In, bool>,
     /// Pulses when a frame was dropped; never together with `overflows`.
     pub count_dropped: Pulse,
-    /// The oldest frame taken, from `Delivery`.
-    pub frame: Signal<In, FrameInfo>,
-    /// Pulses when `frame` is done.
-    pub release_valid: Signal<In, bool>,
-    /// Pulses when the payload of `frame` is to be shown.
-    pub payload_start: Signal<In, bool>,
-    /// Up to eight bytes of the payload of `frame`, for scatter.
+    /// The frame that is delivered, from `Delivery`.
+    pub held: HeldSink,
+    /// Up to eight bytes of the payload of the frame held, for scatter.
     pub payload: Source<WriteBeat>,
     /// Words in use, or 2048: see the module's description.
     pub level: Signal<Out, Bits<12>>,
@@ -160,34 +145,28 @@ impl Logic for Store {
         self.level.next = self.shown_level.q.val();
 
         // The frame on show.
-        FlowSource::<FrameInfo>::link(&mut self.info, &mut self.roster.info);
-        self.roster.info_taken.next = self.info_taken.val();
-        self.roster.info_aside.next = self.info_aside.val();
-        self.roster.info_drop.next = self.info_drop.val();
-        self.roster.info_back.next = self.info_back.val();
+        ShowSource::link(&mut self.show, &mut self.roster.show);
         self.roster.resume.next = self.resume.val();
         self.roster.crowded.next = self.crowded.q.val();
-        self.roster.ends.next = self.release_valid.val();
-        self.roster.frame_end.next = self.frame.val().end;
-        self.again.next = self.roster.again.val();
-        self.overdue.next = self.roster.overdue.val();
+        self.roster.ends.next = self.held.release.val();
+        self.roster.frame_end.next = self.held.frame.val().end;
         self.holds.next = self.places.val().any();
         self.count_dropped.next = self.dropped.q.val() & !self.overflows.val();
         self.dropped.d.next = self.roster.count_dropped.val() | (self.dropped.q.val() & self.overflows.val());
 
         // Headers of 54 bytes, and what else there is in units of 4.
-        self.shifted.next = self.frame.val().extended ^ self.frame.val().has_tag;
+        self.shifted.next = self.held.frame.val().extended ^ self.held.frame.val().has_tag;
         self.offset.next = bits::<11>(6);
-        if self.frame.val().extended | self.frame.val().has_tag {
+        if self.held.frame.val().extended | self.held.frame.val().has_tag {
             self.offset.next = bits::<11>(7);
         }
-        if self.frame.val().reth {
+        if self.held.frame.val().reth {
             self.offset.next = bits::<11>(8);
-            if self.frame.val().extended | self.frame.val().has_tag {
+            if self.held.frame.val().extended | self.held.frame.val().has_tag {
                 self.offset.next = bits::<11>(9);
             }
         }
-        if self.frame.val().raw {
+        if self.held.frame.val().raw {
             self.offset.next = bits::<11>(0);
         }
 
@@ -222,22 +201,22 @@ impl Logic for Store {
         self.skid.sink.data.next.data = self.ram.read_data.val();
         self.skid.sink.data.next.start = self.lane.q.val();
         self.skid.sink.data.next.count = self.count.val().get_bits::<4>(0);
-        self.skid.reset.next = self.reset.val() | self.release_valid.val();
+        self.skid.reset.next = self.reset.val() | self.held.release.val();
         Source::<WriteBeat>::link(&mut self.payload, &mut self.skid.source);
-        if self.payload_start.val() {
-            self.streaming.d.next = self.frame.val().length.any();
+        if self.held.payload_start.val() {
+            self.streaming.d.next = self.held.frame.val().length.any();
             self.valid.d.next = false;
-            self.left.d.next = self.frame.val().length;
-            self.cursor.d.next = self.frame.val().start + self.offset.val();
+            self.left.d.next = self.held.frame.val().length;
+            self.cursor.d.next = self.held.frame.val().start + self.offset.val();
             self.lane.d.next = bits::<3>(6);
             if self.shifted.val() {
                 self.lane.d.next = bits::<3>(2);
             }
-            if self.frame.val().raw {
+            if self.held.frame.val().raw {
                 self.lane.d.next = bits::<3>(0);
             }
         }
-        if self.release_valid.val() {
+        if self.held.release.val() {
             self.streaming.d.next = false;
             self.valid.d.next = false;
         }

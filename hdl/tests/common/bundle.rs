@@ -40,17 +40,27 @@ thread_local! {
 fn layout<T: Synth + 'static>() -> Layout {
     LAYOUTS.with_borrow_mut(|layouts| {
         let layout = layouts.entry(TypeId::of::<T>()).or_insert_with(|| {
-            let TypeKind::Composite(fields) = T::descriptor().kind else { panic!("no bundle") };
-            let mut lo = 0;
-            let layout = fields.iter().map(|field| {
-                let bits = width(&field.kind);
-                lo += bits;
-                (field.fieldname.clone(), lo - bits, bits)
-            });
-            Rc::new(layout.collect())
+            let mut layout = Vec::new();
+            flatten(&T::descriptor(), "", 0, &mut layout);
+            assert!(!layout.is_empty(), "no bundle");
+            Rc::new(layout)
         });
         layout.clone()
     })
+}
+
+/// The fields of a bundle, and those of the bundles in it, which are called `outer.inner`.
+fn flatten(bundle: &TypeDescriptor, prefix: &str, mut lo: usize, layout: &mut Vec<(String, usize, usize)>) {
+    let TypeKind::Composite(fields) = &bundle.kind else { return };
+    for field in fields {
+        let name = format!("{prefix}{}", field.fieldname);
+        let bits = width(&field.kind);
+        match &field.kind.kind {
+            TypeKind::Composite(_) => flatten(&field.kind, &format!("{name}."), lo, layout),
+            _ => layout.push((name, lo, bits)),
+        }
+        lo += bits;
+    }
 }
 
 impl Bundle {

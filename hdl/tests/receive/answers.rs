@@ -1,14 +1,13 @@
 //! Reads of many VIs at a time, answers that fit and answers that do not: every one is told in its cycle, as the model has it.
 
 use std::collections::BTreeMap;
-use viaduct_hdl::receive::ReadPlaced;
 
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{Acknowledged, Answer, Commit, ReadSent};
+use viaduct_hdl::bus::{Answer, Commit, ReadSent};
 use viaduct_hdl::export::verilog;
-use viaduct_hdl::receive::Reads;
+use viaduct_hdl::receive::{ReadPlaced, ReadTarget, Reads, Told};
 use viaduct_spec::profile::{REGIONS, VIS, VI_LOG2};
 use viaduct_spec::tables::table;
 use viaduct_spec::wire::syndrome;
@@ -208,6 +207,7 @@ impl World {
         let mtu = self.vis[&vi].1;
         let fields = [
             ("vi", vi),
+            ("mtu", mtu),
             ("response", packet.response.into()),
             ("first", packet.first.into()),
             ("last", packet.last.into()),
@@ -217,7 +217,6 @@ impl World {
         ];
         self.rests();
         Bundle::of::<Answer>("answer").set(&mut self.bench, &fields);
-        self.bench.set("answer_mtu", mtu);
         self.bench.set("answer_valid", 1);
         self.works(TOLD - 1);
         self.bench.tick();
@@ -243,26 +242,27 @@ impl World {
 
     /// What was told; the fields of a word that does not count say nothing.
     fn told(&self, vi: u64) -> Option<Word> {
-        let bundle = Bundle::of::<Acknowledged>("told");
-        let get = |name| bundle.get(&self.bench, name);
-        let kept = self.bench.get("told_keep") == 1;
+        let bundle = Bundle::of::<Told>("told");
+        let get = |name: &str| bundle.get(&self.bench, &format!("word.{name}"));
+        let kept = bundle.get(&self.bench, "keep") == 1;
         kept.then(|| {
             assert_eq!(get("vi"), vi);
-            let job = (self.bench.get("told_data") == 1).then(|| self.job());
+            let job = (bundle.get(&self.bench, "data") == 1).then(|| self.job());
             let moves = get("frame") == 2 && get("syndrome") == u64::from(syndrome::ACK);
             Word { psn: get("psn"), syndrome: get("syndrome"), frame: get("frame"), job, moves }
         })
     }
 
     fn job(&self) -> Job {
-        let get = |name| self.bench.get(name);
+        let bundle = Bundle::of::<ReadTarget>("target");
+        let get = |name| bundle.get(&self.bench, name);
         Job {
-            region: get("job_region"),
-            offset: get("job_offset"),
-            segments: get("job_segments"),
-            index: get("job_index"),
-            position: get("job_position"),
-            fresh: get("job_fresh") == 1,
+            region: get("region"),
+            offset: get("offset"),
+            segments: get("segments"),
+            index: get("index"),
+            position: get("position"),
+            fresh: get("fresh") == 1,
         }
     }
 

@@ -1,5 +1,8 @@
 //! Store: a frame that is set aside, and keeps so much that others wait for it, is overdue after 2^14 cycles.
 
+use viaduct_hdl::receive::Fate;
+
+use super::shown::decide;
 use super::store::Rig;
 
 /// How long others wait.
@@ -9,12 +12,12 @@ const SCAN: u64 = 24;
 
 impl Rig {
     /// The matcher says this of the frame on show.
-    fn say(&mut self, port: &str) {
+    fn say(&mut self, fate: Fate) {
         self.bench.eval();
-        assert_eq!(self.bench.get("info_valid"), 1);
-        self.bench.set(port, 1);
+        assert_eq!(self.bench.get("show_valid"), 1);
+        decide(&mut self.bench, Some(fate));
         self.bench.tick();
-        self.bench.set(port, 0);
+        decide(&mut self.bench, None);
         self.bench.eval();
     }
 
@@ -39,10 +42,10 @@ impl Rig {
     /// The frames on show are set aside until none is left.
     fn set_aside(&mut self, frames: usize) {
         for _ in 0..frames {
-            while self.bench.get("info_valid") == 0 {
+            while self.bench.get("show_valid") == 0 {
                 self.bench.tick();
             }
-            self.say("info_aside");
+            self.say(Fate::Aside);
         }
     }
 
@@ -52,13 +55,13 @@ impl Rig {
         loop {
             self.bench.eval();
             let passed = self.bench.cycles() - begin;
-            if self.bench.get("info_valid") == 1 {
+            if self.bench.get("show_valid") == 1 {
                 return Some(passed);
             }
             if passed > most {
                 return None;
             }
-            assert_eq!(self.bench.get("overdue"), 0);
+            assert_eq!(self.bench.get("show_overdue"), 0);
             self.bench.tick();
         }
     }
@@ -70,7 +73,7 @@ fn overdue(rig: &mut Rig, since: u64) {
     let begin = rig.bench.cycles() - since;
     let passed = rig.shown(2 * PATIENCE).expect("it is never shown again") + begin;
     assert!((PATIENCE..PATIENCE + SCAN).contains(&passed), "after {passed} cycles");
-    assert_eq!(rig.bench.get("overdue"), 1);
+    assert_eq!(rig.bench.get("show_overdue"), 1);
 }
 
 /// Rule FRAME-12.
@@ -96,13 +99,13 @@ fn who_crowds_the_store_is_overdue_in_time() {
     overdue(&mut rig, since);
     // It stays so as long as it stays.
     for _ in 0..2 {
-        rig.say("info_back");
-        assert_eq!((rig.bench.get("info_valid"), rig.bench.get("overdue")), (1, 1));
+        rig.say(Fate::Left);
+        assert_eq!((rig.bench.get("show_valid"), rig.bench.get("show_overdue")), (1, 1));
     }
     // The next one gets its time.
     let since = rig.bench.cycles();
-    rig.say("info_drop");
-    assert_eq!((rig.bench.get("info_valid"), rig.bench.get("overdue")), (1, 0));
+    rig.say(Fate::Dropped);
+    assert_eq!((rig.bench.get("show_valid"), rig.bench.get("show_overdue")), (1, 0));
     rig.set_aside(frames - 1);
     overdue(&mut rig, since);
 }
@@ -148,21 +151,21 @@ fn what_is_done_is_free_whenever_it_is_done() {
         assert!(rig.write(100, true) && rig.write(100, true));
         rig.bench.tick();
         rig.bench.eval();
-        super::shown::Info::get(&rig.bench, "info").set(&mut rig.bench, "frame");
-        rig.say("info_taken");
-        while rig.bench.get("info_valid") == 0 {
+        super::shown::Info::get(&rig.bench, "show_info").set(&mut rig.bench, "held_frame");
+        rig.say(Fate::Taken);
+        while rig.bench.get("show_valid") == 0 {
             rig.bench.tick();
         }
-        rig.say("info_drop");
+        rig.say(Fate::Dropped);
         (0..10).for_each(|_| rig.bench.tick());
         // A scan begins; the older one's delivery ends so many cycles later.
         for cycle in 0..=gap {
             rig.bench.set("resume", (cycle == 0).into());
-            rig.bench.set("release_valid", (cycle == gap).into());
+            rig.bench.set("held_release", (cycle == gap).into());
             rig.bench.tick();
         }
         rig.bench.set("resume", 0);
-        rig.bench.set("release_valid", 0);
+        rig.bench.set("held_release", 0);
         (0..100).for_each(|_| rig.bench.tick());
         rig.bench.eval();
         assert_eq!((rig.bench.get("holds"), rig.bench.get("level")), (0, 0), "{gap} cycles behind resume");

@@ -1,9 +1,8 @@
 //! The reads of this side, alone: what an answer is told as.
 
-use viaduct_hdl::bus::{local, Acknowledged, Answer, Commit, ReadSent};
+use viaduct_hdl::bus::{local, Answer, Commit, ReadSent};
 use viaduct_hdl::export::verilog;
-use viaduct_hdl::receive::ReadPlaced;
-use viaduct_hdl::receive::Reads;
+use viaduct_hdl::receive::{self, ReadPlaced, ReadTarget, Reads};
 use viaduct_spec::tables::table;
 use viaduct_spec::wire::syndrome;
 use viaduct_verilate::Bench;
@@ -73,22 +72,20 @@ impl World {
     #[track_caller]
     fn answer(&mut self, values: &[(&str, u64)]) -> Option<Told> {
         Bundle::of::<Answer>("answer").set(&mut self.0, values);
-        self.0.set("answer_mtu", 0);
         self.0.set("answer_valid", 1);
         self.until("told_valid");
-        let bundle = Bundle::of::<Acknowledged>("told");
-        let get = |name| bundle.get(&self.0, name);
-        let keep = self.0.get("told_keep") == 1;
+        let bundle = Bundle::of::<receive::Told>("told");
+        let get = |name: &str| bundle.get(&self.0, &format!("word.{name}"));
+        let keep = bundle.get(&self.0, "keep") == 1;
+        let target = Bundle::of::<ReadTarget>("target");
+        let target = |name| target.get(&self.0, name);
         assert_eq!(get("vi"), values[0].1);
         let told = Told {
             psn: get("psn"),
             syndrome: get("syndrome") as u8,
-            job: (keep && self.0.get("told_data") == 1).then(|| {
-                assert_eq!(
-                    (self.0.get("job_region"), self.0.get("job_offset"), self.0.get("job_segments")),
-                    (9, 0x3_1234_5678, 3)
-                );
-                (self.0.get("job_index"), self.0.get("job_position"), self.0.get("job_fresh") == 1)
+            job: (keep && bundle.get(&self.0, "data") == 1).then(|| {
+                assert_eq!((target("region"), target("offset"), target("segments")), (9, 0x3_1234_5678, 3));
+                (target("index"), target("position"), target("fresh") == 1)
             }),
         };
         self.0.set("answer_valid", u64::from(keep && told.job.is_some()));

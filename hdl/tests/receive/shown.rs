@@ -1,6 +1,7 @@
 //! What is on the path's ports: beats of frames, and what the parser says of a frame.
 
 use viaduct_hdl::bus::{FrameBeat, FrameInfo};
+use viaduct_hdl::receive::Fate;
 use viaduct_verilate::Bench;
 
 use crate::bundle::Bundle;
@@ -44,6 +45,12 @@ pub fn beats(frame: &[u8], bad: bool) -> Vec<Beat> {
             Beat { data: u64::from_le_bytes(data), count: bytes.len() as u64, last, bad: bad && last }
         })
         .collect()
+}
+
+/// Says what becomes of the frame on show, or that nothing is decided.
+pub fn decide(bench: &mut Bench, fate: Option<Fate>) {
+    bench.set("show_decided", fate.is_some().into());
+    bench.set("show_fate", fate.map_or(0, |fate| fate as u64));
 }
 
 /// What the parser says of a frame, as `FrameInfo`.

@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus::WriteBeat;
-use viaduct_hdl::{export::verilog, receive::Store};
+use viaduct_hdl::export::verilog;
+use viaduct_hdl::receive::{Fate, Store};
 use viaduct_verilate::Bench;
 
-use super::shown::Info;
+use super::shown::{decide, Info};
 use crate::bundle::Bundle;
 
 /// A frame that is kept, and what is to be seen of it.
@@ -42,9 +43,15 @@ impl Rig {
     }
 
     fn idle(&mut self) {
-        for name in
-            ["store_valid", "keep", "drop", "info_taken", "release_valid", "payload_start", "payload_ready"]
-        {
+        for name in [
+            "store_valid",
+            "keep",
+            "drop",
+            "show_decided",
+            "held_release",
+            "held_payload_start",
+            "payload_ready",
+        ] {
             self.bench.set(name, 0);
         }
     }
@@ -102,23 +109,23 @@ impl Rig {
         let kept = self.kept.pop_front().unwrap();
         for _ in 0..3 {
             self.bench.eval();
-            if self.bench.get("info_valid") == 1 {
+            if self.bench.get("show_valid") == 1 {
                 break;
             }
             self.bench.tick();
         }
-        assert_eq!(self.bench.get("info_valid"), 1);
-        let mut info = Info::get(&self.bench, "info");
-        self.bench.set("info_taken", 1);
+        assert_eq!(self.bench.get("show_valid"), 1);
+        let mut info = Info::get(&self.bench, "show_info");
+        decide(&mut self.bench, Some(Fate::Taken));
         self.bench.tick();
-        self.bench.set("info_taken", 0);
+        decide(&mut self.bench, None);
         // Others may come on show meanwhile: the frame taken is what counts.
-        info.set(&mut self.bench, "frame");
+        info.set(&mut self.bench, "held_frame");
         (info.start, info.end) = (0, 0);
         assert_eq!(info, kept.info);
-        self.bench.set("payload_start", 1);
+        self.bench.set("held_payload_start", 1);
         self.bench.tick();
-        self.bench.set("payload_start", 0);
+        self.bench.set("held_payload_start", 0);
         let mut bytes: Vec<u8> = Vec::new();
         let mut cycles = 0;
         while bytes.len() < kept.payload.len().min(limit) {
@@ -143,7 +150,7 @@ impl Rig {
             self.bench.eval();
             assert_eq!(self.bench.get("payload_valid"), 0, "payload behind the payload");
         }
-        self.bench.set("release_valid", 1);
+        self.bench.set("held_release", 1);
         self.bench.tick();
         self.idle();
     }
@@ -177,7 +184,7 @@ fn a_frame_rolled_back_leaves_no_trace() {
     // `level` is one cycle late.
     rig.bench.tick();
     rig.bench.eval();
-    assert_eq!((rig.bench.get("info_valid"), rig.bench.get("level")), (0, 0));
+    assert_eq!((rig.bench.get("show_valid"), rig.bench.get("level")), (0, 0));
 }
 
 #[test]

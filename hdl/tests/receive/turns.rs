@@ -1,7 +1,7 @@
 //! Reads: what comes in the same cycle, and what a reset meets.
 
-use viaduct_hdl::bus::{Acknowledged, Answer, Commit, ReadSent};
-use viaduct_hdl::receive::ReadPlaced;
+use viaduct_hdl::bus::{Answer, Commit, ReadSent};
+use viaduct_hdl::receive::{ReadPlaced, Told};
 use viaduct_spec::tables::table;
 use viaduct_spec::wire::syndrome;
 
@@ -34,7 +34,7 @@ fn what_comes_at_once_is_done_one_after_the_other() {
         while !open.is_empty() {
             world.bench.eval();
             if world.bench.get("told_valid") == 1 {
-                assert_eq!(Bundle::of::<Acknowledged>("told").get(&world.bench, "vi"), other);
+                assert_eq!(Bundle::of::<Told>("told").get(&world.bench, "word.vi"), other);
             }
             let (taken, rest): (Vec<_>, Vec<_>) =
                 open.into_iter().partition(|(_, ready)| world.bench.get(ready) == 1);
@@ -50,7 +50,6 @@ fn what_comes_at_once_is_done_one_after_the_other() {
         let answer =
             [("vi", reader), ("response", 1), ("first", 1), ("last", 1), ("psn", 100 + round), ("length", 1)];
         Bundle::of::<Answer>("answer").set(&mut world.bench, &answer);
-        world.bench.set("answer_mtu", 0);
         world.bench.set("answer_valid", 1);
         world.bench.set("done_valid", 1);
         Bundle::of::<ReadPlaced>("done").set(&mut world.bench, &[("ok", 1)]);
@@ -58,7 +57,11 @@ fn what_comes_at_once_is_done_one_after_the_other() {
             world.bench.tick();
         }
         world.bench.eval();
-        assert_eq!((world.bench.get("told_valid"), world.bench.get("told_keep")), (1, 1), "round {round}");
+        assert_eq!(
+            (world.bench.get("told_valid"), Bundle::of::<Told>("told").get(&world.bench, "keep")),
+            (1, 1),
+            "round {round}"
+        );
         world.bench.tick();
         world.bench.tick();
         world.bench.set("answer_valid", 0);

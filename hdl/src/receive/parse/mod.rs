@@ -3,34 +3,36 @@
 //! ```text
 //!  frame, frame_tagged ──►┌────────────────────┐──► keep, drop, info
 //!              station ──►│       Parse        │──► endless, busy
-//!          store_ready ──►│ Addressee Extent   │──► count_*
+//!          store_ready ──►│ Addressee Extent   │──► events
 //!                         │ Checksum  Headers  │
 //!                         │ Size Opcode Icrc   │
 //!                         └────────────────────┘
 //! ```
 //! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`Delay`](super::Delay)). When the frame has ended
-//! there is one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the counts. The first
+//! there is one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the events. The first
 //! reason counts:
 //!
-//! 1. `count_malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from
+//! 1. `malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from
 //!    there to the frame's end.
-//! 2. `count_not_ours`: another MAC address, not IPv4 with 20 header bytes, a fragment, not UDP, another IP address,
+//! 2. `not_ours`: another MAC address, not IPv4 with 20 header bytes, a fragment, not UDP, another IP address,
 //!    another UDP port: of a frame that has been cut, those that it has whole.
-//! 3. `count_malformed`: cut short, lengths that disagree or leave no room for the headers or the pad, more
+//! 3. `malformed`: cut short, lengths that disagree or leave no room for the headers or the pad, more
 //!    than the extension headers of RDMA and 4096 bytes behind the BTH, a wrong IP header checksum. Bytes behind the IP packet are
 //!    padding, and harmless.
-//! 4. `count_icrc`.
-//! 5. `count_bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
-//! 6. `count_congestion`: a congestion notification. It also counts a frame that is kept and marked congestion experienced.
+//! 4. `icrc`.
+//! 5. `bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
+//! 6. `congestion`: a congestion notification. It also counts a frame that is kept and marked congestion experienced.
 //!
 //! A frame for which reason 2 would count, and that the station's `raw_*` want, is kept raw. So is a frame for queue pair 1 that no
 //! reason speaks against. Only for that queue pair a datagram's opcode is one of ours, if the frame has room for a DETH, and a congestion
 //! notification's is not. The block does not look at the UDP checksum, because the ICRC covers more.
 //!
 //! Example: a send of 8 bytes comes in 9 beats, 66 bytes, and all checks pass. 4 cycles after the last beat `keep` comes, and `info`
-//! has `length` 8. With a byte of the payload changed, `drop` and `count_icrc` come instead.
+//! has `length` 8. With a byte of the payload changed, `drop` and the event `icrc` come instead.
 //! Latency: `keep` comes 4 cycles after the last beat was taken. Throughput: one beat every cycle, frames back to back.
 //! Tests: `tests/receive/parse/`, on frames that Linux made and on what becomes of them when a byte changes.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 mod addressee;
 mod checksum;
@@ -50,9 +52,24 @@ use super::Icrc;
 use crate::bus::{FrameBeat, FrameInfo};
 use crate::prims::Number;
 use crate::receive::StationSink;
-use crate::stream::{Pulse, Sink};
+use crate::stream::Sink;
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::{reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, RETH_BYTES, UDP_BYTES};
+
+/// What is counted in a cycle, each by a counter of its own.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ParseEvents {
+    /// A frame is dropped for reason 1 or 3 of the contract.
+    pub malformed: bool,
+    /// A frame is dropped because it is for somebody else.
+    pub not_ours: bool,
+    /// A frame is dropped because its ICRC is wrong.
+    pub icrc: bool,
+    /// A frame is dropped for its BTH version, its P_Key or its opcode.
+    pub bth: bool,
+    /// A congestion notification came, or a frame that is kept and marked congestion experienced.
+    pub congestion: bool,
+}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -79,16 +96,8 @@ pub struct Parse {
     pub info: Signal<Out, FrameInfo>,
     /// A frame is under way.
     pub busy: Signal<Out, bool>,
-    /// Pulses when a frame is dropped for reason 1 or 3 of the contract.
-    pub count_malformed: Pulse,
-    /// Pulses when a frame is dropped because its ICRC is wrong.
-    pub count_icrc: Pulse,
-    /// Pulses when a frame is dropped because it is for somebody else.
-    pub count_not_ours: Pulse,
-    /// Pulses when a frame is dropped for its BTH version, its P_Key or its opcode.
-    pub count_bth: Pulse,
-    /// Pulses for a congestion notification, and for a frame that is kept and marked congestion experienced.
-    pub count_congestion: Pulse,
+    /// What is counted now.
+    pub events: Signal<Out, ParseEvents>,
     icrc: Icrc,
     addressee: Addressee,
     extent: Extent,
@@ -127,11 +136,7 @@ pub struct Parse {
     known_marked: DFF<bool>,
     kept: DFF<bool>,
     dropped: DFF<bool>,
-    counted_malformed: DFF<bool>,
-    counted_icrc: DFF<bool>,
-    counted_not_ours: DFF<bool>,
-    counted_bth: DFF<bool>,
-    counted_congestion: DFF<bool>,
+    counted: DFF<ParseEvents>,
 
     // The raw channel: who the frame is to, how long it is, and that once more a cycle and two cycles later.
     known_bytes: DFF<Bits<13>>,
@@ -165,10 +170,8 @@ impl Logic for Parse {
     fn update(&mut self) {
         dff_setup!(self, clock, next_index, valid, index, beat, damaged, rest, length, deciding, kept);
         dff_setup!(self, clock, dropped, known_bytes, kept_bytes, known_tagged, kept_tagged);
-        dff_setup!(self, clock, known_wanted, known_agents, kept_raw, beat_tagged, counted_malformed);
-        dff_setup!(self, clock, counted_icrc, counted_not_ours, counted_bth, known_deciding);
+        dff_setup!(self, clock, known_wanted, known_agents, kept_raw, beat_tagged, counted, known_deciding);
         dff_setup!(self, clock, known_foreign, known_malformed, known_bth, known_notice, known_marked);
-        dff_setup!(self, clock, counted_congestion);
         clock!(self, clock, icrc, addressee, extent, size, checksum, headers);
         self.icrc.reset.next = self.reset.val();
 
@@ -272,27 +275,27 @@ impl Logic for Parse {
         self.kept.d.next = false;
         self.kept_raw.d.next = false;
         self.dropped.d.next = self.known_deciding.q.val();
-        self.counted_malformed.d.next = false;
-        self.counted_not_ours.d.next = false;
-        self.counted_icrc.d.next = false;
-        self.counted_bth.d.next = false;
-        self.counted_congestion.d.next = false;
+        self.counted.d.next.malformed = false;
+        self.counted.d.next.not_ours = false;
+        self.counted.d.next.icrc = false;
+        self.counted.d.next.bth = false;
+        self.counted.d.next.congestion = false;
         if self.known_deciding.q.val() {
             // FRAME-3: a frame is counted for the first reason. RAW-3: what is damaged is not given to the channel.
             if self.known_malformed.q.val() {
-                self.counted_malformed.d.next = true;
+                self.counted.d.next.malformed = true;
             } else if self.known_foreign.q.val() {
                 // FRAME-5: not ours. RAW-1: unless the channel takes it.
                 self.kept.d.next = self.known_wanted.q.val();
                 self.kept_raw.d.next = self.known_wanted.q.val();
                 self.dropped.d.next = !self.known_wanted.q.val();
-                self.counted_not_ours.d.next = !self.known_wanted.q.val();
+                self.counted.d.next.not_ours = !self.known_wanted.q.val();
             } else if !self.icrc.good.val() {
                 // FRAME-7: a wrong ICRC.
-                self.counted_icrc.d.next = true;
+                self.counted.d.next.icrc = true;
             } else if self.known_bth.q.val() {
                 // FRAME-8: version, P_Key or opcode.
-                self.counted_bth.d.next = true;
+                self.counted.d.next.bth = true;
             } else if self.known_agents.q.val() {
                 // FRAME-9, RAW-1: a frame for queue pair 1 is the open channel's.
                 self.kept.d.next = true;
@@ -300,12 +303,12 @@ impl Logic for Parse {
                 self.dropped.d.next = false;
             } else if self.known_notice.q.val() {
                 // FRAME-9: a congestion notification.
-                self.counted_congestion.d.next = true;
+                self.counted.d.next.congestion = true;
             } else {
                 // FRAME-9: a mark is counted, and the frame goes on. RAW-3: but not to the channel.
                 self.kept.d.next = true;
                 self.dropped.d.next = false;
-                self.counted_congestion.d.next = self.known_marked.q.val();
+                self.counted.d.next.congestion = self.known_marked.q.val();
             }
         }
         self.busy.next = self.next_index.q.val().any()
@@ -328,11 +331,7 @@ impl Logic for Parse {
             self.info.next.reth = false;
             self.info.next.length = self.kept_bytes.q.val();
         }
-        self.count_malformed.next = self.counted_malformed.q.val();
-        self.count_not_ours.next = self.counted_not_ours.q.val();
-        self.count_icrc.next = self.counted_icrc.q.val();
-        self.count_bth.next = self.counted_bth.q.val();
-        self.count_congestion.next = self.counted_congestion.q.val();
+        self.events.next = self.counted.q.val();
         if self.reset.val() {
             self.next_index.d.next = bits::<3>(0);
             self.valid.d.next = false;
@@ -340,11 +339,11 @@ impl Logic for Parse {
             self.known_deciding.d.next = false;
             self.kept.d.next = false;
             self.dropped.d.next = false;
-            self.counted_malformed.d.next = false;
-            self.counted_not_ours.d.next = false;
-            self.counted_icrc.d.next = false;
-            self.counted_bth.d.next = false;
-            self.counted_congestion.d.next = false;
+            self.counted.d.next.malformed = false;
+            self.counted.d.next.not_ours = false;
+            self.counted.d.next.icrc = false;
+            self.counted.d.next.bth = false;
+            self.counted.d.next.congestion = false;
         }
     }
 }

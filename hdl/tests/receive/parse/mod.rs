@@ -6,11 +6,13 @@ mod raw;
 
 use rand::{seq::IndexedRandom, Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::{export::verilog, receive::Parse};
+use viaduct_hdl::export::verilog;
+use viaduct_hdl::receive::{Parse, ParseEvents};
 use viaduct_verilate::Bench;
 
 use super::frames::{fate_raw, immediate, repair, reth, Fate, Filter, Frame, CLIENT, PKEY, SERVER};
 use super::shown::{beats, Info};
+use crate::bundle::Bundle;
 
 /// The block, and frames to run through it.
 struct Rig {
@@ -74,8 +76,9 @@ impl Rig {
                 long += 1;
                 assert!(frames[fates.len()].0.len() > 4224, "frame {}", fates.len());
             }
-            let counts = ["count_malformed", "count_not_ours", "count_icrc", "count_bth", "count_congestion"]
-                .map(|name| bench.get(name) == 1);
+            let events = Bundle::of::<ParseEvents>("events");
+            let counts = ["malformed", "not_ours", "icrc", "bth", "congestion"]
+                .map(|name| events.get(bench, name) == 1);
             let fate = match (bench.get("keep") == 1, bench.get("drop") == 1, counts) {
                 (true, false, [false, false, false, false, marked]) => {
                     Some(Fate::Keep(Info::get(bench, "info"), marked))

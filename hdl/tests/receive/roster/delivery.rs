@@ -20,20 +20,20 @@ pub struct Delivery {
 impl World {
     /// The delivery's side, for one cycle: whether the frame is done with it.
     pub fn deliver(&mut self) -> bool {
-        for port in ["release_valid", "payload_start", "payload_ready"] {
+        for port in ["held_release", "held_payload_start", "payload_ready"] {
             self.bench.set(port, 0);
         }
         let Some(delivery) = &mut self.delivery else { return false };
         let Frame { info, payload, .. } = &self.frames[delivery.frame];
         if !delivery.started {
-            info.set(&mut self.bench, "frame");
+            info.set(&mut self.bench, "held_frame");
             if self.random.random_ratio(1, 12) {
                 // Without a look at its payload.
-                self.bench.set("release_valid", 1);
+                self.bench.set("held_release", 1);
                 return true;
             }
             if self.random.random_ratio(1, 3) {
-                self.bench.set("payload_start", 1);
+                self.bench.set("held_payload_start", 1);
                 delivery.started = true;
             }
             return false;
@@ -44,7 +44,7 @@ impl World {
                 assert_eq!(self.bench.get("payload_valid"), 0, "payload behind the payload");
             }
             let done = self.random.random_ratio(1, 8);
-            self.bench.set("release_valid", done.into());
+            self.bench.set("held_release", done.into());
             return done;
         }
         if self.random.random_ratio(3, 4) {

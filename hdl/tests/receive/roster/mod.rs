@@ -6,10 +6,11 @@ mod words;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::{export::verilog, receive::Store};
+use viaduct_hdl::export::verilog;
+use viaduct_hdl::receive::{Fate, Store};
 use viaduct_verilate::Bench;
 
-use super::shown::Info;
+use super::shown::{decide, Info};
 use delivery::Delivery;
 use words::Incoming;
 
@@ -104,7 +105,7 @@ impl World {
 
     /// Back to an empty store.
     fn reset(&mut self) {
-        for port in ["store_valid", "keep", "drop", "release_valid", "payload_start", "resume"] {
+        for port in ["store_valid", "keep", "drop", "held_release", "held_payload_start", "resume"] {
             self.bench.set(port, 0);
         }
         self.pulse(Pulse::None);
@@ -117,14 +118,14 @@ impl World {
     }
 
     fn pulse(&mut self, pulse: Pulse) {
-        for (port, this) in [
-            ("info_taken", Pulse::Taken),
-            ("info_aside", Pulse::Aside),
-            ("info_drop", Pulse::Drop),
-            ("info_back", Pulse::Back),
-        ] {
-            self.bench.set(port, (pulse == this).into());
-        }
+        let fate = match pulse {
+            Pulse::None => None,
+            Pulse::Taken => Some(Fate::Taken),
+            Pulse::Aside => Some(Fate::Aside),
+            Pulse::Drop => Some(Fate::Dropped),
+            Pulse::Back => Some(Fate::Left),
+        };
+        decide(&mut self.bench, fate);
     }
 
     /// The frame that is next to be looked at.
@@ -140,7 +141,7 @@ impl World {
 
     /// What is on show must be the next one; what the matcher says of it.
     fn look(&mut self, pace: Pace) -> (Pulse, Option<usize>) {
-        let shown = self.bench.get("info_valid") == 1;
+        let shown = self.bench.get("show_valid") == 1;
         let expected = self.expected();
         if !shown {
             // A place a cycle.
@@ -150,9 +151,9 @@ impl World {
         }
         self.dark = 0;
         let number = expected.expect("a frame is shown that is none");
-        let info = Info::get(&self.bench, "info");
+        let info = Info::get(&self.bench, "show_info");
         assert_eq!(info, self.frames[number].info, "frame {number}");
-        let back = self.bench.get("again") == 1;
+        let back = self.bench.get("show_again") == 1;
         let pulse = match self.random.random_range(0..100) {
             _ if self.random.random_range(0..pace.matcher) > 0 => Pulse::None,
             _ if back && self.random.random_ratio(2, 3) => Pulse::Back,
@@ -173,10 +174,10 @@ impl World {
 
     fn step(&mut self, pace: Pace, resume: bool) {
         self.bench.eval();
-        let again = self.bench.get("again") == 1;
+        let again = self.bench.get("show_again") == 1;
         assert!(!self.resumed || again, "resume is forgotten");
         assert!(self.resumed || self.freed || !again, "no reason to begin anew");
-        assert_eq!(self.bench.get("overdue"), 0);
+        assert_eq!(self.bench.get("show_overdue"), 0);
         let holds = self.frames.iter().any(|frame| frame.state != State::Done);
         assert!(!holds || self.bench.get("holds") == 1, "frames that nobody holds");
         self.count();
@@ -199,7 +200,7 @@ impl World {
         if let Some(frame) = decided {
             self.keep(frame);
         }
-        for port in ["store_valid", "keep", "drop", "release_valid", "payload_start", "resume"] {
+        for port in ["store_valid", "keep", "drop", "held_release", "held_payload_start", "resume"] {
             self.bench.set(port, 0);
         }
         self.pulse(Pulse::None);

@@ -2,6 +2,7 @@
 
 use rand::Rng;
 use viaduct_hdl::bus::{self, word};
+use viaduct_hdl::receive::{DeliveryEvents, ParseEvents};
 use viaduct_spec::tables::vi_states;
 use viaduct_spec::wire::syndrome as wire;
 use viaduct_verilate::Bench;
@@ -108,9 +109,21 @@ impl World {
             }
         }
         for name in COUNTS {
-            if self.bench.get(name) == 1 && name != "count_frame" {
+            if self.counts(name) && name != "count_frame" {
                 self.events.push(Event::Count(name));
             }
+        }
+    }
+
+    /// A counter counts in this cycle.
+    fn counts(&self, name: &str) -> bool {
+        let field = name.strip_prefix("count_").unwrap();
+        match field {
+            "frame" | "overflow" => self.bench.get(name) == 1,
+            "malformed" | "icrc" | "not_ours" | "bth" | "congestion" => {
+                Bundle::of::<ParseEvents>("parse_events").get(&self.bench, field) == 1
+            }
+            _ => Bundle::of::<DeliveryEvents>("delivery_events").get(&self.bench, field) == 1,
         }
     }
 

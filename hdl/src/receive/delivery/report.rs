@@ -1,45 +1,46 @@
-//! Puts together what the completion writer is told of an order.
+//! Puts together what is told of an order when it closes: a completion, an acknowledgement, a fault.
 //!
 //! ```text
-//!  vi, situation, ending ──►┌────────┐
-//!         message, after ──►│ Report │──► completion
-//!        receive, packet ──►└────────┘
+//!    order, came ──►┌────────┐
+//!  ending, after ──►│ Report │──► close
+//!                   └────────┘
 //! ```
 //! Contract: docs/semantics.md, "Reliable service: the responder (RSP)". The descriptor's Length is what arrived of its message. The
 //! acknowledgement's PSN is the newest one executed, or the one expected.
 //!
-//! Example: a message of 8 bytes in the packet with PSN 100 ends a receive. `completion` writes Length 8 to the descriptor, and
+//! Example: a message of 8 bytes in the packet with PSN 100 ends a receive. The completion in `close` writes Length 8 to the descriptor, and
 //! acknowledges PSN 100 if the packet asks for that.
 //!
 //! Latency: none, no state. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
 
-use super::ahead::AheadMeta;
-use super::contexts::Message;
-use super::outcome::{Ending, Situation};
-use crate::bus::{Completion, FrameInfo, Vi};
+use super::outcome::Ending;
+use crate::bus::{Completion, FrameInfo};
 use crate::prims::Number;
+use crate::receive::ahead::AheadMeta;
+use crate::receive::closing::Close;
+use crate::receive::contexts::Message;
+use crate::receive::order::{Came, Order, Situation};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::status;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Report {
-    /// VI of the order; `Delivery` drives this and the other inputs.
-    pub vi: Signal<In, Vi>,
+    /// The order; `Delivery` drives this and the other inputs.
+    pub order: Signal<In, Order>,
     /// What came of the order.
-    pub situation: Signal<In, Situation>,
+    pub came: Signal<In, Came>,
     /// How the order ends, from `Outcome`.
     pub ending: Signal<In, Ending>,
-    /// Where the VI stood before the order.
-    pub message: Signal<In, Message>,
     /// Where the VI stands behind the order, from `Standing`.
     pub after: Signal<In, Message>,
-    /// The receive descriptor that the order ends, if it ends one.
-    pub receive: Signal<In, AheadMeta>,
-    /// The frame of the order.
-    pub packet: Signal<In, FrameInfo>,
-    /// What the completion writer is told; its `vi` is valid in any case.
-    pub completion: Signal<Out, Completion>,
+    /// What is left of the order when it closes; the VI in its completion is valid in any case.
+    pub close: Signal<Out, Close>,
+    situation: Signal<Local, Situation>,
+    message: Signal<Local, Message>,
+    packet: Signal<Local, FrameInfo>,
+    receive: Signal<Local, AheadMeta>,
+    completion: Signal<Local, Completion>,
     one_back: Signal<Local, Bits<1>>,
     answered_psn: Signal<Local, Bits<24>>,
     status: Signal<Local, Bits<20>>,
@@ -51,13 +52,17 @@ pub struct Report {
 impl Logic for Report {
     #[hdl_gen]
     fn update(&mut self) {
+        self.situation.next = self.came.val().situation;
+        self.message.next = self.order.val().message;
+        self.packet.next = self.order.val().packet;
+        self.receive.next = self.order.val().receive;
         // What is placed or refused is the PSN expected; what is said again lies before it.
         self.one_back.next = bits::<1>(0);
         if (self.situation.val() == Situation::Behind) | (self.situation.val() == Situation::Over) {
             self.one_back.next = bits::<1>(1);
         }
         self.answered_psn.next = self.message.val().psn - bit_cast::<24, 1>(self.one_back.val());
-        self.completion.next.vi = self.vi.val();
+        self.completion.next.vi = self.order.val().vi;
         self.completion.next.receive = true;
         self.completion.next.write = self.ending.val().write;
         self.completion.next.region = self.receive.val().region;
@@ -87,5 +92,10 @@ impl Logic for Report {
         self.completion.next.kind = self.ending.val().kind;
         self.completion.next.ends = self.ending.val().consume;
         self.completion.next.reception = self.message.val().reception;
+        self.close.next.completion = self.completion.val();
+        self.close.next.completes = self.ending.val().completes;
+        self.close.next.faulty = self.ending.val().faulty;
+        self.close.next.code = self.ending.val().code;
+        self.close.next.breaks = self.ending.val().breaks;
     }
 }

@@ -1,13 +1,12 @@
 //! Decides how an order ends, once it is known what came of it: completion, answer, fault.
 //!
 //! ```text
-//!  situation, fails, consumes ──►┌─────────┐
-//!     (packet) asks, writes.. ──►│ Outcome │──► ending
-//!  (VI) reliable, active, ... ──►└─────────┘
+//!   came ──►┌─────────┐
+//!  order ──►│ Outcome │──► ending
+//!           └─────────┘
 //! ```
-//! Contract: the block has no state; `ending` is that of the situation in the same cycle. `fails` says what the table's last column says,
-//! but for Partial, and `consumes` that its second one says something: they come beside the situation, since nearly everything
-//! depends on them.
+//! Contract: the block has no state; `ending` is that of the situation in the same cycle. In `came`, `fails` says what the table's last
+//! column says, but for Partial, and `consumes` that its second one says something.
 //!
 //! | situation | receive | answer of a reliable VI | event | message |
 //! |---|---|---|---|---|
@@ -40,55 +39,15 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use crate::bus::word;
+use crate::bus::{word, FrameInfo};
 use crate::prims::Number;
+use crate::receive::ahead::AheadMeta;
+use crate::receive::contexts::{Message, Peer};
+use crate::receive::order::{Came, Order, Situation};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::event_code;
 use viaduct_spec::wire::syndrome;
-
-/// What came of an order.
-#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-pub enum Situation {
-    /// Nothing that anybody is told of.
-    Nothing,
-    /// A receive is flushed.
-    Flush,
-    /// The connection has come to its end.
-    Over,
-    /// A duplicate.
-    Behind,
-    /// Something in front of the packet is missing.
-    Gap,
-    /// It may not come here (reliable).
-    Refuse,
-    /// The message in progress has lost something (unreliable).
-    Partial,
-    /// An RDMA write, and the VI gives no right to it.
-    NoRight,
-    /// No receive is posted.
-    NotReady,
-    /// The receive could not be read.
-    Lost,
-    /// The receive is malformed.
-    Malformed,
-    /// The peer may not write there.
-    Denied,
-    /// The receive's segments are full.
-    TooLong,
-    /// A segment of the receive was refused.
-    Refused,
-    /// The rest of the receive could not be read.
-    Failed,
-    /// The payload is placed.
-    Placed,
-    /// An RDMA read is kept, and will be answered.
-    Read,
-    /// An RDMA read that came again is not known any more.
-    Unread,
-    /// An RDMA read, and the VI gives no right to it.
-    NoReading,
-}
 
 /// How an order ends.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -126,34 +85,19 @@ pub struct Ending {
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Outcome {
-    /// What came of the order; `Delivery` drives this and the other inputs.
-    pub situation: Signal<In, Situation>,
-    /// The message is lost by what came of the order.
-    pub fails: Signal<In, bool>,
-    /// A receive ends by what came of the order.
-    pub consumes: Signal<In, bool>,
-    /// The VI's service is one of the reliable ones.
-    pub reliable: Signal<In, bool>,
-    /// The VI stays connected when there is no receive.
-    pub stays: Signal<In, bool>,
-    /// Timer code of the answer that says so.
-    pub timer: Signal<In, Bits<5>>,
-    /// The gap in front of the expected PSN has been refused before.
-    pub refused_before: Signal<In, bool>,
-    /// A message of the VI is in progress.
-    pub active: Signal<In, bool>,
-    /// The message in progress is an RDMA write.
-    pub writing: Signal<In, bool>,
-    /// The packet asks for an acknowledgement.
-    pub asks: Signal<In, bool>,
-    /// The packet is of an RDMA write.
-    pub writes: Signal<In, bool>,
-    /// The packet carries immediate data.
-    pub carries: Signal<In, bool>,
-    /// A receive that can be read is there.
-    pub has_receive: Signal<In, bool>,
+    /// What came of the order; `Delivery` drives both inputs.
+    pub came: Signal<In, Came>,
+    /// The order.
+    pub order: Signal<In, Order>,
     /// How the order ends: completion, answer and fault.
     pub ending: Signal<Out, Ending>,
+    situation: Signal<Local, Situation>,
+    peer: Signal<Local, Peer>,
+    message: Signal<Local, Message>,
+    packet: Signal<Local, FrameInfo>,
+    receive: Signal<Local, AheadMeta>,
+    /// A receive ends by what came of the order.
+    consumes: Signal<Local, bool>,
     /// A peer's write or its right to write was refused.
     denied: Signal<Local, bool>,
     format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
@@ -182,11 +126,17 @@ pub struct Outcome {
 impl Logic for Outcome {
     #[hdl_gen]
     fn update(&mut self) {
+        self.situation.next = self.came.val().situation;
+        self.consumes.next = self.came.val().consumes;
+        self.peer.next = self.order.val().peer;
+        self.message.next = self.order.val().message;
+        self.packet.next = self.order.val().packet;
+        self.receive.next = self.order.val().receive;
         self.ending.next.completes = self.consumes.val();
         self.ending.next.write = self.consumes.val();
         self.ending.next.consume = self.consumes.val();
         self.ending.next.errors = bits::<9>(0);
-        self.ending.next.remote = self.writes.val();
+        self.ending.next.remote = self.order.val().writes;
         self.ending.next.immediate = false;
         self.ending.next.acknowledge = false;
         self.ending.next.syndrome = self.nak_operational.val();
@@ -203,11 +153,11 @@ impl Logic for Outcome {
                 // WQ-4: DESC_FLUSHED_ERROR, or TRANSPORT_ERROR of a message under way.
                 self.ending.next.errors = self.flushed_error.val();
                 // Of a message in progress nobody knows what became.
-                if self.active.val() & !self.writing.val() {
+                if self.message.val().active & !self.message.val().writing {
                     self.ending.next.errors = self.transport_error.val();
                 }
                 self.ending.next.remote = false;
-                self.ending.next.write = self.has_receive.val();
+                self.ending.next.write = self.order.val().present & !self.receive.val().lost;
             }
             Situation::Over => {
                 // RSP-8: the last NAK again.
@@ -218,15 +168,15 @@ impl Logic for Outcome {
             Situation::Behind => {
                 // RSP-1: a duplicate is acknowledged again.
                 self.ending.next.syndrome = self.ack.val();
-                self.ending.next.acknowledge = self.reliable.val();
-                self.ending.next.completes = self.reliable.val();
+                self.ending.next.acknowledge = self.peer.val().reliable;
+                self.ending.next.completes = self.peer.val().reliable;
             }
             Situation::Gap => {
                 // RSP-1: NAK_SEQUENCE, once.
                 self.ending.next.syndrome = self.nak_sequence.val();
                 self.ending.next.refuses = true;
-                self.ending.next.acknowledge = !self.refused_before.val();
-                self.ending.next.completes = !self.refused_before.val();
+                self.ending.next.acknowledge = !self.message.val().refused;
+                self.ending.next.completes = !self.message.val().refused;
             }
             Situation::Refuse => {
                 // RSP-2: NAK_INVALID.
@@ -238,7 +188,7 @@ impl Logic for Outcome {
             Situation::Partial => {
                 // UNR-3: PARTIAL_ERROR in the receive, or RDMAW_ABORT.
                 self.ending.next.code = self.write_abort.val();
-                self.ending.next.faulty = self.writing.val();
+                self.ending.next.faulty = self.message.val().writing;
                 self.ending.next.errors = self.partial_error.val();
                 self.ending.next.remote = false;
             }
@@ -255,8 +205,9 @@ impl Logic for Outcome {
             Situation::NotReady => {
                 // RSP-4: RNR_NAK, and the VI stays or breaks. UNR-4: RECVQ_EMPTY.
                 self.ending.next.syndrome = self.rnr_nak.val();
-                if self.reliable.val() & self.stays.val() {
-                    self.ending.next.syndrome = self.rnr_nak.val() | bit_cast::<8, 5>(self.timer.val());
+                if self.peer.val().reliable & self.peer.val().rnr_stay {
+                    self.ending.next.syndrome =
+                        self.rnr_nak.val() | bit_cast::<8, 5>(self.peer.val().rnr_timer);
                     self.ending.next.refuses = true;
                     self.ending.next.acknowledge = true;
                     self.ending.next.completes = true;
@@ -294,11 +245,11 @@ impl Logic for Outcome {
             Situation::Placed => {
                 self.ending.next.syndrome = self.ack.val();
                 // RSP-7: a packet that asks is acknowledged.
-                if self.reliable.val() & self.asks.val() {
+                if self.peer.val().reliable & self.packet.val().ack_request {
                     self.ending.next.acknowledge = true;
                     self.ending.next.completes = true;
                 }
-                self.ending.next.immediate = self.consumes.val() & self.carries.val();
+                self.ending.next.immediate = self.consumes.val() & self.order.val().immediate;
             }
             _ => {}
         }
@@ -311,8 +262,8 @@ impl Logic for Outcome {
                 self.ending.next.faulty = true;
             }
         }
-        self.ending.next.loses = self.fails.val();
-        if self.fails.val() & self.reliable.val() {
+        self.ending.next.loses = self.came.val().fails;
+        if self.came.val().fails & self.peer.val().reliable {
             self.ending.next.breaks = true;
             self.ending.next.kind = self.last_word.val();
             self.ending.next.acknowledge = true;

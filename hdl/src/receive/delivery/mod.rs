@@ -1,0 +1,357 @@
+//! Carries an order out: the payload to memory, and how it ends.
+//!
+//! ```text
+//!        order ──►┌────────────────────┐──► job, held           (scatter's and the store's)
+//!         done ──►│      Delivery      │──► blocking, placing
+//!    admission ──►│ Opening  Placement │──► request             (reply/requests')
+//!         told ──►│ Outcome  Standing  │──► answer, placed      (Reads')
+//!       target ──►│ Report   Handover  │──► save, close, acknowledged
+//!                 │ DeliveryCounts     │──► events
+//!                 └────────────────────┘
+//! ```
+//! Contract: one order at a time. [`Opening`] says what its verdict leads to. What came of it at once, or of its payload ([`Placement`]), or
+//! of what others said, waits in a register; behind that a table says how it ends ([`Outcome`]). Where the VI is then is [`Standing`]'s, what
+//! is said of it [`Report`]'s.
+//!
+//! * A PSN behind the expected one is not delivered again; a reliable VI acknowledges it again, with the newest PSN. A
+//!   gap is refused once, until the expected PSN comes.
+//! * The last packet completes the descriptor: Length is what arrived. Its acknowledgement goes with the completion,
+//!   behind the data. The context is saved with it, and from then on the VI may be looked up again (`blocking`).
+//! * When a reliable VI breaks: its descriptor with the NAK, then the fault; from then on its frames match nothing but
+//!   the last word. An unreliable one only loses the message.
+//!
+//! Example: a message of 8 bytes comes in one packet for a VI that has a receive. The order's verdict is Take. `job` asks scatter for 8
+//! bytes; when `done` says that they are placed, `save` writes the context back with the next PSN, `close` brings the completion, and
+//! `held` releases the frame.
+//!
+//! Latency: a frame of one packet and one segment takes 3 cycles, scatter's and the checker's.
+//!
+//! Tests: `tests/receive/path/`.
+
+mod counts;
+mod handover;
+mod opening;
+mod outcome;
+mod placement;
+mod report;
+mod standing;
+
+pub use counts::{DeliveryCounts, DeliveryEvents};
+pub use handover::Handover;
+pub use opening::{Course, Opening};
+pub use outcome::{Ending, Outcome};
+pub use placement::Placement;
+pub use report::Report;
+pub use standing::Standing;
+
+use super::closing::Close;
+use super::contexts::{Message, Saved, SendPlace};
+use super::job::{ReadPlaced, ReadTarget, ScatterDone, ScatterJob, ScatterResult, Told};
+use super::judge::Verdict;
+use super::order::{Came, Order, Situation};
+use super::show::HeldSource;
+use crate::bus::{local, Acknowledged, Admission, Answer, FrameInfo, ReadRequest, Vi};
+use crate::prims::{Cast, Number};
+use crate::stream::{FlowSink, FlowSource, Sink, Source};
+use rust_hdl::prelude::*;
+
+/// What the block is doing.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    /// Nothing.
+    Idle,
+    /// Do what the verdict leads to.
+    Act,
+    /// An acknowledgement goes to the send side.
+    Answer,
+    /// An RDMA read is looked at.
+    Request,
+    /// An answer is looked at.
+    Ask,
+    /// Scatter works.
+    Scatter,
+    /// The context is saved, and the frame released.
+    Close,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Delivery {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// While high, the block forgets the order under way.
+    pub reset: Signal<In, bool>,
+    /// What to do: deliver a frame, or flush a receive; from [`Lookup`](super::Lookup).
+    pub order: Sink<Order>,
+    /// The VI of the order under way, whose context is not saved yet.
+    pub blocking: FlowSource<Vi>,
+    /// The frame in delivery, for the store.
+    pub held: HeldSource,
+    /// What scatter is to place: the payload of the frame in delivery.
+    pub job: FlowSource<ScatterJob>,
+    /// How scatter's job ended, and how far it came.
+    pub done: FlowSink<ScatterDone>,
+    /// An RDMA read that a peer asks for: see [`Requests`](crate::reply::Requests).
+    pub request: FlowSource<ReadRequest>,
+    /// What becomes of the request: whether it is kept, and how many PSNs its answer takes.
+    pub admission: FlowSink<Admission>,
+    /// An acknowledgement, or an answer to a read of ours: see [`Reads`](super::Reads).
+    pub answer: FlowSource<Answer>,
+    /// What `answer` is for `complete/sends`, and whether it counts; from [`Reads`](super::Reads).
+    pub told: FlowSink<Told>,
+    /// Where the payload of the answer goes, from [`Reads`](super::Reads).
+    pub target: Signal<In, ReadTarget>,
+    /// What became of the payload of the answer, for [`Reads`](super::Reads).
+    pub placed: FlowSource<ReadPlaced>,
+    /// The payload of an answer for the VI of `blocking` is being placed, or will be.
+    pub placing: Signal<Out, bool>,
+    /// The context to write back to `Contexts`.
+    pub save: FlowSource<Saved>,
+    /// What is left of the order that ends: see [`Closing`](super::Closing).
+    pub close: Source<Close>,
+    /// An acknowledgement from the wire, or what an answer to a read amounts to, for complete/sends.
+    pub acknowledged: Source<Acknowledged>,
+    /// What is counted now.
+    pub events: Signal<Out, DeliveryEvents>,
+    step: DFF<Step>,
+    /// The order under way.
+    in_hand: DFF<Order>,
+    /// What came of it, until it is closed.
+    came: DFF<Came>,
+    /// What the answer in hand is for `complete/sends`.
+    word: DFF<Acknowledged>,
+    opening: Opening,
+    handover: Handover,
+    placement: Placement,
+    outcome: Outcome,
+    standing: Standing,
+    report: Report,
+    counts: DeliveryCounts,
+    message: Signal<Local, Message>,
+    /// Where the VI's receive side is now.
+    moved: Signal<Local, Message>,
+    packet: Signal<Local, FrameInfo>,
+    ending: Signal<Local, Ending>,
+    /// Where the VI stands behind the order.
+    after: Signal<Local, Message>,
+    saved: Signal<Local, Saved>,
+    course: Signal<Local, Course>,
+    place: Cast<Bits<64>, SendPlace>,
+    /// Where a send goes on.
+    send_place: Cast<SendPlace, Bits<64>>,
+    /// The frame is an answer.
+    answers: Signal<Local, bool>,
+    /// A job begins.
+    starts: Signal<Local, bool>,
+    /// An answer's bytes are in their place: the send side is told in the same cycle.
+    placed_at_once: Signal<Local, bool>,
+    closes: Signal<Local, bool>,
+    local_protection: Number<8, { local::PROTECTION }>,
+    local_failure: Number<8, { local::FAILURE }>,
+}
+
+impl Logic for Delivery {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, in_hand, came, word);
+        clock!(self, clock, counts);
+        self.message.next = self.in_hand.q.val().message;
+        self.packet.next = self.in_hand.q.val().packet;
+        self.answers.next = self.in_hand.q.val().verdict == Verdict::Answer;
+
+        // What the order leads to, and what scatter made of its payload.
+        self.opening.order.next = self.in_hand.q.val();
+        self.course.next = self.opening.course.val();
+        self.placement.order.next = self.in_hand.q.val();
+        self.placement.done.next = self.done.data.val();
+
+        // How it ends, where the VI is then, and what is said of it.
+        self.outcome.order.next = self.in_hand.q.val();
+        self.outcome.came.next = self.came.q.val();
+        self.ending.next = self.outcome.ending.val();
+        self.standing.order.next = self.in_hand.q.val();
+        self.standing.came.next = self.came.q.val();
+        self.standing.ending.next = self.ending.val();
+        self.standing.answer_packets.next = self.admission.data.val().packets;
+        self.saved.next = self.standing.saved.val();
+        self.after.next = self.saved.val().message;
+        self.report.order.next = self.in_hand.q.val();
+        self.report.came.next = self.came.q.val();
+        self.report.ending.next = self.ending.val();
+        self.report.after.next = self.after.val();
+        self.close.valid.next = self.step.q.val() == Step::Close;
+        self.close.data.next = self.report.close.val();
+        self.closes.next = (self.step.q.val() == Step::Close) & self.close.ready.val();
+        self.save.valid.next = self.closes.val();
+        self.save.data.next = self.saved.val();
+        self.counts.reset.next = self.reset.val();
+        self.counts.closes.next = self.closes.val();
+        self.counts.order.next = self.in_hand.q.val();
+        self.counts.came.next = self.came.q.val();
+        self.counts.dropped.next = (self.step.q.val() == Step::Act) & self.opening.dropped.val();
+        self.counts.strays.next =
+            (self.step.q.val() == Step::Ask) & self.told.valid.val() & !self.told.data.val().keep;
+        self.events.next = self.counts.events.val();
+
+        // What others are asked.
+        self.handover.order.next = self.in_hand.q.val();
+        self.handover.next_msn.next = self.standing.next_msn.val();
+        self.handover.target.next = self.target.val();
+        self.order.ready.next = self.step.q.val() == Step::Idle;
+        self.blocking.valid.next = self.step.q.val() != Step::Idle;
+        self.blocking.data.next = self.in_hand.q.val().vi;
+        self.request.valid.next = self.step.q.val() == Step::Request;
+        self.request.data.next = self.handover.request.val();
+        self.answer.valid.next = (self.step.q.val() == Step::Ask)
+            | ((self.step.q.val() == Step::Act) & self.answers.val() & !self.in_hand.q.val().flush);
+        self.answer.data.next = self.handover.answer.val();
+        self.placed.valid.next = self.done.valid.val() & self.answers.val();
+        self.placed.data.next.ok = self.done.data.val().result == ScatterResult::Placed;
+        self.placed.data.next.index = self.done.data.val().index;
+        self.placed.data.next.position = self.done.data.val().position;
+        self.placing.next = self.handover.answer.val().response
+            & ((self.step.q.val() == Step::Act)
+                | (self.step.q.val() == Step::Ask)
+                | (self.step.q.val() == Step::Scatter));
+        self.placed_at_once.next =
+            (self.step.q.val() == Step::Scatter) & self.placed.valid.val() & self.placed.data.val().ok;
+        self.acknowledged.valid.next = (self.step.q.val() == Step::Answer) | self.placed_at_once.val();
+        self.acknowledged.data.next = self.word.q.val();
+        self.place.from.next = self.message.val().place;
+        self.send_place.from.next = self.place.to.val();
+        self.send_place.from.next.index = self.done.data.val().index;
+        self.send_place.from.next.position = self.done.data.val().position;
+
+        self.moved.next = self.message.val();
+        self.starts.next = false;
+        match self.step.q.val() {
+            Step::Idle => {
+                if self.order.valid.val() {
+                    self.step.d.next = Step::Act;
+                }
+            }
+            Step::Act => {
+                if (self.in_hand.q.val().verdict == Verdict::Take) & !self.in_hand.q.val().flush {
+                    self.moved.next.place = bits::<64>(0);
+                    if self.in_hand.q.val().writes {
+                        self.moved.next.place = self.packet.val().address;
+                    }
+                    self.moved.next.rkey = self.packet.val().rkey;
+                    self.moved.next.left = self.packet.val().size;
+                    self.moved.next.received = bits::<32>(0);
+                }
+                if !self.message.val().active {
+                    self.moved.next.received = bits::<32>(0);
+                }
+                self.came.d.next = self.opening.came.val();
+                match self.course.val() {
+                    Course::Ask => {
+                        self.step.d.next = Step::Ask;
+                    }
+                    Course::Request => {
+                        self.step.d.next = Step::Request;
+                    }
+                    Course::Place => {
+                        self.starts.next = true;
+                        self.step.d.next = Step::Scatter;
+                    }
+                    _ => {
+                        self.step.d.next = Step::Close;
+                    }
+                }
+            }
+            Step::Request => {
+                if self.admission.valid.val() {
+                    self.step.d.next = Step::Close;
+                    self.came.d.next.situation = Situation::Unread;
+                    if self.admission.data.val().ok {
+                        self.came.d.next.situation = Situation::Read;
+                        self.came.d.next.advances = self.in_hand.q.val().verdict == Verdict::Read;
+                    } else if self.in_hand.q.val().verdict == Verdict::Read {
+                        self.came.d.next.situation = Situation::Refuse;
+                        self.came.d.next.fails = true;
+                        self.came.d.next.consumes = self.message.val().active & !self.message.val().writing;
+                        if self.admission.data.val().denied {
+                            self.came.d.next.situation = Situation::NoReading;
+                            self.came.d.next.consumes = false;
+                        }
+                    }
+                }
+            }
+            Step::Ask => {
+                self.word.d.next = self.told.data.val().word;
+                if self.told.valid.val() {
+                    self.step.d.next = Step::Close;
+                    if self.told.data.val().keep {
+                        self.step.d.next = Step::Answer;
+                        if self.told.data.val().data {
+                            self.starts.next = true;
+                            self.step.d.next = Step::Scatter;
+                        }
+                    }
+                }
+            }
+            Step::Answer => {
+                if self.acknowledged.ready.val() {
+                    self.step.d.next = Step::Close;
+                }
+            }
+            Step::Scatter => {
+                if self.done.valid.val() {
+                    self.step.d.next = Step::Close;
+                    if self.answers.val() {
+                        // The send side is told: at once, if it takes it.
+                        if !self.placed_at_once.val() | !self.acknowledged.ready.val() {
+                            self.step.d.next = Step::Answer;
+                        }
+                        // WQ-2: a read's own segment is refused when its answer comes. WQ-8: or cannot be read then.
+                        if self.done.data.val().result == ScatterResult::Refused {
+                            self.word.d.next.syndrome = self.local_protection.val();
+                        } else if self.done.data.val().result != ScatterResult::Placed {
+                            self.word.d.next.syndrome = self.local_failure.val();
+                        }
+                    } else {
+                        self.came.d.next = self.placement.came.val();
+                        if !self.in_hand.q.val().writes {
+                            self.moved.next.place = self.send_place.to.val();
+                        }
+                    }
+                }
+            }
+            Step::Close => {
+                if self.close.ready.val() {
+                    self.step.d.next = Step::Idle;
+                }
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+        if self.closes.val() {
+            // The far half is written a cycle later, and `received` has bits in both.
+            self.moved.next.received = self.after.val().received;
+        }
+        self.in_hand.d.next.message = self.moved.val();
+        if self.step.q.val() == Step::Idle {
+            // Block RAM is slow: nothing but this register behind it.
+            self.in_hand.d.next = self.order.data.val();
+        }
+        self.job.valid.next = self.starts.val();
+        self.job.data.next = self.handover.job.val();
+        self.held.payload_start.next = self.starts.val();
+        self.held.frame.next = self.packet.val();
+        // After an order that only ended a message the same frame is looked at again.
+        self.held.release.next = self.closes.val()
+            & !self.in_hand.q.val().flush
+            & (self.came.q.val().situation != Situation::Partial);
+        if self.closes.val() | self.reset.val() {
+            self.came.d.next.situation = Situation::Nothing;
+            self.came.d.next.fails = false;
+            self.came.d.next.consumes = false;
+            self.came.d.next.advances = false;
+        }
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+        }
+    }
+}
