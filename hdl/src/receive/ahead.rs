@@ -20,6 +20,7 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
+use super::layouts::{ControlWord, DataSegment, SegmentExtent};
 use crate::bus::{AheadWord, Commit, Filled, Position, Vi};
 use crate::prims::{Cast, LutRam, Number, Ram};
 use crate::stream::{FlowSink, Sink, Table};
@@ -51,17 +52,6 @@ pub struct SegmentId {
     pub slot: Bits<RECEIVE_AHEAD_LOG2>,
     /// The VI.
     pub vi: Vi,
-}
-
-/// A data segment of a descriptor.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct DataSegment {
-    /// Virtual address of its first byte.
-    pub address: Bits<64>,
-    /// Memory handle.
-    pub handle: Bits<32>,
-    /// Length in bytes.
-    pub length: Bits<32>,
 }
 
 /// A descriptor, but for its segments.
@@ -108,7 +98,8 @@ pub struct Ahead {
     /// Words 4 and 6 of the descriptors: addresses.
     addresses: Ram<Bits<64>, SEGMENT_LOG2>,
     /// Words 5 and 7 of the descriptors: handles and lengths.
-    extents: Ram<Bits<64>, SEGMENT_LOG2>,
+    extents: Ram<SegmentExtent, SEGMENT_LOG2>,
+    extent: Cast<Bits<64>, SegmentExtent>,
     written_segment: Cast<SegmentId, Bits<SEGMENT_LOG2>>,
     read_segment: Cast<SegmentId, Bits<SEGMENT_LOG2>>,
     written_slot: Cast<SlotId, Bits<SLOT_LOG2>>,
@@ -124,9 +115,8 @@ pub struct Ahead {
     dirty: DFF<bool>,
     word: Signal<Local, Bits<64>>,
     number: Signal<Local, Bits<3>>,
-    control_word: Signal<Local, Bits<16>>,
     words_needed: Signal<Local, Bits<4>>,
-    extent: Signal<Local, Bits<64>>,
+    control: Cast<Bits<64>, ControlWord>,
     row: Signal<Local, Bits<16>>,
     /// The commit is of a receive queue.
     wanted: Signal<Local, bool>,
@@ -154,25 +144,25 @@ impl Logic for Ahead {
         self.extents.write_enable.next =
             self.ahead.valid.val() & self.number.val().get_bit(2) & self.number.val().get_bit(0);
         self.extents.write_address.next = self.written_segment.to.val();
-        self.extents.write_data.next = self.ahead.data.val().data;
+        self.extent.from.next = self.ahead.data.val().data;
+        self.extents.write_data.next = self.extent.to.val();
         self.read_segment.from.next = self.segment.index.val();
         self.addresses.read_address.next = self.read_segment.to.val();
         self.extents.read_address.next = self.read_segment.to.val();
-        self.extent.next = self.extents.read_data.val();
         self.segment.row.next.address = self.addresses.read_data.val();
-        self.segment.row.next.handle = self.extent.val().get_bits::<32>(0);
-        self.segment.row.next.length = self.extent.val().get_bits::<32>(32);
+        self.segment.row.next.handle = self.extents.read_data.val().handle;
+        self.segment.row.next.length = self.extents.read_data.val().length;
 
         // Words 0 to 3: what the control segment says.
         self.word.next = self.ahead.data.val().data;
-        self.control_word.next = self.word.val().get_bits::<16>(48);
+        self.control.from.next = self.ahead.data.val().data;
         if self.ahead.valid.val() {
             if self.number.val() == bits::<3>(0) {
                 self.dirty.d.next = false;
             }
             if self.number.val() == bits::<3>(1) {
-                self.segments.d.next = self.word.val().get_bits::<16>(32);
-                self.flags_bad.d.next = (self.control_word.val() & self.control_mask.val()).any();
+                self.segments.d.next = self.control.to.val().seg_count;
+                self.flags_bad.d.next = (self.control.to.val().control & self.control_mask.val()).any();
             }
             if (self.number.val() == bits::<3>(2)) & self.word.val().get_bits::<32>(0).any() {
                 self.dirty.d.next = true;

@@ -20,12 +20,16 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use crate::bus::{Commit, Position, Vi};
+use super::layouts::ReceiveRow;
+use crate::bus::{Commit, Position, QueueId, Vi, QUEUE_LOG2};
 use crate::prims::{Cast, LutRam, Number, Ram};
 use crate::stream::{FlowSink, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
-use viaduct_spec::tables::{receive, table};
+use viaduct_spec::tables::{service, table};
+
+/// [`Peer::mtu`] of a VI whose service is RAW.
+pub const RAW_MTU: u64 = 7;
 
 /// The other end of a VI's connection, from the RECEIVE row.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -34,7 +38,7 @@ pub struct Peer {
     pub ip: Bits<32>,
     /// The service is one of the reliable ones.
     pub reliable: bool,
-    /// Path MTU: 256 << MTU bytes, 4096 at most; 7 means that the service is RAW.
+    /// Path MTU: 256 << MTU bytes, 4096 at most; [`RAW_MTU`] means that the service is RAW.
     pub mtu: Bits<3>,
     /// Tag of the VI.
     pub tag: Bits<16>,
@@ -193,30 +197,24 @@ pub struct Contexts {
     /// The row on the bus begins a connection.
     begins: Signal<Local, bool>,
     is_queue: Signal<Local, bool>,
-    service: Signal<Local, Bits<2>>,
+    receive_row: Cast<Bits<128>, ReceiveRow>,
+    given: Signal<Local, ReceiveRow>,
+    mtu: Signal<Local, Bits<3>>,
     // Two copies for two readers: in block RAM the narrow table would take a whole one.
     positions: LutRam<Position, VI_LOG2>,
     position: DFF<Position>,
     shown: LutRam<Position, VI_LOG2>,
     shown_position: DFF<Position>,
-    word_0: Signal<Local, Bits<64>>,
-    word_1: Signal<Local, Bits<64>>,
     row: Signal<Local, Bits<16>>,
+    queue: Cast<Bits<QUEUE_LOG2>, QueueId>,
+    delivery: Number<2, { service::RELIABLE_DELIVERY as u64 }>,
+    reception: Number<2, { service::RELIABLE_RECEPTION as u64 }>,
+    raw: Number<2, { service::RAW as u64 }>,
+    largest_mtu: Number<3, 4>,
+    raw_mtu: Number<3, RAW_MTU>,
     receive_table: Number<4, { table::RECEIVE as u64 }>,
     queue_table: Number<4, { table::WORK_QUEUE as u64 }>,
 }
-
-// The numbers in `update` are these fields'.
-const _: () = {
-    assert!(receive::PEER_IP.lo == 0 && receive::PEER_IP.width == 32);
-    assert!(receive::PSN.lo == 32 && receive::PSN.width == 24);
-    assert!(receive::SERVICE.lo == 56 && receive::SERVICE.width == 2);
-    assert!(receive::MTU.lo == 58 && receive::MTU.width == 3);
-    assert!(receive::TAG.lo == 64 && receive::TAG.width == 16);
-    assert!(receive::GENERATION.lo == 80 && receive::GENERATION.width == 14);
-    assert!(receive::RDMA_WRITE.lo == 96 && receive::RNR_STAY.lo == 98);
-    assert!(receive::RNR_TIMER.lo == 99 && receive::RNR_TIMER.width == 5);
-};
 
 impl Logic for Contexts {
     #[hdl_gen]
@@ -245,25 +243,29 @@ impl Logic for Contexts {
             self.commit.valid.val() & (self.commit.data.val().target == self.receive_table.val());
         self.is_queue.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.queue_table.val());
-        self.word_0.next = self.commit.data.val().word0;
-        self.word_1.next = self.commit.data.val().word1;
+        self.receive_row.from.next = (bit_cast::<128, 64>(self.commit.data.val().word1) << 64)
+            | bit_cast::<128, 64>(self.commit.data.val().word0);
+        self.given.next = self.receive_row.to.val();
         self.row.next = self.commit.data.val().row;
+        self.queue.from.next = self.row.val().get_bits::<QUEUE_LOG2>(0);
         self.peers.write_enable.next = self.begins.val();
         self.peers.write_address.next = self.row.val().get_bits::<VI_LOG2>(0);
-        self.peers.write_data.next.ip = self.word_0.val().get_bits::<32>(0);
-        self.service.next = self.word_0.val().get_bits::<2>(56);
-        self.peers.write_data.next.reliable = self.service.val().get_bit(0) ^ self.service.val().get_bit(1);
-        self.peers.write_data.next.mtu = self.word_0.val().get_bits::<3>(58);
-        if self.word_0.val().get_bit(60) {
-            self.peers.write_data.next.mtu = bits::<3>(4);
+        self.peers.write_data.next.ip = self.given.val().peer_ip;
+        self.peers.write_data.next.reliable = (self.given.val().service == self.delivery.val())
+            | (self.given.val().service == self.reception.val());
+        // Codes from 4 on are 4096 bytes; that of RAW is none.
+        self.mtu.next = self.given.val().mtu;
+        if self.mtu.val().get_bit(2) {
+            self.mtu.next = self.largest_mtu.val();
         }
-        if self.service.val().all() {
-            self.peers.write_data.next.mtu = bits::<3>(7);
+        if self.given.val().service == self.raw.val() {
+            self.mtu.next = self.raw_mtu.val();
         }
-        self.peers.write_data.next.tag = self.word_1.val().get_bits::<16>(0);
-        self.peers.write_data.next.generation = self.word_1.val().get_bits::<14>(16);
-        self.peers.write_data.next.rnr_stay = self.word_1.val().get_bit(34);
-        self.peers.write_data.next.rnr_timer = self.word_1.val().get_bits::<5>(35);
+        self.peers.write_data.next.mtu = self.mtu.val();
+        self.peers.write_data.next.tag = self.given.val().tag;
+        self.peers.write_data.next.generation = self.given.val().generation;
+        self.peers.write_data.next.rnr_stay = self.given.val().rnr_stay;
+        self.peers.write_data.next.rnr_timer = self.given.val().rnr_timer;
 
         // A message's halves: the near one of what is saved, or of a new connection; the far one a cycle behind the near one.
         self.saved.next = self.save.data.val().message;
@@ -275,16 +277,16 @@ impl Logic for Contexts {
         self.write_far.from.next.received = self.received.val().get_bits::<10>(22);
         self.write_far.from.next.unused = bits::<2>(0);
         // LIFE-2: with a RECEIVE row what came for the VI is forgotten.
-        self.write_near.from.next.psn = self.word_0.val().get_bits::<24>(32);
+        self.write_near.from.next.psn = self.given.val().psn;
         self.write_near.from.next.msn = bits::<24>(0);
         self.write_near.from.next.left = self.saved.val().left;
         self.write_near.from.next.received = bits::<22>(0);
         self.write_near.from.next.active = false;
         self.write_near.from.next.writing = false;
-        self.write_near.from.next.writable = self.word_1.val().get_bit(32);
+        self.write_near.from.next.writable = self.given.val().rdma_write;
         self.write_near.from.next.refused = false;
         self.write_near.from.next.broken = false;
-        self.write_near.from.next.reception = self.service.val().get_bit(1) & !self.service.val().get_bit(0);
+        self.write_near.from.next.reception = self.given.val().service == self.reception.val();
         if self.save.valid.val() {
             self.write_near.from.next.psn = self.saved.val().psn;
             self.write_near.from.next.msn = self.saved.val().msn;
@@ -313,8 +315,8 @@ impl Logic for Contexts {
         self.positions.write_address.next = self.save.data.val().vi;
         self.positions.write_data.next = self.save.data.val().consumed;
         if self.is_queue.val() {
-            self.positions.write_enable.next = self.row.val().get_bit(0);
-            self.positions.write_address.next = self.row.val().get_bits::<VI_LOG2>(1);
+            self.positions.write_enable.next = self.queue.to.val().receive;
+            self.positions.write_address.next = self.queue.to.val().vi;
             self.positions.write_data.next = bits::<14>(0);
         }
         self.shown.write_enable.next = self.positions.write_enable.val();

@@ -23,7 +23,7 @@
 //!
 //! Tests: `tests/receive/path/`, frames in at one end, memory at the other.
 
-use super::ahead::{Ahead, AheadRow, DataSegment, SegmentId, SlotId};
+use super::ahead::{Ahead, AheadRow, SegmentId, SlotId};
 use super::closing::{Close, Closing};
 use super::commits::Commits;
 use super::contexts::{Context, Contexts, HalfId, Saved};
@@ -32,6 +32,7 @@ use super::delivery::{Delivery, DeliveryEvents};
 use super::flush::{Flush, SetAside, ViStatus};
 use super::ingress::Ingress;
 use super::job::{ReadPlaced, ScatterDone, ScatterJob, ScatterResult, Told};
+use super::layouts::DataSegment;
 use super::lookup::Lookup;
 use super::order::Order;
 use super::parse::{Parse, ParseEvents};

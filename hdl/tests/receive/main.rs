@@ -6,6 +6,8 @@ mod bundle;
 mod answers;
 mod frames;
 mod ingress;
+mod layouts;
+mod mover;
 mod outstanding;
 mod overdue;
 mod parse;

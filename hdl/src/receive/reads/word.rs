@@ -1,0 +1,75 @@
+//! Says what `complete/sends` hears of an answer.
+//!
+//! ```text
+//!  vi, answer ──►┌────────────┐
+//!      judged ──►│ AnswerWord │──► word
+//!    next_psn ──►└────────────┘
+//! ```
+//! Contract: docs/semantics.md, REQ-2 and REQ-4. An acknowledgement or a refusal is told as what it is, a response as an ACK of its PSN; an
+//! implied NAK as a NAK_SEQUENCE at the first PSN that is missing; a refusal beyond what is missing as one behind a read
+//! ([`local::BEHIND`]). A NAK of a code that nobody has defined is told as NAK_OPERATIONAL, and none has its reserved bit.
+//!
+//! Example: an ACK of PSN 102 comes, and the answer with PSN 101 has not: `judged` is implied, and `word` is a NAK_SEQUENCE at PSN 101.
+//!
+//! Latency: none, no state. Tests: with the whole, `tests/receive/reads.rs`, `tests/receive/answers.rs`.
+
+use super::check::JudgedAnswer;
+use crate::bus::{local, Acknowledged, Answer, Vi};
+use crate::prims::Number;
+use rust_hdl::prelude::*;
+use viaduct_spec::wire::syndrome;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct AnswerWord {
+    /// The VI; `Reads` drives this and the other inputs.
+    pub vi: Signal<In, Vi>,
+    /// The answer.
+    pub answer: Signal<In, Answer>,
+    /// What the answer is to the VI's reads.
+    pub judged: Signal<In, JudgedAnswer>,
+    /// PSN that comes next.
+    pub next_psn: Signal<In, Bits<24>>,
+    /// What `complete/sends` hears.
+    pub word: Signal<Out, Acknowledged>,
+    syndrome: Signal<Local, Bits<8>>,
+    group: Signal<Local, Bits<2>>,
+    /// Why the peer refuses: the code of a NAK.
+    reason: Signal<Local, Bits<2>>,
+    nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
+    ack: Number<8, { syndrome::ACK as u64 }>,
+    operational: Number<2, { syndrome::NAK_OPERATIONAL as u64 & 3 }>,
+    refused_behind: Number<8, { local::BEHIND }>,
+}
+
+impl Logic for AnswerWord {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.syndrome.next = self.answer.val().syndrome;
+        self.group.next = self.syndrome.val().get_bits::<2>(5);
+        // REQ-4: NAK_OPERATIONAL.
+        // A code that nobody has defined says no more than that something is wrong there.
+        self.reason.next = self.syndrome.val().get_bits::<2>(0);
+        if self.syndrome.val().get_bits::<3>(2).any() {
+            self.reason.next = self.operational.val();
+        }
+        self.word.next.vi = self.vi.val();
+        self.word.next.psn = self.answer.val().psn;
+        self.word.next.frame = self.group.val();
+        self.word.next.syndrome = self.answer.val().syndrome;
+        if self.group.val() == bits::<2>(3) {
+            self.word.next.syndrome = self.nak_sequence.val() | bit_cast::<8, 2>(self.reason.val());
+        }
+        if self.answer.val().response {
+            self.word.next.syndrome = self.ack.val();
+            self.word.next.frame = bits::<2>(2);
+        }
+        if self.judged.val().implied {
+            self.word.next.psn = self.next_psn.val();
+            self.word.next.syndrome = self.nak_sequence.val();
+        }
+        if self.judged.val().behind {
+            self.word.next.syndrome = self.refused_behind.val() | bit_cast::<8, 2>(self.reason.val());
+        }
+    }
+}

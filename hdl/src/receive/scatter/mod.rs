@@ -1,0 +1,331 @@
+//! Puts a packet's payload into the segments of a receive descriptor.
+//!
+//! ```text
+//!      job ──►┌──────────────┐──► access    (a piece of a segment, or the next segments)
+//!  segment ◄─►│   Scatter    │◄── verdict, beat
+//!  payload ──►│ FarSegments  │──► write
+//!             │ PayloadMover │──► done, busy
+//!             └──────────────┘
+//! ```
+//! Contract: one job at a time, from `job` to `done`, both pulses; the job's fields hold until then. The job
+//! starts `position` bytes into segment `index` and ends when `length` bytes are placed, or at the first thing wrong, and `done` says how
+//! far it came. Each piece is checked before its bytes move. The part of a segment that gets no byte is not checked: it may reach past
+//! its region. Empty segments are skipped.
+//!
+//! With `remote` there is one segment, of an RDMA write: the job goes on `position` bytes behind `place`, with
+//! `left` bytes to come, no fewer than `length`, which must all lie in the region, and that must give the peer the right to write.
+//!
+//! With `reading` the descriptor is one of the send queue, and all its segments are read ([`FarSegments`]).
+//!
+//! Segments 0 and 1 of a receive come with the descriptor fetched ahead. The others are read four at a time, as much
+//! as the descriptor has, by an access of exactly that many bytes: what the region does not hold is refused.
+//!
+//! `write` gives the write engine exactly the bytes that its commands say ([`PayloadMover`]); what is behind a refusal stays where it is.
+//!
+//! Example: a receive has segments of 6 and 10 bytes, and a packet of 8 bytes comes: `index` and `position` are 0. `access` asks for
+//! the 6 bytes of segment 0, then for 2 of segment 1. `done` says Placed, `index` 1 and `position` 2.
+//!
+//! Latency: 5 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
+//! cycle; done two cycles after the last beat was taken.
+//!
+//! How: `place`, not the segment's number, is counted, and what the job says waits a cycle in registers: it comes through other blocks,
+//! and nobody looks at it before then.
+//!
+//! Tests: `tests/receive/path/`.
+
+mod far;
+mod mover;
+
+pub use far::FarSegments;
+pub use mover::PayloadMover;
+
+use super::ahead::SegmentId;
+use super::job::{ScatterDone, ScatterJob, ScatterResult};
+use super::layouts::{DataSegment, MemoryHandle};
+use crate::arithmetic::SegmentPiece;
+use crate::bus::{client, remote, Access, ReadBeat, WriteBeat, WriteVerdict};
+use crate::prims::{Cast, Number};
+use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
+use rust_hdl::prelude::*;
+
+/// What the block is doing.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    /// No job.
+    Idle,
+    /// Find the segment; it is being read.
+    Segment,
+    /// The segment is there.
+    Shown,
+    /// Work out what is left of the segment.
+    Measure,
+    /// Work out how much of it this packet takes.
+    Cut,
+    /// Ask for the piece.
+    Ask,
+    /// Wait for the verdict.
+    Verdict,
+    /// The bytes move.
+    Move,
+    /// Ask for the next segments.
+    AskBlock,
+    /// The next segments come.
+    Block,
+    /// Say how it went.
+    Done,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Scatter {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// While high, the block forgets its job.
+    pub reset: Signal<In, bool>,
+    /// What to place: the payload of the frame in delivery, and where it goes; from `Delivery`.
+    pub job: FlowSink<ScatterJob>,
+    /// How the job ended, and how far it came.
+    pub done: FlowSource<ScatterDone>,
+    /// Asks `Ahead` for a segment of the descriptor, which comes a cycle later.
+    pub segment: LookUp<SegmentId, DataSegment>,
+    /// Up to eight bytes of the frame's payload, from the store.
+    pub payload: Sink<WriteBeat>,
+    /// Up to eight bytes for host memory, for the write engine.
+    pub write: Source<WriteBeat>,
+    /// An access to memory, for the checker: a piece of a segment, or the next segments.
+    pub access: Source<Access>,
+    /// What the checker says of a write access.
+    pub verdict: FlowSink<WriteVerdict>,
+    /// Eight bytes that a read brought, of any client; the block picks its own.
+    pub beat: FlowSink<ReadBeat>,
+    /// A job runs, or bytes wait to be taken.
+    pub busy: Signal<Out, bool>,
+    step: DFF<Step>,
+    far: FarSegments,
+    cut: SegmentPiece,
+    mover: PayloadMover,
+    /// What `Ahead` has shown: block RAM is slow, so a register comes first.
+    shown: DFF<DataSegment>,
+    /// What `far` shows, or, of an RDMA write, what the job says.
+    other: DFF<DataSegment>,
+    /// The segment is one of those in `Ahead`.
+    ahead: DFF<bool>,
+    /// Bytes of the job that are not placed yet.
+    left: DFF<Bits<13>>,
+    /// The segment at hand, in 16 bytes of the descriptor: two for its control, then the segments.
+    place: DFF<Bits<8>>,
+    index: DFF<Bits<8>>,
+    /// The place behind the last segment.
+    total: DFF<Bits<9>>,
+    /// What the job says, a cycle later.
+    offset: DFF<Bits<34>>,
+    region: DFF<Bits<16>>,
+    reading: DFF<bool>,
+    /// Bytes of the segment at hand that are filled.
+    position: DFF<Bits<32>>,
+    /// How the job ends, if it ends now.
+    outcome: DFF<ScatterResult>,
+    address: DFF<Bits<64>>,
+    handle: DFF<Bits<32>>,
+    split_handle: Cast<Bits<32>, MemoryHandle>,
+    /// Bytes left of the segment at hand.
+    rest: DFF<Bits<32>>,
+    /// Bytes of the piece that is asked for.
+    piece: DFF<Bits<13>>,
+    job_now: Signal<Local, ScatterJob>,
+    want_block: Signal<Local, Bits<7>>,
+    found: Signal<Local, DataSegment>,
+    /// Bytes from the start of the wanted block to its end, or the descriptor's.
+    block_bytes: Signal<Local, Bits<13>>,
+    mine: Signal<Local, bool>,
+    me: Number<2, { client::SCATTER }>,
+    peer_writes: Number<2, { remote::WRITE }>,
+}
+
+impl Logic for Scatter {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, shown, other, ahead, left, place, index, total, offset, region);
+        dff_setup!(self, clock, reading, position, outcome, address, handle, rest, piece);
+        clock!(self, clock, far, mover);
+        self.far.reset.next = self.reset.val();
+        self.mover.reset.next = self.reset.val();
+        self.job_now.next = self.job.data.val();
+        self.total.d.next = bit_cast::<9, 8>(self.job_now.val().segments) + 2;
+        self.offset.d.next = self.job_now.val().offset;
+        self.region.d.next = self.job_now.val().region;
+        self.reading.d.next = self.job_now.val().reading;
+
+        // The segment at hand: fetched ahead, or one of a block of four.
+        self.index.d.next = self.place.q.val() - 2;
+        self.want_block.next = bit_cast::<7, 6>(self.place.q.val().get_bits::<6>(2));
+        self.ahead.d.next =
+            (self.want_block.val() == bits::<7>(0)) & !self.reading.q.val() & !self.job_now.val().remote;
+        // The block that the last segment is in ends with it.
+        self.block_bytes.next = bits::<13>(64);
+        if self.total.q.val().get_bits::<7>(2) == self.want_block.val() {
+            self.block_bytes.next = bit_cast::<13, 2>(self.total.q.val().get_bits::<2>(0)) << 4;
+        }
+        self.segment.index.next.vi = self.job_now.val().vi;
+        self.segment.index.next.slot = self.job_now.val().slot;
+        self.segment.index.next.second = self.place.q.val().get_bit(0);
+        self.shown.d.next = self.segment.row.val();
+        self.far.job.next = self.job_now.val();
+        self.far.begins.next = self.step.q.val() == Step::Idle;
+        self.far.block.next = self.want_block.val();
+        self.far.segment.next = self.place.q.val().get_bits::<2>(0);
+        self.far.asks.next = self.step.q.val() == Step::AskBlock;
+        self.far.expects.next = self.step.q.val() == Step::Block;
+        FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.far.beat);
+        self.other.d.next = self.far.row.val();
+        if self.job_now.val().remote {
+            self.other.d.next.address = self.job_now.val().place;
+            self.other.d.next.handle = self.job_now.val().handle;
+        }
+        self.found.next = self.other.q.val();
+        if self.ahead.q.val() {
+            self.found.next = self.shown.q.val();
+        }
+
+        // Its piece, and the bytes that move into it.
+        self.cut.segment.next = self.rest.q.val();
+        self.cut.packet.next = self.left.q.val();
+        self.mine.next = self.verdict.valid.val() & (self.verdict.data.val().client == self.me.val());
+        self.mover.begins.next = self.step.q.val() == Step::Idle;
+        self.mover.grant.valid.next =
+            (self.step.q.val() == Step::Verdict) & self.mine.val() & self.verdict.data.val().ok;
+        self.mover.grant.data.next = self.piece.q.val();
+        Sink::<WriteBeat>::link(&mut self.payload, &mut self.mover.payload);
+        Source::<WriteBeat>::link(&mut self.write, &mut self.mover.write);
+
+        // What is asked for.
+        self.access.valid.next = (self.step.q.val() == Step::Ask) | (self.step.q.val() == Step::AskBlock);
+        self.access.data.next.tag = self.job_now.val().tag;
+        self.access.data.next.system = false;
+        self.access.data.next.clip = false;
+        // RSP-5: of a peer's write the right, and the whole range that is to come.
+        self.access.data.next.remote = bits::<2>(0);
+        if self.job_now.val().remote {
+            self.access.data.next.remote = self.peer_writes.val();
+        }
+        self.split_handle.from.next = self.handle.q.val();
+        self.access.data.next.user = bits::<8>(0);
+        self.access.data.next.address = self.address.q.val();
+        self.access.data.next.span = self.rest.q.val();
+        self.access.data.next.length = self.piece.q.val();
+        self.access.data.next.region = self.split_handle.to.val().index;
+        self.access.data.next.key = self.split_handle.to.val().key;
+        self.access.data.next.by_offset = false;
+        self.access.data.next.write = true;
+        if self.step.q.val() == Step::AskBlock {
+            self.access.data.next.region = self.region.q.val();
+            self.access.data.next.by_offset = true;
+            self.access.data.next.write = false;
+        }
+        self.done.valid.next = self.step.q.val() == Step::Done;
+        self.done.data.next.result = self.outcome.q.val();
+        self.done.data.next.index = self.index.q.val();
+        self.done.data.next.position = self.position.q.val();
+        self.busy.next = (self.step.q.val() != Step::Idle) | self.mover.waits.val();
+
+        match self.step.q.val() {
+            Step::Idle => {
+                self.left.d.next = self.job_now.val().length;
+                self.place.d.next = self.job_now.val().index + 2;
+                self.position.d.next = self.job_now.val().position;
+                self.outcome.d.next = ScatterResult::Placed;
+                if self.job.valid.val() {
+                    self.step.d.next = Step::Segment;
+                }
+            }
+            Step::Segment => {
+                if self.job_now.val().remote {
+                    self.step.d.next = Step::Measure;
+                } else if self.place.q.val() == bit_cast::<8, 9>(self.total.q.val()) {
+                    self.outcome.d.next = ScatterResult::TooLong;
+                    self.step.d.next = Step::Done;
+                } else if self.far.here.val() {
+                    self.step.d.next = Step::Shown;
+                } else {
+                    self.address.d.next = (bit_cast::<64, 34>(self.offset.q.val())
+                        + bit_cast::<64, 7>(self.want_block.val()))
+                        << 6;
+                    self.rest.d.next = bit_cast::<32, 13>(self.block_bytes.val());
+                    self.piece.d.next = self.block_bytes.val();
+                    self.step.d.next = Step::AskBlock;
+                }
+            }
+            Step::Shown => {
+                self.step.d.next = Step::Measure;
+            }
+            Step::Measure => {
+                self.address.d.next = self.found.val().address + bit_cast::<64, 32>(self.position.q.val());
+                self.handle.d.next = self.found.val().handle;
+                self.rest.d.next = self.found.val().length - self.position.q.val();
+                if self.job_now.val().remote {
+                    self.rest.d.next = self.job_now.val().left;
+                }
+                self.step.d.next = Step::Cut;
+            }
+            Step::Cut => {
+                self.piece.d.next = self.cut.piece.val();
+                self.step.d.next = Step::Ask;
+                if !self.rest.q.val().any() {
+                    self.place.d.next = self.place.q.val() + 1;
+                    self.position.d.next = bits::<32>(0);
+                    self.step.d.next = Step::Segment;
+                }
+            }
+            Step::Ask => {
+                if self.access.ready.val() {
+                    self.step.d.next = Step::Verdict;
+                }
+            }
+            Step::Verdict => {
+                if self.mine.val() {
+                    self.step.d.next = Step::Move;
+                    if !self.verdict.data.val().ok {
+                        self.outcome.d.next = ScatterResult::Refused;
+                        self.step.d.next = Step::Done;
+                    }
+                }
+            }
+            Step::Move => {
+                if !self.mover.moving.val() {
+                    self.left.d.next = self.left.q.val() - self.piece.q.val();
+                    self.position.d.next = self.position.q.val() + bit_cast::<32, 13>(self.piece.q.val());
+                    self.step.d.next = Step::Segment;
+                    if self.left.q.val() == self.piece.q.val() {
+                        self.step.d.next = Step::Done;
+                    }
+                }
+            }
+            Step::AskBlock => {
+                if self.access.ready.val() {
+                    self.step.d.next = Step::Block;
+                }
+            }
+            Step::Block => {
+                if self.far.came.valid.val() {
+                    self.step.d.next = Step::Segment;
+                    if self.far.came.data.val().refused {
+                        self.outcome.d.next = ScatterResult::Refused;
+                        self.step.d.next = Step::Done;
+                    } else if self.far.came.data.val().failed {
+                        self.outcome.d.next = ScatterResult::Failed;
+                        self.step.d.next = Step::Done;
+                    }
+                }
+            }
+            Step::Done => {
+                self.step.d.next = Step::Idle;
+            }
+            _ => {
+                self.step.d.next = Step::Idle;
+            }
+        }
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+        }
+    }
+}
