@@ -20,9 +20,9 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use super::layouts::{ControlWord, DataSegment, SegmentExtent};
 use crate::bus::{AheadWord, Commit, Filled, Position, Vi};
 use crate::prims::{Cast, LutRam, Number, Ram};
+use crate::rows::descriptor::{ControlSegment, DataSegment};
 use crate::stream::{FlowSink, Sink, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, MAX_SEGMENTS};
@@ -98,8 +98,8 @@ pub struct Ahead {
     /// Words 4 and 6 of the descriptors: addresses.
     addresses: Ram<Bits<64>, SEGMENT_LOG2>,
     /// Words 5 and 7 of the descriptors: handles and lengths.
-    extents: Ram<SegmentExtent, SEGMENT_LOG2>,
-    extent: Cast<Bits<64>, SegmentExtent>,
+    extents: Ram<Bits<64>, SEGMENT_LOG2>,
+    shown_segment: Cast<Bits<128>, DataSegment>,
     written_segment: Cast<SegmentId, Bits<SEGMENT_LOG2>>,
     read_segment: Cast<SegmentId, Bits<SEGMENT_LOG2>>,
     written_slot: Cast<SlotId, Bits<SLOT_LOG2>>,
@@ -116,7 +116,10 @@ pub struct Ahead {
     word: Signal<Local, Bits<64>>,
     number: Signal<Local, Bits<3>>,
     words_needed: Signal<Local, Bits<4>>,
-    control: Cast<Bits<64>, ControlWord>,
+    /// The control segment, if the word that is here is its word 1; likewise the two below.
+    word_1: Cast<Bits<256>, ControlSegment>,
+    word_2: Cast<Bits<256>, ControlSegment>,
+    word_3: Cast<Bits<256>, ControlSegment>,
     row: Signal<Local, Bits<16>>,
     /// The commit is of a receive queue.
     wanted: Signal<Local, bool>,
@@ -144,30 +147,31 @@ impl Logic for Ahead {
         self.extents.write_enable.next =
             self.ahead.valid.val() & self.number.val().get_bit(2) & self.number.val().get_bit(0);
         self.extents.write_address.next = self.written_segment.to.val();
-        self.extent.from.next = self.ahead.data.val().data;
-        self.extents.write_data.next = self.extent.to.val();
+        self.extents.write_data.next = self.ahead.data.val().data;
         self.read_segment.from.next = self.segment.index.val();
         self.addresses.read_address.next = self.read_segment.to.val();
         self.extents.read_address.next = self.read_segment.to.val();
-        self.segment.row.next.address = self.addresses.read_data.val();
-        self.segment.row.next.handle = self.extents.read_data.val().handle;
-        self.segment.row.next.length = self.extents.read_data.val().length;
+        self.shown_segment.from.next = (bit_cast::<128, 64>(self.extents.read_data.val()) << 64)
+            | bit_cast::<128, 64>(self.addresses.read_data.val());
+        self.segment.row.next = self.shown_segment.to.val();
 
         // Words 0 to 3: what the control segment says.
         self.word.next = self.ahead.data.val().data;
-        self.control.from.next = self.ahead.data.val().data;
+        self.word_1.from.next = bit_cast::<256, 64>(self.word.val()) << 64;
+        self.word_2.from.next = bit_cast::<256, 64>(self.word.val()) << 128;
+        self.word_3.from.next = bit_cast::<256, 64>(self.word.val()) << 192;
         if self.ahead.valid.val() {
             if self.number.val() == bits::<3>(0) {
                 self.dirty.d.next = false;
             }
             if self.number.val() == bits::<3>(1) {
-                self.segments.d.next = self.control.to.val().seg_count;
-                self.flags_bad.d.next = (self.control.to.val().control & self.control_mask.val()).any();
+                self.segments.d.next = self.word_1.to.val().seg_count;
+                self.flags_bad.d.next = (self.word_1.to.val().control & self.control_mask.val()).any();
             }
-            if (self.number.val() == bits::<3>(2)) & self.word.val().get_bits::<32>(0).any() {
+            if (self.number.val() == bits::<3>(2)) & self.word_2.to.val().reserved.any() {
                 self.dirty.d.next = true;
             }
-            if (self.number.val() == bits::<3>(3)) & self.word.val().get_bits::<32>(32).any() {
+            if (self.number.val() == bits::<3>(3)) & self.word_3.to.val().status.any() {
                 self.dirty.d.next = true;
             }
         }
@@ -195,7 +199,7 @@ impl Logic for Ahead {
         self.meta.read_address.next = self.read_slot.to.val();
         self.look.row.next.descriptor = self.meta.read_data.val();
 
-        // A row emptied again while the matcher is not ready is no harm; the last time counts.
+        // A row emptied again while others do not take the commit is no harm; the last time counts.
         self.row.next = self.commit.data.val().row;
         self.wanted.next = self.commit.valid.val()
             & (self.commit.data.val().target == self.target.val())

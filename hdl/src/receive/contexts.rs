@@ -20,9 +20,9 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use super::layouts::ReceiveRow;
 use crate::bus::{Commit, Position, QueueId, Vi, QUEUE_LOG2};
-use crate::prims::{Cast, LutRam, Number, Ram};
+use crate::prims::{Cast, LutRam, Number, Ram, Unpack};
+use crate::rows::tables::ReceiveRow;
 use crate::stream::{FlowSink, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
@@ -197,7 +197,7 @@ pub struct Contexts {
     /// The row on the bus begins a connection.
     begins: Signal<Local, bool>,
     is_queue: Signal<Local, bool>,
-    receive_row: Cast<Bits<128>, ReceiveRow>,
+    receive_row: Unpack<Commit, ReceiveRow>,
     given: Signal<Local, ReceiveRow>,
     mtu: Signal<Local, Bits<3>>,
     // Two copies for two readers: in block RAM the narrow table would take a whole one.
@@ -243,8 +243,7 @@ impl Logic for Contexts {
             self.commit.valid.val() & (self.commit.data.val().target == self.receive_table.val());
         self.is_queue.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.queue_table.val());
-        self.receive_row.from.next = (bit_cast::<128, 64>(self.commit.data.val().word1) << 64)
-            | bit_cast::<128, 64>(self.commit.data.val().word0);
+        self.receive_row.from.next = self.commit.data.val();
         self.given.next = self.receive_row.to.val();
         self.row.next = self.commit.data.val().row;
         self.queue.from.next = self.row.val().get_bits::<QUEUE_LOG2>(0);

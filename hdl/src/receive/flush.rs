@@ -1,4 +1,4 @@
-//! Knows which VIs have receives to flush, and each VI's state for the matcher.
+//! Knows which VIs have receives to flush, and each VI's state for `Lookup`.
 //!
 //! ```text
 //!      state ──►┌───────┐──► work

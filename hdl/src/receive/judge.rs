@@ -35,10 +35,13 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use super::contexts::{Message, Peer};
+use super::contexts::{Message, Peer, RAW_MTU};
+use super::packet_kind::{Kind, PacketKind};
+use crate::arithmetic::{Distance, PathMtu};
 use crate::bus::FrameInfo;
+use crate::prims::{Cast, Number};
+use crate::rows::handle::QueuePair;
 use rust_hdl::prelude::*;
-use viaduct_spec::handle::queue_pair;
 use viaduct_spec::profile::VI_LOG2;
 
 /// See the module's description.
@@ -117,8 +120,6 @@ pub struct Judge {
     reading: DFF<bool>,
     huge: DFF<bool>,
     size: Signal<Local, Bits<32>>,
-    is_read: Signal<Local, bool>,
-    is_answer: Signal<Local, bool>,
     /// The queue pair, the generation, the peer and the service fit.
     known: DFF<bool>,
     over_now: DFF<bool>,
@@ -132,18 +133,21 @@ pub struct Judge {
     expected: DFF<bool>,
     /// The PSN is behind the expected one.
     behind: DFF<bool>,
+    psns: Distance<24>,
     delta: Signal<Local, Bits<24>>,
     /// The payload is exactly the MTU.
     full: DFF<bool>,
     /// The payload is more than the MTU.
     over: DFF<bool>,
     reliable: DFF<bool>,
-    opcode: Signal<Local, Bits<8>>,
-    number: Signal<Local, Bits<24>>,
+    kind: PacketKind,
+    what: Signal<Local, Kind>,
+    number: Cast<Bits<24>, QueuePair>,
     /// The VI that the queue pair number names, as far as there are VIs.
     named: Signal<Local, Bits<10>>,
     length: Signal<Local, Bits<13>>,
-    mtu: Signal<Local, Bits<13>>,
+    path_mtu: PathMtu,
+    raw_mtu: Number<3, RAW_MTU>,
     /// The VI has raw frames only.
     takes_raw: Signal<Local, bool>,
     begins: DFF<bool>,
@@ -151,9 +155,9 @@ pub struct Judge {
     answer: DFF<bool>,
     /// The packet has payload.
     some: DFF<bool>,
+    /// The packet is an acknowledgement or an answer to a read.
+    answers: Signal<Local, bool>,
     from_peer: Signal<Local, bool>,
-    is_write: Signal<Local, bool>,
-    is_first: Signal<Local, bool>,
     left: Signal<Local, Bits<32>>,
     /// A message in progress is of the other kind.
     differs: Signal<Local, bool>,
@@ -163,11 +167,8 @@ pub struct Judge {
     fits: Signal<Local, bool>,
 }
 
-// The numbers in `update` are these fields'.
-const _: () = {
-    assert!(queue_pair::VI.lo == 0 && queue_pair::VI.width == 10 && VI_LOG2 <= 10);
-    assert!(queue_pair::GENERATION.lo == 10 && queue_pair::GENERATION.width == 14);
-};
+// A VI's index is the low bits of a queue pair number.
+const _: () = assert!(VI_LOG2 <= 10);
 
 impl Logic for Judge {
     #[hdl_gen]
@@ -175,88 +176,60 @@ impl Logic for Judge {
         dff_setup!(self, clock, packet, over_now, writing, carries, exact, less, reading, huge);
         dff_setup!(self, clock, known, expected, behind, full, over, reliable, begins, last, answer, some);
         self.packet.d.next = self.info.val();
-        self.opcode.next = self.packet.q.val().opcode;
-        self.number.next = self.packet.q.val().queue_pair;
-        self.named.next = bit_cast::<10, VI_LOG2>(bit_cast::<VI_LOG2, 24>(self.number.val()));
+        self.kind.opcode.next = self.packet.q.val().opcode;
+        self.what.next = self.kind.kind.val();
+        self.number.from.next = self.packet.q.val().queue_pair;
+        self.named.next = bit_cast::<10, VI_LOG2>(bit_cast::<VI_LOG2, 10>(self.number.to.val().vi));
         self.length.next = self.packet.q.val().length;
 
-        // First cycle: everything that is compared. Bit 5 of the opcode: unreliable.
-        self.is_read.next = self.opcode.val().get_bits::<2>(2).all()
-            & !self.opcode.val().get_bits::<2>(0).any()
-            & !self.opcode.val().get_bit(4);
-        self.is_answer.next = self.opcode.val().get_bit(4)
-            | (self.opcode.val().get_bits::<2>(2).all() & self.opcode.val().get_bits::<2>(0).any());
+        // First cycle: everything that is compared.
+        self.answers.next = self.what.val().responds | self.what.val().acknowledges;
         self.size.next = self.packet.q.val().size;
-        self.reading.d.next = self.is_read.val();
+        self.reading.d.next = self.what.val().reads;
         self.huge.d.next = self.size.val().get_bit(31) & self.size.val().get_bits::<31>(0).any();
-        self.takes_raw.next = self.peer.val().mtu == bits::<3>(7);
+        self.takes_raw.next = self.peer.val().mtu == self.raw_mtu.val();
         // FRAME-10: queue pair, generation, peer and service.
-        self.from_peer.next = (self.named.val() == self.number.val().get_bits::<10>(0))
+        self.from_peer.next = (self.named.val() == self.number.to.val().vi)
             & !self.takes_raw.val()
             & !self.packet.q.val().raw
-            & (self.number.val().get_bits::<14>(10) == self.peer.val().generation)
+            & (self.number.to.val().generation == self.peer.val().generation)
             & (self.packet.q.val().source_ip == self.peer.val().ip)
-            & (self.opcode.val().get_bit(5) ^ self.peer.val().reliable);
+            & (self.what.val().unreliable ^ self.peer.val().reliable);
         if self.packet.q.val().raw {
-            self.from_peer.next =
-                self.takes_raw.val() & (self.named.val() == self.number.val().get_bits::<10>(0));
+            self.from_peer.next = self.takes_raw.val() & (self.named.val() == self.number.to.val().vi);
         }
         // FRAME-10: and the VI is connected.
         self.known.d.next = self.from_peer.val() & self.connected.val() & !self.message.val().broken;
         // RSP-8: a request of a connection that broke.
         self.over_now.d.next = self.from_peer.val()
             & self.peer.val().reliable
-            & !self.is_answer.val()
+            & !self.answers.val()
             & (self.error.val() | (self.connected.val() & self.message.val().broken));
         // RSP-1: at the expected PSN, or behind it. UNR-2: behind it by 2^16 at most.
-        self.expected.d.next = self.packet.q.val().psn == self.message.val().psn;
-        self.delta.next = self.packet.q.val().psn - self.message.val().psn;
+        self.psns.number.next = self.packet.q.val().psn;
+        self.psns.from.next = self.message.val().psn;
+        self.expected.d.next = self.psns.same.val();
+        self.delta.next = self.psns.distance.val();
         // Raw frames have no PSN. Unreliable: 2^16 back at most.
-        self.behind.d.next = self.delta.val().get_bit(23)
+        self.behind.d.next = self.psns.behind.val()
             & (self.peer.val().reliable | self.delta.val().get_bits::<7>(16).all())
             & !self.packet.q.val().raw;
         self.reliable.d.next = self.peer.val().reliable;
-        self.mtu.next = bits::<13>(256);
-        if self.peer.val().mtu == bits::<3>(1) {
-            self.mtu.next = bits::<13>(512);
-        }
-        if self.peer.val().mtu == bits::<3>(2) {
-            self.mtu.next = bits::<13>(1024);
-        }
-        if self.peer.val().mtu == bits::<3>(3) {
-            self.mtu.next = bits::<13>(2048);
-        }
-        if self.peer.val().mtu == bits::<3>(4) {
-            self.mtu.next = bits::<13>(4096);
-        }
-        self.full.d.next = self.length.val() == self.mtu.val();
-        self.over.d.next = (self.length.val() > self.mtu.val()) & !self.packet.q.val().raw;
+        self.path_mtu.code.next = self.peer.val().mtu;
+        self.full.d.next = self.length.val() == self.path_mtu.bytes.val();
+        self.over.d.next = (self.length.val() > self.path_mtu.bytes.val()) & !self.packet.q.val().raw;
 
-        // Low bits of the opcode, a send: First 0, Middle 1, Last 2 and 3, Only 4 and 5; an RDMA write: First 6, Middle 7,
-        // Last 8 and 9, Only 10 and 11. Bit 4: acknowledgement.
-        self.is_write.next =
-            self.opcode.val().get_bit(3) | (self.opcode.val().get_bit(2) & self.opcode.val().get_bit(1));
-        self.is_first.next = (self.opcode.val().get_bit(2) & !self.opcode.val().get_bit(1))
-            | !self.opcode.val().get_bits::<4>(0).any();
-        self.last.d.next = self.opcode.val().get_bit(2) | self.opcode.val().get_bit(1);
-        if self.is_write.val() {
-            self.is_first.next = self.packet.q.val().reth;
-            self.last.d.next = self.opcode.val().get_bit(3);
-        }
-        if self.is_read.val() {
-            self.is_first.next = true;
-            self.last.d.next = true;
-        }
-        self.begins.d.next = self.is_first.val();
-        self.writing.d.next = self.is_write.val() & !self.opcode.val().get_bits::<2>(2).all();
+        self.begins.d.next = self.what.val().first;
+        self.last.d.next = self.what.val().last;
+        self.writing.d.next = self.what.val().writes;
         self.carries.d.next = self.packet.q.val().extended;
         self.left.next = self.message.val().left;
-        if self.is_first.val() {
+        if self.what.val().first {
             self.left.next = self.packet.q.val().size;
         }
         self.exact.d.next = bit_cast::<32, 13>(self.length.val()) == self.left.val();
         self.less.d.next = bit_cast::<32, 13>(self.length.val()) < self.left.val();
-        self.answer.d.next = self.is_answer.val();
+        self.answer.d.next = self.answers.val();
         self.some.d.next = self.length.val().any();
 
         // Second cycle.

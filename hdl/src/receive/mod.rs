@@ -1,16 +1,20 @@
 //! The way in: a frame is joined, checked, stored, matched to a receive descriptor, and scattered.
 //!
 //! ```text
-//!  MAC ──►┌─────────┐   ┌───────┐   ┌───────┐ info   ┌─────────┐ job  ┌─────────┐──► Access
-//!         │ Ingress ├──►│ Parse ├──►│ Store ├───────►│ Matcher ├─────►│ Scatter │
-//!  loop ─►└─────────┘   └───────┘   └───┬───┘        └────┬────┘      └────┬────┘──► WriteBeat
-//!  back  │ words  ┌───────┐             │└─── payload ────│────────────────┘
-//!        └───────►│ Delay ├─────────────┘                 │
-//!                 └───────┘                               │
-//!  fetch ──►┌───────┐ descriptors fetched ahead           │      Completion, Acknowledged, Fault
-//!           │ Ahead ├────────────────────────────────────►┴──►
-//!           └───────┘
+//!  MAC ──►┌─────────┐  ┌───────┐  ┌───────┐ show ┌────────┐ order ┌──────────┐ close ┌─────────┐──► Completion
+//!         │ Ingress ├─►│ Parse ├─►│ Store ├─────►│ Lookup ├──────►│ Delivery ├──────►│ Closing │──► Fault
+//!  loop ─►└────┬────┘  └───────┘  └─▲──┬──┘      └────▲───┘       └─┬──────┬─┘       └─────────┘
+//!              │ words  ┌────────────┐│ │             │             │ job  │ answer
+//!              └───────►│ FrameDelay ├┘ │ payload     │             ▼      ▼
+//!                       └────────────┘  │             │      ┌─────────┐ ┌───────┐
+//!  fetch ───►┌───────┐                  └─────────────│─────►│ Scatter │ │ Reads │──► Acknowledged
+//!            │ Ahead ├─────────── descriptors ────────┤      └─────────┘ └───────┘    (through Delivery)
+//!            └───────┘                                │           └──► Access, WriteBeat
+//!  state ───►┌───────┐   ┌──────────┐                 │
+//!            │ Flush ├───┤ Contexts ├──── VIs ────────┘
+//!            └───────┘   └──────────┘◄── rows, from Commits
 //! ```
+//! [`Receive`] joins them.
 
 mod ahead;
 mod closing;
@@ -23,9 +27,9 @@ mod icrc;
 mod ingress;
 mod job;
 mod judge;
-pub mod layouts;
 mod lookup;
 mod order;
+mod packet_kind;
 mod parse;
 mod path;
 mod reads;
@@ -42,7 +46,7 @@ pub use commits::Commits;
 pub use contexts::Contexts;
 pub use delay::FrameDelay;
 pub use delivery::{
-    Delivery, DeliveryCounts, DeliveryEvents, Handover, Opening, Outcome, Placement, Report, Standing,
+    Delivery, DeliveryCounts, DeliveryEvents, Dispatch, Opening, Outcome, Placement, Report, Standing,
 };
 pub use flush::Flush;
 pub use icrc::Icrc;
@@ -50,7 +54,8 @@ pub use ingress::Ingress;
 pub use job::{ReadPlaced, ReadTarget, Told};
 pub use judge::Judge;
 pub use lookup::Lookup;
-pub use parse::{Parse, ParseEvents};
+pub use packet_kind::{Kind, Operation, PacketKind};
+pub use parse::{beats, Parse, ParseEvents};
 pub use path::Receive;
 pub use reads::{AnswerCheck, AnswerWord, ReadTable, Reads};
 pub use roster::Roster;

@@ -32,7 +32,6 @@ use super::delivery::{Delivery, DeliveryEvents};
 use super::flush::{Flush, SetAside, ViStatus};
 use super::ingress::Ingress;
 use super::job::{ReadPlaced, ScatterDone, ScatterJob, ScatterResult, Told};
-use super::layouts::DataSegment;
 use super::lookup::Lookup;
 use super::order::Order;
 use super::parse::{Parse, ParseEvents};
@@ -45,6 +44,7 @@ use crate::bus::{
     Access, Acknowledged, Admission, AheadWord, Answer, Commit, Completion, Fault, Filled, FrameBeat,
     Position, ReadBeat, ReadRequest, ReadSent, StateWrite, Vi, WriteBeat, WriteVerdict,
 };
+use crate::rows::descriptor::DataSegment;
 use crate::stream::{FlowSink, FlowSource, LookUp, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;

@@ -11,7 +11,7 @@ const PATIENCE: u64 = 1 << 14;
 const SCAN: u64 = 24;
 
 impl Rig {
-    /// The matcher says this of the frame on show.
+    /// This becomes of the frame on show.
     fn say(&mut self, fate: Fate) {
         self.bench.eval();
         assert_eq!(self.bench.get("show_valid"), 1);

@@ -5,7 +5,7 @@
 //!         done ──►│      Delivery      │──► blocking, placing
 //!    admission ──►│ Opening  Placement │──► request             (reply/requests')
 //!         told ──►│ Outcome  Standing  │──► answer, placed      (Reads')
-//!       target ──►│ Report   Handover  │──► save, close, acknowledged
+//!       target ──►│ Report   Dispatch  │──► save, close, acknowledged
 //!                 │ DeliveryCounts     │──► events
 //!                 └────────────────────┘
 //! ```
@@ -29,7 +29,7 @@
 //! Tests: `tests/receive/path/`.
 
 mod counts;
-mod handover;
+mod dispatch;
 mod opening;
 mod outcome;
 mod placement;
@@ -37,7 +37,7 @@ mod report;
 mod standing;
 
 pub use counts::{DeliveryCounts, DeliveryEvents};
-pub use handover::Handover;
+pub use dispatch::Dispatch;
 pub use opening::{Course, Opening};
 pub use outcome::{Ending, Outcome};
 pub use placement::Placement;
@@ -121,7 +121,7 @@ pub struct Delivery {
     /// What the answer in hand is for `complete/sends`.
     word: DFF<Acknowledged>,
     opening: Opening,
-    handover: Handover,
+    dispatch: Dispatch,
     placement: Placement,
     outcome: Outcome,
     standing: Standing,
@@ -194,22 +194,22 @@ impl Logic for Delivery {
         self.events.next = self.counts.events.val();
 
         // What others are asked.
-        self.handover.order.next = self.in_hand.q.val();
-        self.handover.next_msn.next = self.standing.next_msn.val();
-        self.handover.target.next = self.target.val();
+        self.dispatch.order.next = self.in_hand.q.val();
+        self.dispatch.next_msn.next = self.standing.next_msn.val();
+        self.dispatch.target.next = self.target.val();
         self.order.ready.next = self.step.q.val() == Step::Idle;
         self.blocking.valid.next = self.step.q.val() != Step::Idle;
         self.blocking.data.next = self.in_hand.q.val().vi;
         self.request.valid.next = self.step.q.val() == Step::Request;
-        self.request.data.next = self.handover.request.val();
+        self.request.data.next = self.dispatch.request.val();
         self.answer.valid.next = (self.step.q.val() == Step::Ask)
             | ((self.step.q.val() == Step::Act) & self.answers.val() & !self.in_hand.q.val().flush);
-        self.answer.data.next = self.handover.answer.val();
+        self.answer.data.next = self.dispatch.answer.val();
         self.placed.valid.next = self.done.valid.val() & self.answers.val();
         self.placed.data.next.ok = self.done.data.val().result == ScatterResult::Placed;
         self.placed.data.next.index = self.done.data.val().index;
         self.placed.data.next.position = self.done.data.val().position;
-        self.placing.next = self.handover.answer.val().response
+        self.placing.next = self.dispatch.answer.val().response
             & ((self.step.q.val() == Step::Act)
                 | (self.step.q.val() == Step::Ask)
                 | (self.step.q.val() == Step::Scatter));
@@ -337,7 +337,7 @@ impl Logic for Delivery {
             self.in_hand.d.next = self.order.data.val();
         }
         self.job.valid.next = self.starts.val();
-        self.job.data.next = self.handover.job.val();
+        self.job.data.next = self.dispatch.job.val();
         self.held.payload_start.next = self.starts.val();
         self.held.frame.next = self.packet.val();
         // After an order that only ended a message the same frame is looked at again.

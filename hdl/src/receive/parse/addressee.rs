@@ -1,9 +1,9 @@
 //! Tells who a frame is for: us, the raw channel, or somebody else.
 //!
 //! ```text
-//!  at, data, count ──►┌───────────┐──► foreign
-//!          mac, ip ──►│ Addressee │──► wanted
-//!            raw_* ──►└───────────┘──► marked
+//!  at, data, number, count ──►┌───────────┐──► foreign
+//!                  mac, ip ──►│ Addressee │──► wanted
+//!                    raw_* ──►└───────────┘──► marked
 //! ```
 //! Contract: a frame is `foreign` that has another MAC address than `mac`, or is not IPv4 with 20 header bytes, a fragment, not
 //! UDP, for another address than `ip` or another UDP port than RoCE's. Of a frame that has been cut, those fields count that it has
@@ -13,7 +13,8 @@
 //!
 //! Latency: 1 from the beat. Tests: with the whole, `tests/receive/parse/`.
 
-use crate::prims::Number;
+use super::beats::{Beat0, Beat1, Beat2, Beat3, Beat4, MacAddress};
+use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::UDP_PORT;
 
@@ -26,6 +27,8 @@ pub struct Addressee {
     pub at: Signal<In, Bits<8>>,
     /// The beat's bytes, the first in bits 7:0.
     pub data: Signal<In, Bits<64>>,
+    /// The same bytes as one number, the first on top.
+    pub number: Signal<In, Bits<64>>,
     /// How many bytes the beat has, 1 to 8.
     pub count: Signal<In, Bits<4>>,
     /// Own MAC address, first byte in bits 7:0.
@@ -58,11 +61,23 @@ pub struct Addressee {
     has_8: Signal<Local, bool>,
     is_broadcast: Signal<Local, bool>,
     is_multicast: Signal<Local, bool>,
-    /// EtherType 0800, version 4 and 5 words of header, as they lie in a beat.
-    ip_type: Number<24, 0x45_0008>,
-    port: Number<16, { UDP_PORT.swap_bytes() as u64 }>,
-    /// More-fragments and offset, as they lie in a beat.
-    fragment: Number<16, 0xff3f>,
+    beat_0: Cast<Bits<64>, Beat0>,
+    beat_1: Cast<Bits<64>, Beat1>,
+    beat_2: Cast<Bits<64>, Beat2>,
+    beat_3: Cast<Bits<64>, Beat3>,
+    beat_4: Cast<Bits<64>, Beat4>,
+    ether: Signal<Local, Beat0>,
+    network: Signal<Local, Beat1>,
+    second: Signal<Local, Beat2>,
+    fourth: Signal<Local, Beat4>,
+    /// The frame's destination is the station's own MAC address.
+    to_us: Signal<Local, bool>,
+    address: Cast<Bits<48>, MacAddress>,
+    ipv4: Number<16, 0x0800>,
+    /// Version 4, and a header of 5 words.
+    plain_header: Number<8, 0x45>,
+    udp: Number<8, 17>,
+    port: Number<16, { UDP_PORT as u64 }>,
 }
 
 impl Logic for Addressee {
@@ -77,45 +92,52 @@ impl Logic for Addressee {
         self.has_7.next = self.count.val().get_bit(3) | self.count.val().get_bits::<3>(0).all();
         self.has_6.next = self.count.val().get_bit(3) | self.count.val().get_bits::<2>(1).all();
         self.has_2.next = self.count.val().get_bits::<3>(1).any();
-        self.is_broadcast.next = self.data.val().get_bits::<48>(0).all();
-        self.is_multicast.next = self.data.val().get_bit(0);
+        self.beat_0.from.next = self.data.val();
+        self.beat_1.from.next = self.number.val();
+        self.beat_2.from.next = self.number.val();
+        self.beat_3.from.next = self.number.val();
+        self.beat_4.from.next = self.number.val();
+        self.ether.next = self.beat_0.to.val();
+        self.network.next = self.beat_1.to.val();
+        self.second.next = self.beat_2.to.val();
+        self.fourth.next = self.beat_4.to.val();
+        self.address.from.next = self.ether.val().destination;
+        self.to_us.next = self.ether.val().destination == self.mac.val();
+        self.is_broadcast.next = self.ether.val().destination.all();
+        self.is_multicast.next = self.address.to.val().group;
         if self.at.val().get_bit(0) {
             // FRAME-5: another MAC address. RAW-1: the channel's filter.
-            self.other.d.next = self.data.val().get_bits::<48>(0) != self.mac.val();
+            self.other.d.next = !self.to_us.val();
             self.raw.d.next = self.raw_open.val()
                 & (self.raw_any.val()
-                    | (self.data.val().get_bits::<48>(0) == self.mac.val())
+                    | self.to_us.val()
                     | (self.is_broadcast.val() & self.raw_broadcast.val())
                     | (self.is_multicast.val() & !self.is_broadcast.val() & self.raw_multicast.val()));
         }
         if self.at.val().get_bit(1)
-            & ((self.data.val().get_bits::<16>(32) != self.ip_type.val().get_bits::<16>(0))
-                | (self.has_7.val()
-                    & (self.data.val().get_bits::<8>(48) != self.ip_type.val().get_bits::<8>(16))))
+            & ((self.network.val().ether_type != self.ipv4.val())
+                | (self.has_7.val() & (self.network.val().version != self.plain_header.val())))
         {
             self.other.d.next = true;
         }
-        // Bits 1:0 of the type of service.
         if self.at.val().get_bit(1) {
-            self.congested.d.next = self.data.val().get_bits::<2>(56).all();
+            self.congested.d.next = self.network.val().ecn.all();
         }
         // FRAME-5: a fragment, or not UDP.
         if self.at.val().get_bit(2)
-            & ((self.has_6.val() & (self.data.val().get_bits::<16>(32) & self.fragment.val()).any())
-                | (self.has_8.val() & (self.data.val().get_bits::<8>(56) != bits::<8>(17))))
+            & ((self.has_6.val() & self.second.val().fragment.any())
+                | (self.has_8.val() & (self.second.val().protocol != self.udp.val())))
         {
             self.other.d.next = true;
         }
         if self.at.val().get_bit(3) {
-            self.other_net.d.next = (self.data.val().get_bits::<8>(48) != self.ip.val().get_bits::<8>(24))
-                | (self.data.val().get_bits::<8>(56) != self.ip.val().get_bits::<8>(16));
+            self.other_net.d.next = self.beat_3.to.val().destination_high != self.ip.val().get_bits::<16>(16);
         }
         if self.at.val().get_bit(4)
             & ((self.has_2.val()
                 & (self.other_net.q.val()
-                    | (self.data.val().get_bits::<8>(0) != self.ip.val().get_bits::<8>(8))
-                    | (self.data.val().get_bits::<8>(8) != self.ip.val().get_bits::<8>(0))))
-                | (self.has_6.val() & (self.data.val().get_bits::<16>(32) != self.port.val())))
+                    | (self.fourth.val().destination_low != self.ip.val().get_bits::<16>(0))))
+                | (self.has_6.val() & (self.fourth.val().destination_port != self.port.val())))
         {
             self.other.d.next = true;
         }

@@ -1,9 +1,9 @@
 //! Tells how far the IP packet in a frame reaches, and whether its lengths agree.
 //!
 //! ```text
-//!  valid, at, data, count ──►┌────────┐──► length, malformed
-//!                            │ Extent │──► in_packet, final_beat, half, ended
-//!                            └────────┘
+//!  valid, at, number, count ──►┌──────────────┐──► length, malformed
+//!                              │ PacketExtent │──► in_packet, final_beat, half, ended
+//!                              └──────────────┘
 //! ```
 //! Contract: `length` is the IP header's. The frame is `malformed` if that leaves no room for the headers, or more than for the longest
 //! packet, or is no multiple of 4; or if UDP's length is not the same; or if the frame ends before it. Beats `in_packet` have bytes of
@@ -14,14 +14,15 @@
 //!
 //! Latency: 0 to `in_packet` and `final_beat`, 1 to the others. Tests: with the whole, `tests/receive/parse/`.
 
+use super::beats::{Beat2, Beat4};
 use super::{HEADERS, LONGEST};
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::{IPV4_BYTES, MAX_MTU};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Extent {
+pub struct PacketExtent {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// A beat is here.
@@ -30,8 +31,8 @@ pub struct Extent {
     pub at: Signal<In, Bits<8>>,
     /// The beat that is here is the fifth or a later one.
     pub late: Signal<In, bool>,
-    /// The beat's bytes, the first in bits 7:0.
-    pub data: Signal<In, Bits<64>>,
+    /// The beat's bytes as one number, the first on top.
+    pub number: Signal<In, Bits<64>>,
     /// How many bytes the beat has, 1 to 8.
     pub count: Signal<In, Bits<4>>,
     /// Length of the IP packet in bytes, as its header says.
@@ -54,9 +55,9 @@ pub struct Extent {
     halved: DFF<bool>,
     packet_end: Signal<Local, Bits<16>>,
     end_beat: Signal<Local, Bits<10>>,
-    udp_length: Signal<Local, Bits<16>>,
+    beat_2: Cast<Bits<64>, Beat2>,
+    beat_4: Cast<Bits<64>, Beat4>,
     udp_end: Signal<Local, Bits<16>>,
-    length_16: Signal<Local, Bits<16>>,
     is_final: Signal<Local, bool>,
     short: Signal<Local, bool>,
     /// The frame ends 14 bytes behind what the IP length says; less 2, because words for the ICRC begin at byte 6.
@@ -66,7 +67,7 @@ pub struct Extent {
     most: Number<16, { HEADERS + LONGEST + MAX_MTU as u64 }>,
 }
 
-impl Logic for Extent {
+impl Logic for PacketExtent {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, wrong, over, total, left, halved);
@@ -79,14 +80,12 @@ impl Logic for Extent {
             self.wrong.d.next = false;
             self.over.d.next = false;
         }
-        self.length_16.next = (bit_cast::<16, 8>(self.data.val().get_bits::<8>(0)) << 8)
-            | bit_cast::<16, 8>(self.data.val().get_bits::<8>(8));
-        self.udp_length.next = (bit_cast::<16, 8>(self.data.val().get_bits::<8>(48)) << 8)
-            | bit_cast::<16, 8>(self.data.val().get_bits::<8>(56));
+        self.beat_2.from.next = self.number.val();
+        self.beat_4.from.next = self.number.val();
         self.packet_end.next = self.total.q.val() + self.ethernet_to_end.val();
         self.end_beat.next = self.packet_end.val().get_bits::<10>(3);
         if self.at.val().get_bit(2) {
-            self.total.d.next = self.length_16.val();
+            self.total.d.next = self.beat_2.to.val().total_length;
         }
         if self.at.val().get_bit(3) {
             self.left.d.next = self.end_beat.val() - 4;
@@ -100,7 +99,7 @@ impl Logic for Extent {
             }
         }
         // FRAME-6: the UDP length.
-        self.udp_end.next = self.udp_length.val() + self.udp_to_ip.val();
+        self.udp_end.next = self.beat_4.to.val().udp_length + self.udp_to_ip.val();
         if self.at.val().get_bit(4) & (self.udp_end.val() != self.total.q.val()) {
             self.wrong.d.next = true;
         }

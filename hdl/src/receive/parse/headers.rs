@@ -1,19 +1,20 @@
 //! Takes a RoCE frame's fields out of its beats.
 //!
 //! ```text
-//!  valid, at, data ──►┌─────────┐──► fields, pad
-//!       pkey, reth ──►│ Headers │──► bth
-//!                     └─────────┘
+//!  valid, at, number ──►┌─────────┐──► fields, pad
+//!         pkey, reth ──►│ Headers │──► bth
+//!                       └─────────┘
 //! ```
 //! Contract: `fields` has what stands in the frame; what follows from its opcode or is the store's is 0. `reth` is what the opcode in
 //! `fields` says, in the same cycle. A field that a frame does not reach keeps its value from a frame before.
 //!
-//! Example: the BTH begins at byte 42, so its opcode lies in byte 2 of beat 5. In the cycle behind that beat `fields` has the opcode.
+//! Example: the BTH's opcode is in beat 5 ([`beats::Beat5`](super::beats::Beat5)). In the cycle behind that beat `fields` has the opcode.
 //!
 //! Latency: 1 from a field's last beat. Tests: with the whole, `tests/receive/parse/`.
 
+use super::beats::{Beat3, Beat5, Beat6, Beat7, Beat8, BeatExtension};
 use crate::bus::FrameInfo;
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 
 /// See the module's description.
@@ -25,8 +26,8 @@ pub struct Headers {
     pub valid: Signal<In, bool>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, Bits<8>>,
-    /// The beat's bytes, the first in bits 7:0.
-    pub data: Signal<In, Bits<64>>,
+    /// The beat's bytes as one number, the first on top.
+    pub number: Signal<In, Bits<64>>,
     /// P_Key that frames must carry.
     pub pkey: Signal<In, Bits<16>>,
     /// A RETH follows the BTH; `Opcode` drives it.
@@ -44,6 +45,16 @@ pub struct Headers {
     eighth: DFF<bool>,
     ninth: DFF<bool>,
     tenth: DFF<bool>,
+    beat_3: Cast<Bits<64>, Beat3>,
+    beat_5: Cast<Bits<64>, Beat5>,
+    beat_6: Cast<Bits<64>, Beat6>,
+    beat_7: Cast<Bits<64>, Beat7>,
+    beat_8: Cast<Bits<64>, Beat8>,
+    beat_extension: Cast<Bits<64>, BeatExtension>,
+    third: Signal<Local, Beat3>,
+    fifth: Signal<Local, Beat5>,
+    sixth: Signal<Local, Beat6>,
+    extension_low: Signal<Local, Bits<16>>,
     pkey_difference: Signal<Local, Bits<16>>,
     pkey_mask: Number<16, 0x7fff>,
 }
@@ -58,72 +69,59 @@ impl Logic for Headers {
         if self.at.val().get_bit(0) {
             self.wrong.d.next = false;
         }
+        self.beat_3.from.next = self.number.val();
+        self.beat_5.from.next = self.number.val();
+        self.beat_6.from.next = self.number.val();
+        self.beat_7.from.next = self.number.val();
+        self.beat_8.from.next = self.number.val();
+        self.beat_extension.from.next = self.number.val();
+        self.third.next = self.beat_3.to.val();
+        self.fifth.next = self.beat_5.to.val();
+        self.sixth.next = self.beat_6.to.val();
+        self.extension_low.next = self.beat_extension.to.val().extension_low;
+
         if self.at.val().get_bit(3) {
-            self.found.d.next.source_ip = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(16)) << 24)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(24)) << 16)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(32)) << 8)
-                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(40));
+            self.found.d.next.source_ip = self.third.val().source;
         }
-        self.pkey_difference.next = ((bit_cast::<16, 8>(self.data.val().get_bits::<8>(32)) << 8)
-            | bit_cast::<16, 8>(self.data.val().get_bits::<8>(40)))
-            ^ self.pkey.val();
+        self.pkey_difference.next = self.fifth.val().pkey ^ self.pkey.val();
         if self.at.val().get_bit(5) {
-            self.found.d.next.opcode = self.data.val().get_bits::<8>(16);
-            self.pads.d.next = self.data.val().get_bits::<2>(28);
+            self.found.d.next.opcode = self.fifth.val().opcode;
+            self.pads.d.next = self.fifth.val().pad;
             // FRAME-8: version and P_Key.
-            self.wrong.d.next = self.data.val().get_bits::<4>(24).any()
-                | (self.pkey_difference.val() & self.pkey_mask.val()).any();
-            self.found.d.next.queue_pair = bit_cast::<24, 8>(self.data.val().get_bits::<8>(56)) << 16;
+            self.wrong.d.next =
+                self.fifth.val().version.any() | (self.pkey_difference.val() & self.pkey_mask.val()).any();
+            self.found.d.next.queue_pair = bit_cast::<24, 8>(self.fifth.val().queue_pair_high) << 16;
         }
         if self.at.val().get_bit(6) {
-            self.found.d.next.queue_pair = self.found.q.val().queue_pair
-                | (bit_cast::<24, 8>(self.data.val().get_bits::<8>(0)) << 8)
-                | bit_cast::<24, 8>(self.data.val().get_bits::<8>(8));
-            self.found.d.next.ack_request = self.data.val().get_bit(23);
-            self.found.d.next.psn = (bit_cast::<24, 8>(self.data.val().get_bits::<8>(24)) << 16)
-                | (bit_cast::<24, 8>(self.data.val().get_bits::<8>(32)) << 8)
-                | bit_cast::<24, 8>(self.data.val().get_bits::<8>(40));
-            self.found.d.next.extension = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(48)) << 24)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(56)) << 16);
+            self.found.d.next.queue_pair =
+                self.found.q.val().queue_pair | bit_cast::<24, 16>(self.sixth.val().queue_pair_low);
+            self.found.d.next.ack_request = self.sixth.val().ack_request;
+            self.found.d.next.psn = self.sixth.val().psn;
         }
-        if self.at.val().get_bit(7) & self.eighth.q.val() {
-            self.found.d.next.extension = self.found.q.val().extension
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(0)) << 8)
-                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(8));
-        }
-        // With a RETH: its address in bytes 54 to 61, handle to 65, length to 69, immediate data to 73.
+
+        // Behind the BTH: an extension of four bytes, or a RETH and then the extension.
         if self.at.val().get_bit(6) {
-            self.found.d.next.address = (bit_cast::<64, 8>(self.data.val().get_bits::<8>(48)) << 56)
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(56)) << 48);
+            self.found.d.next.extension = bit_cast::<32, 16>(self.sixth.val().behind) << 16;
+            self.found.d.next.address = bit_cast::<64, 16>(self.sixth.val().behind) << 48;
         }
         if self.at.val().get_bit(7) & self.eighth.q.val() {
-            self.found.d.next.address = self.found.q.val().address
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(0)) << 40)
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(8)) << 32)
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(16)) << 24)
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(24)) << 16)
-                | (bit_cast::<64, 8>(self.data.val().get_bits::<8>(32)) << 8)
-                | bit_cast::<64, 8>(self.data.val().get_bits::<8>(40));
-            self.found.d.next.rkey = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(48)) << 24)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(56)) << 16);
+            self.found.d.next.extension =
+                self.found.q.val().extension | bit_cast::<32, 16>(self.extension_low.val());
+            self.found.d.next.address =
+                self.found.q.val().address | bit_cast::<64, 48>(self.beat_7.to.val().address_low);
+            self.found.d.next.rkey = bit_cast::<32, 16>(self.beat_7.to.val().rkey_high) << 16;
         }
         if self.at.val().get_bit(7) & self.ninth.q.val() {
-            self.found.d.next.rkey = self.found.q.val().rkey
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(0)) << 8)
-                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(8));
-            self.found.d.next.size = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(16)) << 24)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(24)) << 16)
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(32)) << 8)
-                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(40));
+            self.found.d.next.rkey =
+                self.found.q.val().rkey | bit_cast::<32, 16>(self.beat_8.to.val().rkey_low);
+            self.found.d.next.size = self.beat_8.to.val().length;
             if self.reth.val() {
-                self.found.d.next.extension = (bit_cast::<32, 8>(self.data.val().get_bits::<8>(48)) << 24)
-                    | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(56)) << 16);
+                self.found.d.next.extension = bit_cast::<32, 16>(self.beat_8.to.val().extension_high) << 16;
             }
         }
         if self.at.val().get_bit(7) & self.tenth.q.val() & self.reth.val() {
-            self.found.d.next.extension = self.found.q.val().extension
-                | (bit_cast::<32, 8>(self.data.val().get_bits::<8>(0)) << 8)
-                | bit_cast::<32, 8>(self.data.val().get_bits::<8>(8));
+            self.found.d.next.extension =
+                self.found.q.val().extension | bit_cast::<32, 16>(self.extension_low.val());
         }
         if self.valid.val() {
             self.eighth.d.next = self.at.val().get_bit(6);

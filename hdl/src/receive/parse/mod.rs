@@ -3,14 +3,12 @@
 //! ```text
 //!  frame, frame_tagged ──►┌────────────────────┐──► keep, drop, info
 //!              station ──►│       Parse        │──► endless, busy
-//!          store_ready ──►│ Addressee Extent   │──► events
-//!                         │ Checksum  Headers  │
-//!                         │ Size Opcode Icrc   │
+//!          store_ready ──►│                    │──► events
 //!                         └────────────────────┘
 //! ```
-//! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`Delay`](super::Delay)). When the frame has ended
-//! there is one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the events. The first
-//! reason counts:
+//! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`FrameDelay`](super::FrameDelay)). When the frame has ended
+//! there is one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the events. The blocks in
+//! this folder find the reasons, of which the first counts:
 //!
 //! 1. `malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from
 //!    there to the frame's end.
@@ -35,17 +33,20 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 mod addressee;
+pub mod beats;
+mod big_endian;
 mod checksum;
 mod extent;
+mod header_sizes;
 mod headers;
-mod opcode;
 mod size;
 
 pub use addressee::Addressee;
+pub use big_endian::BigEndian;
 pub use checksum::Checksum;
-pub use extent::Extent;
+pub use extent::PacketExtent;
+pub use header_sizes::HeaderSizes;
 pub use headers::Headers;
-pub use opcode::Opcode;
 pub use size::Size;
 
 use super::Icrc;
@@ -100,11 +101,12 @@ pub struct Parse {
     pub events: Signal<Out, ParseEvents>,
     icrc: Icrc,
     addressee: Addressee,
-    extent: Extent,
+    extent: PacketExtent,
     size: Size,
     checksum: Checksum,
     headers: Headers,
-    kind: Opcode,
+    sizes: HeaderSizes,
+    turned: BigEndian,
     /// Number of the next beat, 7 for every later one.
     next_index: DFF<Bits<3>>,
     valid: DFF<bool>,
@@ -116,16 +118,12 @@ pub struct Parse {
     last: Signal<Local, bool>,
     one: Signal<Local, Bits<1>>,
     at: Signal<Local, Bits<8>>,
-
     damaged: DFF<bool>,
     fields: Signal<Local, FrameInfo>,
-    // Payload bytes: IP length less headers, less pad.
     rest: DFF<Bits<14>>,
     length: DFF<Bits<14>>,
-
     opcode: Signal<Local, Bits<8>>,
     ip_length: Signal<Local, Bits<16>>,
-
     deciding: DFF<bool>,
     lengths_bad: Signal<Local, bool>,
     known_deciding: DFF<bool>,
@@ -138,7 +136,7 @@ pub struct Parse {
     dropped: DFF<bool>,
     counted: DFF<ParseEvents>,
 
-    // The raw channel: who the frame is to, how long it is, and that once more a cycle and two cycles later.
+    // How long the frame is, and who it is to: a cycle and two cycles later.
     known_bytes: DFF<Bits<13>>,
     kept_bytes: DFF<Bits<13>>,
     known_tagged: DFF<bool>,
@@ -198,7 +196,9 @@ impl Logic for Parse {
         }
         self.at.next = bit_cast::<8, 1>(self.one.val()) << self.index.q.val();
         self.addressee.at.next = self.at.val();
+        self.turned.beat.next = self.data.val();
         self.addressee.data.next = self.data.val();
+        self.addressee.number.next = self.turned.number.val();
         self.addressee.count.next = self.count.val();
         self.addressee.mac.next = self.station.mac.val();
         self.addressee.ip.next = self.station.ip.val();
@@ -219,18 +219,18 @@ impl Logic for Parse {
         self.checksum.data.next = self.data.val();
         self.headers.valid.next = self.valid.q.val();
         self.headers.at.next = self.at.val();
-        self.headers.data.next = self.data.val();
+        self.headers.number.next = self.turned.number.val();
         self.headers.pkey.next = self.station.pkey.val();
-        self.headers.reth.next = self.kind.reth.val();
+        self.headers.reth.next = self.sizes.reth.val();
         self.fields.next = self.headers.fields.val();
         self.opcode.next = self.fields.val().opcode;
         self.agents.next = self.fields.val().queue_pair == self.agents_pair.val();
-        self.kind.opcode.next = self.opcode.val();
-        self.kind.agents.next = self.agents.val();
+        self.sizes.opcode.next = self.opcode.val();
+        self.sizes.agents.next = self.agents.val();
         self.extent.valid.next = self.valid.q.val();
         self.extent.at.next = self.at.val();
         self.extent.late.next = self.valid.q.val() & self.index.q.val().get_bit(2);
-        self.extent.data.next = self.data.val();
+        self.extent.number.next = self.turned.number.val();
         self.extent.count.next = self.count.val();
         if self.valid.q.val() {
             self.damaged.d.next = self.beat.q.val().bad;
@@ -238,7 +238,7 @@ impl Logic for Parse {
 
         // Payload bytes: IP length less headers, less pad.
         self.ip_length.next = self.extent.length.val();
-        self.rest.d.next = self.ip_length.val().get_bits::<14>(0) - self.kind.headers.val();
+        self.rest.d.next = self.ip_length.val().get_bits::<14>(0) - self.sizes.headers.val();
         self.length.d.next = self.rest.q.val() - bit_cast::<14, 2>(self.headers.pad.val());
 
         // The IP packet's beats: the sum runs over all of them.
@@ -271,7 +271,7 @@ impl Logic for Parse {
         self.known_marked.d.next = self.addressee.marked.val();
         self.known_notice.d.next = self.opcode.val() == self.congestion.val();
         self.known_bth.d.next =
-            self.headers.bth.val() | !(self.kind.known.val() | (self.opcode.val() == self.congestion.val()));
+            self.headers.bth.val() | !(self.sizes.known.val() | (self.opcode.val() == self.congestion.val()));
         self.kept.d.next = false;
         self.kept_raw.d.next = false;
         self.dropped.d.next = self.known_deciding.q.val();
@@ -319,8 +319,8 @@ impl Logic for Parse {
         self.keep.next = self.kept.q.val();
         self.drop.next = self.dropped.q.val();
         self.info.next = self.fields.val();
-        self.info.next.extended = self.kind.extended.val();
-        self.info.next.reth = self.kind.reth.val();
+        self.info.next.extended = self.sizes.extended.val();
+        self.info.next.reth = self.sizes.reth.val();
         self.info.next.length = self.length.q.val().get_bits::<13>(0);
         self.info.next.raw = self.kept_raw.q.val();
         self.info.next.has_tag = self.kept_tagged.q.val();

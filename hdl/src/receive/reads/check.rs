@@ -20,7 +20,18 @@
 use super::table::{OutstandingRead, ReadProgress};
 use crate::arithmetic::{Distance, PathMtu, Portion};
 use crate::bus::Answer;
+use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
+
+/// The syndrome of an AETH: `viaduct_spec::wire::syndrome`.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Syndrome {
+    /// Of a NAK: why; of a receiver-not-ready answer: its timer code.
+    pub code: Bits<5>,
+    /// 0 an acknowledgement, 1 a receiver-not-ready answer, 3 a NAK; 2 is reserved.
+    pub group: Bits<2>,
+    pub reserved: bool,
+}
 
 /// What an answer is to a VI's reads.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -75,8 +86,10 @@ pub struct AnswerCheck {
     opcode_fits: DFF<bool>,
     /// The response's opcode and length are right for its place.
     fits: Signal<Local, bool>,
-    syndrome: Signal<Local, Bits<8>>,
-    group: Signal<Local, Bits<2>>,
+    parts: Cast<Bits<8>, Syndrome>,
+    syndrome: Signal<Local, Syndrome>,
+    nak: Number<2, 3>,
+    no_group: Number<2, 2>,
     /// The answer is a NAK other than NAK_SEQUENCE.
     fatal: Signal<Local, bool>,
     /// The answer lies beyond one that has not come.
@@ -116,22 +129,22 @@ impl Logic for AnswerCheck {
         self.ahead.d.next = self.distance.ahead.val();
 
         // What the answer is. Class 2 of the syndromes is reserved on the wire.
-        self.syndrome.next = self.answer.val().syndrome;
-        self.group.next = self.syndrome.val().get_bits::<2>(5);
+        self.parts.from.next = self.answer.val().syndrome;
+        self.syndrome.next = self.parts.to.val();
         // REQ-3: the length of its place.
         self.fits.next = self.opcode_fits.q.val() & self.whole.q.val() & !self.answer.val().last;
         if self.ends.q.val() {
             self.fits.next = self.opcode_fits.q.val() & self.ends_it.q.val() & self.answer.val().last;
         }
         self.fatal.next = !self.answer.val().response
-            & (self.group.val() == bits::<2>(3))
-            & self.syndrome.val().get_bits::<5>(0).any();
+            & (self.syndrome.val().group == self.nak.val())
+            & self.syndrome.val().code.any();
         // REQ-2: an implied NAK.
         // Beyond an answer that has not come.
         self.beyond.next = self.open.q.val()
             & (self.ahead.q.val()
-                | (self.exact.q.val() & !self.answer.val().response & !self.group.val().any()));
-        self.judged.next.keep = self.group.val() != bits::<2>(2);
+                | (self.exact.q.val() & !self.answer.val().response & !self.syndrome.val().group.any()));
+        self.judged.next.keep = self.syndrome.val().group != self.no_group.val();
         self.judged.next.data = false;
         self.judged.next.implied = false;
         self.judged.next.behind = false;
@@ -141,7 +154,7 @@ impl Logic for AnswerCheck {
             self.judged.next.keep = self.open.q.val()
                 & self.exact.q.val()
                 & self.fits.val()
-                & (!self.group.val().any() | !(self.answer.val().first | self.answer.val().last));
+                & (!self.syndrome.val().group.any() | !(self.answer.val().first | self.answer.val().last));
             self.judged.next.data = self.answer.val().length.any();
         }
         if self.beyond.val() {

@@ -13,9 +13,9 @@
 //!
 //! Latency: none, no state. Tests: with the whole, `tests/receive/reads.rs`, `tests/receive/answers.rs`.
 
-use super::check::JudgedAnswer;
+use super::check::{JudgedAnswer, Syndrome};
 use crate::bus::{local, Acknowledged, Answer, Vi};
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::syndrome;
 
@@ -32,8 +32,10 @@ pub struct AnswerWord {
     pub next_psn: Signal<In, Bits<24>>,
     /// What `complete/sends` hears.
     pub word: Signal<Out, Acknowledged>,
-    syndrome: Signal<Local, Bits<8>>,
-    group: Signal<Local, Bits<2>>,
+    parts: Cast<Bits<8>, Syndrome>,
+    syndrome: Signal<Local, Syndrome>,
+    code: Signal<Local, Bits<5>>,
+    nak: Number<2, 3>,
     /// Why the peer refuses: the code of a NAK.
     reason: Signal<Local, Bits<2>>,
     nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
@@ -45,19 +47,20 @@ pub struct AnswerWord {
 impl Logic for AnswerWord {
     #[hdl_gen]
     fn update(&mut self) {
-        self.syndrome.next = self.answer.val().syndrome;
-        self.group.next = self.syndrome.val().get_bits::<2>(5);
+        self.parts.from.next = self.answer.val().syndrome;
+        self.syndrome.next = self.parts.to.val();
+        self.code.next = self.syndrome.val().code;
         // REQ-4: NAK_OPERATIONAL.
         // A code that nobody has defined says no more than that something is wrong there.
-        self.reason.next = self.syndrome.val().get_bits::<2>(0);
-        if self.syndrome.val().get_bits::<3>(2).any() {
+        self.reason.next = self.code.val().get_bits::<2>(0);
+        if self.code.val().get_bits::<3>(2).any() {
             self.reason.next = self.operational.val();
         }
         self.word.next.vi = self.vi.val();
         self.word.next.psn = self.answer.val().psn;
-        self.word.next.frame = self.group.val();
+        self.word.next.frame = self.syndrome.val().group;
         self.word.next.syndrome = self.answer.val().syndrome;
-        if self.group.val() == bits::<2>(3) {
+        if self.syndrome.val().group == self.nak.val() {
             self.word.next.syndrome = self.nak_sequence.val() | bit_cast::<8, 2>(self.reason.val());
         }
         if self.answer.val().response {

@@ -23,7 +23,7 @@
 use crate::bus::{client, ReadBeat, Vi};
 use crate::prims::{Cast, LutRam, Number};
 use crate::receive::job::ScatterJob;
-use crate::receive::layouts::{DataSegment, SegmentExtent};
+use crate::rows::descriptor::DataSegment;
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 
@@ -64,8 +64,8 @@ pub struct FarSegments {
     /// The last beat of the block has come.
     pub came: FlowSource<BlockCame>,
     addresses: LutRam<Bits<64>, 2>,
-    extents: LutRam<SegmentExtent, 2>,
-    extent: Cast<Bits<64>, SegmentExtent>,
+    extents: LutRam<Bits<64>, 2>,
+    shown: Cast<Bits<128>, DataSegment>,
     /// The block that counts as here; of a read `no_block` if there is none.
     holds: DFF<Bits<7>>,
     /// Block `kept_block` of the read of VI `kept_vi` is kept.
@@ -90,9 +90,9 @@ impl Logic for FarSegments {
         self.here.next = self.block.val() == self.holds.q.val();
         self.addresses.read_address.next = self.segment.val();
         self.extents.read_address.next = self.segment.val();
-        self.row.next.address = self.addresses.read_data.val();
-        self.row.next.handle = self.extents.read_data.val().handle;
-        self.row.next.length = self.extents.read_data.val().length;
+        self.shown.from.next = (bit_cast::<128, 64>(self.extents.read_data.val()) << 64)
+            | bit_cast::<128, 64>(self.addresses.read_data.val());
+        self.row.next = self.shown.to.val();
 
         if self.begins.val() {
             self.holds.d.next = bits::<7>(0);
@@ -110,10 +110,9 @@ impl Logic for FarSegments {
         self.addresses.write_enable.next = self.taken.val() & !self.word.q.val().get_bit(0);
         self.addresses.write_address.next = self.word.q.val().get_bits::<2>(1);
         self.addresses.write_data.next = self.beat.data.val().data;
-        self.extent.from.next = self.beat.data.val().data;
         self.extents.write_enable.next = self.taken.val() & self.word.q.val().get_bit(0);
         self.extents.write_address.next = self.word.q.val().get_bits::<2>(1);
-        self.extents.write_data.next = self.extent.to.val();
+        self.extents.write_data.next = self.beat.data.val().data;
         self.failed.next = self.fails.q.val() | self.beat.data.val().failed;
         if self.asks.val() {
             self.word.d.next = bits::<3>(0);

@@ -41,10 +41,11 @@ pub use mover::PayloadMover;
 
 use super::ahead::SegmentId;
 use super::job::{ScatterDone, ScatterJob, ScatterResult};
-use super::layouts::{DataSegment, MemoryHandle};
 use crate::arithmetic::SegmentPiece;
 use crate::bus::{client, remote, Access, ReadBeat, WriteBeat, WriteVerdict};
 use crate::prims::{Cast, Number};
+use crate::rows::descriptor::DataSegment;
+use crate::rows::handle::MemoryHandle;
 use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
 

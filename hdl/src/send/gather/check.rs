@@ -204,7 +204,19 @@ pub struct Check {
 impl Logic for Check {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, asks, rdma, fence, operation, segments, has_immediate, immediate, length);
+        dff_setup!(
+            self,
+            clock,
+            step,
+            asks,
+            rdma,
+            fence,
+            operation,
+            segments,
+            has_immediate,
+            immediate,
+            length
+        );
         dff_setup!(self, clock, remote_address, rkey, tag, mtu, mtu_log2, raw, may_read, malformed, unread);
         dff_setup!(self, clock, waits_for_reads, complete, parks, ends, errors, reserves, counts, tail_stop);
         clock!(self, clock, lengths);

@@ -163,8 +163,8 @@ impl Logic for Cut {
         self.empty.next = !self.segment_left.q.val().any();
         // Against 13 bits: carry chains as long as that, not as long as the counters.
         self.left_low.next = self.left.q.val().get_bits::<13>(0);
-        self.fits.next = !self.left.q.val().get_bits::<19>(13).any()
-            & (self.left_low.val() <= self.mtu.val());
+        self.fits.next =
+            !self.left.q.val().get_bits::<19>(13).any() & (self.left_low.val() <= self.mtu.val());
         self.segment_low.next = self.segment_left.q.val().get_bits::<13>(0);
         self.longer.next = self.segment_left.q.val().get_bits::<19>(13).any()
             | (self.segment_low.val() > self.packet_left.q.val());

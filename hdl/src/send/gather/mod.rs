@@ -123,7 +123,19 @@ impl Logic for Gather {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, taken);
-        clock!(self, clock, inbox, owner, word_reader, check, packet_count, cut, replier, tail, payload_queue);
+        clock!(
+            self,
+            clock,
+            inbox,
+            owner,
+            word_reader,
+            check,
+            packet_count,
+            cut,
+            replier,
+            tail,
+            payload_queue
+        );
         clock!(self, clock, packets, last_packets);
         self.inbox.reset.next = self.reset.val();
         self.owner.reset.next = self.reset.val();

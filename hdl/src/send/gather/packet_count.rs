@@ -70,7 +70,19 @@ pub struct PacketCount {
 impl Logic for PacketCount {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, packets, remains, skipped, steps, counted, packets_any, bytes, address, beyond);
+        dff_setup!(
+            self,
+            clock,
+            packets,
+            remains,
+            skipped,
+            steps,
+            counted,
+            packets_any,
+            bytes,
+            address,
+            beyond
+        );
         self.counts.next = self.message.valid.val() & self.message.data.val().reads;
         if !self.message.valid.val() {
             self.packets.d.next = self.message.data.val().length;

@@ -1,5 +1,6 @@
 //! Parse against frames that Linux made, against each of them with a byte changed, and against lies.
 
+mod beats;
 mod lies;
 mod linux;
 mod raw;

@@ -60,7 +60,7 @@ struct World {
     dark: usize,
 }
 
-/// What the matcher does with the frame on show.
+/// What becomes of the frame on show.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Pulse {
     None,
@@ -73,8 +73,8 @@ enum Pulse {
 /// How busy each side is.
 #[derive(Clone, Copy)]
 struct Pace {
-    /// In so many cycles the matcher says something, the writer begins a frame.
-    matcher: u32,
+    /// In so many cycles it is decided what becomes of a frame, the writer begins a frame.
+    decides: u32,
     writer: u32,
     /// Of a hundred: set aside, dropped.
     aside: u32,
@@ -139,7 +139,7 @@ impl World {
         used.unwrap_or(self.frames.len())
     }
 
-    /// What is on show must be the next one; what the matcher says of it.
+    /// What is on show must be the next one; what becomes of it.
     fn look(&mut self, pace: Pace) -> (Pulse, Option<usize>) {
         let shown = self.bench.get("show_valid") == 1;
         let expected = self.expected();
@@ -155,7 +155,7 @@ impl World {
         assert_eq!(info, self.frames[number].info, "frame {number}");
         let back = self.bench.get("show_again") == 1;
         let pulse = match self.random.random_range(0..100) {
-            _ if self.random.random_range(0..pace.matcher) > 0 => Pulse::None,
+            _ if self.random.random_range(0..pace.decides) > 0 => Pulse::None,
             _ if back && self.random.random_ratio(2, 3) => Pulse::Back,
             0..3 => Pulse::Back,
             n if n < 3 + pace.aside => Pulse::Aside,
@@ -221,7 +221,7 @@ impl World {
         }
     }
 
-    /// What the matcher said.
+    /// What became of the frame on show.
     fn note(&mut self, pulse: Pulse, shown: Option<usize>, again: bool) {
         if let Some(number) = shown {
             match pulse {
@@ -252,7 +252,7 @@ impl World {
 
     /// Nothing comes, and nothing ends: what is in use is what is kept.
     fn rest(&mut self) {
-        let quiet = Pace { matcher: 1, writer: 0, aside: 100, drops: 0, largest: 0 };
+        let quiet = Pace { decides: 1, writer: 0, aside: 100, drops: 0, largest: 0 };
         let mut cycles = 0;
         while self.incoming.is_some() || self.delivery.is_some() {
             self.step(quiet, false);
@@ -278,7 +278,7 @@ fn every_frame_has_its_turn() {
     let mut world = World::new();
     for round in 0..120 {
         let pace = Pace {
-            matcher: [1, 4, 30][round % 3],
+            decides: [1, 4, 30][round % 3],
             writer: [1, 20][round / 3 % 2],
             aside: [10, 50, 85][round / 6 % 3],
             drops: [10, 30][round % 2],

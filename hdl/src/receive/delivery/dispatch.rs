@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!     order ──►┌──────────┐──► job       (scatter's)
-//!  next_msn ──►│ Handover │──► request   (reply/requests')
+//!  next_msn ──►│ Dispatch │──► request   (reply/requests')
 //!    target ──►└──────────┘──► answer    (Reads')
 //! ```
 //! Contract: the job is about the frame's payload. A send goes on in its receive descriptor where the packet before ended, an RDMA write
@@ -21,12 +21,14 @@ use crate::receive::contexts::{Message, Peer, SendPlace};
 use crate::receive::job::{ReadTarget, ScatterJob};
 use crate::receive::judge::Verdict;
 use crate::receive::order::Order;
+use crate::receive::packet_kind::{Kind, PacketKind};
+use crate::rows::wire::Aeth;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Handover {
+pub struct Dispatch {
     /// The order; `Delivery` drives this and the other inputs.
     pub order: Signal<In, Order>,
     /// Messages completed, modulo 2^24, with the one that ends now; from `Standing`.
@@ -47,10 +49,13 @@ pub struct Handover {
     place: Cast<Bits<64>, SendPlace>,
     /// The frame is an answer.
     answers: Signal<Local, bool>,
-    opcode: Signal<Local, Bits<8>>,
+    /// An answer's extension is its AETH.
+    extension: Cast<Bits<32>, Aeth>,
+    decoded: PacketKind,
+    kind: Signal<Local, Kind>,
 }
 
-impl Logic for Handover {
+impl Logic for Dispatch {
     #[hdl_gen]
     fn update(&mut self) {
         self.peer.next = self.order.val().peer;
@@ -101,16 +106,16 @@ impl Logic for Handover {
         self.request.next.msn = self.next_msn.val();
         self.request.next.reception = self.message.val().reception;
 
-        // Opcodes of answers: FIRST 13, MIDDLE 14, LAST 15, ONLY 16; an acknowledgement is 17.
-        self.opcode.next = self.packet.val().opcode;
+        self.decoded.opcode.next = self.packet.val().opcode;
+        self.kind.next = self.decoded.kind.val();
+        self.extension.from.next = self.packet.val().extension;
         self.answer.next.vi = self.order.val().vi;
         self.answer.next.mtu = self.peer.val().mtu;
-        self.answer.next.response =
-            self.answers.val() & !(self.opcode.val().get_bit(4) & self.opcode.val().get_bit(0));
-        self.answer.next.first = !self.opcode.val().get_bit(1);
-        self.answer.next.last = self.opcode.val().get_bit(0) == self.opcode.val().get_bit(1);
+        self.answer.next.response = self.answers.val() & self.kind.val().responds;
+        self.answer.next.first = self.kind.val().first;
+        self.answer.next.last = self.kind.val().last;
         self.answer.next.psn = self.packet.val().psn;
         self.answer.next.length = self.packet.val().length;
-        self.answer.next.syndrome = bit_cast::<8, 32>(self.packet.val().extension >> 24);
+        self.answer.next.syndrome = self.extension.to.val().syndrome;
     }
 }

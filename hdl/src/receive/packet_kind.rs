@@ -1,0 +1,208 @@
+//! Says what a BTH's opcode is: what the packet does, where it stands in its message, and which headers follow.
+//!
+//! ```text
+//!  opcode ──►[ PacketKind ]──► kind
+//! ```
+//! Contract: of an opcode of the reliable or of the unreliable class `kind` is what its name says. Whether the class has such an operation
+//! is not looked at (the unreliable one has no reads); of an operation that there is not, `known` is low and nothing else is said.
+//!
+//! Example: opcode 2b (hexadecimal) is an unreliable WRITE Only with immediate data: `unreliable`, `known`, `writes`, `first`, `last`,
+//! `extended` and `reth` are high.
+//!
+//! Latency: none, no state. Tests: `tests/receive/packet_kind.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use crate::prims::{Cast, Number};
+use rust_hdl::prelude::*;
+
+/// An opcode.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Opcode {
+    /// What the packet does: see [`Operation`].
+    pub operation: Bits<5>,
+    /// Class of the connection: see [`transport`].
+    pub transport: Bits<3>,
+}
+
+/// What an opcode says.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Kind {
+    /// The class is the unreliable one.
+    pub unreliable: bool,
+    /// The operation is one of those below.
+    pub known: bool,
+    /// A packet of a send.
+    pub sends: bool,
+    /// A packet of an RDMA write.
+    pub writes: bool,
+    /// An RDMA read request.
+    pub reads: bool,
+    /// A packet of the answer to an RDMA read.
+    pub responds: bool,
+    /// An acknowledgement.
+    pub acknowledges: bool,
+    /// The first packet of its message or answer.
+    pub first: bool,
+    /// The last packet of its message or answer.
+    pub last: bool,
+    /// Four bytes of immediate data or AETH are in front of the payload.
+    pub extended: bool,
+    /// A RETH is in front of them.
+    pub reth: bool,
+}
+
+/// Operations, in the order of their numbers on the wire.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+pub enum Operation {
+    SendFirst,
+    SendMiddle,
+    SendLast,
+    SendLastImmediate,
+    SendOnly,
+    SendOnlyImmediate,
+    WriteFirst,
+    WriteMiddle,
+    WriteLast,
+    WriteLastImmediate,
+    WriteOnly,
+    WriteOnlyImmediate,
+    ReadRequest,
+    ReadResponseFirst,
+    ReadResponseMiddle,
+    ReadResponseLast,
+    ReadResponseOnly,
+    Acknowledge,
+}
+
+/// Classes of opcodes.
+pub mod transport {
+    /// Reliable connection.
+    pub const RELIABLE: u64 = 0;
+    /// Unreliable connection.
+    pub const UNRELIABLE: u64 = 1;
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct PacketKind {
+    /// Opcode of a packet's BTH.
+    pub opcode: Signal<In, Bits<8>>,
+    /// What it says.
+    pub kind: Signal<Out, Kind>,
+    parts: Cast<Bits<8>, Opcode>,
+    to_operation: Cast<Bits<5>, Operation>,
+    operation: Signal<Local, Operation>,
+    unreliable: Number<3, { transport::UNRELIABLE }>,
+}
+
+impl Logic for PacketKind {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.parts.from.next = self.opcode.val();
+        self.to_operation.from.next = self.parts.to.val().operation;
+        self.operation.next = self.to_operation.to.val();
+        self.kind.next.unreliable = self.parts.to.val().transport == self.unreliable.val();
+        self.kind.next.known = true;
+        self.kind.next.sends = false;
+        self.kind.next.writes = false;
+        self.kind.next.reads = false;
+        self.kind.next.responds = false;
+        self.kind.next.acknowledges = false;
+        self.kind.next.first = false;
+        self.kind.next.last = false;
+        self.kind.next.extended = false;
+        self.kind.next.reth = false;
+        match self.operation.val() {
+            Operation::SendFirst => {
+                self.kind.next.sends = true;
+                self.kind.next.first = true;
+            }
+            Operation::SendMiddle => {
+                self.kind.next.sends = true;
+            }
+            Operation::SendLast => {
+                self.kind.next.sends = true;
+                self.kind.next.last = true;
+            }
+            Operation::SendLastImmediate => {
+                self.kind.next.sends = true;
+                self.kind.next.last = true;
+                self.kind.next.extended = true;
+            }
+            Operation::SendOnly => {
+                self.kind.next.sends = true;
+                self.kind.next.first = true;
+                self.kind.next.last = true;
+            }
+            Operation::SendOnlyImmediate => {
+                self.kind.next.sends = true;
+                self.kind.next.first = true;
+                self.kind.next.last = true;
+                self.kind.next.extended = true;
+            }
+            Operation::WriteFirst => {
+                self.kind.next.writes = true;
+                self.kind.next.first = true;
+                self.kind.next.reth = true;
+            }
+            Operation::WriteMiddle => {
+                self.kind.next.writes = true;
+            }
+            Operation::WriteLast => {
+                self.kind.next.writes = true;
+                self.kind.next.last = true;
+            }
+            Operation::WriteLastImmediate => {
+                self.kind.next.writes = true;
+                self.kind.next.last = true;
+                self.kind.next.extended = true;
+            }
+            Operation::WriteOnly => {
+                self.kind.next.writes = true;
+                self.kind.next.first = true;
+                self.kind.next.last = true;
+                self.kind.next.reth = true;
+            }
+            Operation::WriteOnlyImmediate => {
+                self.kind.next.writes = true;
+                self.kind.next.first = true;
+                self.kind.next.last = true;
+                self.kind.next.extended = true;
+                self.kind.next.reth = true;
+            }
+            Operation::ReadRequest => {
+                self.kind.next.reads = true;
+                self.kind.next.first = true;
+                self.kind.next.last = true;
+                self.kind.next.reth = true;
+            }
+            Operation::ReadResponseFirst => {
+                self.kind.next.responds = true;
+                self.kind.next.first = true;
+                self.kind.next.extended = true;
+            }
+            Operation::ReadResponseMiddle => {
+                self.kind.next.responds = true;
+            }
+            Operation::ReadResponseLast => {
+                self.kind.next.responds = true;
+                self.kind.next.last = true;
+                self.kind.next.extended = true;
+            }
+            Operation::ReadResponseOnly => {
+                self.kind.next.responds = true;
+                self.kind.next.first = true;
+                self.kind.next.last = true;
+                self.kind.next.extended = true;
+            }
+            Operation::Acknowledge => {
+                self.kind.next.acknowledges = true;
+                self.kind.next.extended = true;
+            }
+            _ => {
+                self.kind.next.known = false;
+            }
+        }
+    }
+}
