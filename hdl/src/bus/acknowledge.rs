@@ -57,3 +57,24 @@ pub struct AckRequest {
     /// The acknowledgement leaves only when the data is in memory (Reliable Reception).
     pub reception: bool,
 }
+
+/// Classes of a [`SyndromeParts`]. What is reserved on the wire is [`local`] here.
+pub mod syndrome_class {
+    /// Positive.
+    pub const ACK: u64 = 0;
+    /// The receiver is not ready.
+    pub const RNR: u64 = 1;
+    /// Negative.
+    pub const NAK: u64 = 3;
+}
+
+/// A syndrome, as [`Cast`](crate::prims::Cast) takes it apart.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct SyndromeParts {
+    /// Timer code or error code.
+    pub value: Bits<5>,
+    /// See [`syndrome_class`].
+    pub class: Bits<2>,
+    /// Reserved, 0.
+    pub reserved: bool,
+}

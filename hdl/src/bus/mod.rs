@@ -13,7 +13,7 @@ mod read;
 mod receive;
 mod send;
 
-pub use acknowledge::{local, word, AckRequest, Acknowledged};
+pub use acknowledge::{local, syndrome_class, word, AckRequest, Acknowledged, SyndromeParts};
 pub use agent::{Arm, Commit, DoorbellRow, Event, Fault, NicState, QueueId, StateWrite};
 pub use complete::{Closed, Completion, CqEntry, CqStore};
 pub use frame::{FrameBeat, FrameInfo};

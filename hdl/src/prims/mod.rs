@@ -37,6 +37,7 @@ mod run_queue;
 mod skid;
 mod successor;
 mod unpack;
+mod wire_order;
 
 pub use arbiter::Arbiter;
 pub use cast::Cast;
@@ -53,3 +54,4 @@ pub use run_queue::RunQueue;
 pub use skid::Skid;
 pub use successor::Successor;
 pub use unpack::Unpack;
+pub use wire_order::WireOrder;

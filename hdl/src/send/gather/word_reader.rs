@@ -44,7 +44,7 @@ pub struct WordReader {
     /// The word on show is in the tail memory.
     from_tail: DFF<bool>,
     kept: DFF<Bits<64>>,
-    next: Signal<Local, Bits<9>>,
+    chosen: Signal<Local, Bits<9>>,
     on_show: Signal<Local, Bits<64>>,
     head_words: Number<9, 8>,
 }
@@ -53,16 +53,16 @@ impl Logic for WordReader {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown, from_tail, kept);
-        self.next.next = self.shown.q.val();
+        self.chosen.next = self.shown.q.val();
         if self.step.val() {
-            self.next.next = self.shown.q.val() + 1;
+            self.chosen.next = self.shown.q.val() + 1;
         }
         if self.seek.valid.val() {
-            self.next.next = self.seek.data.val();
+            self.chosen.next = self.seek.data.val();
         }
-        self.shown.d.next = self.next.val();
-        self.from_tail.d.next = self.next.val() >= self.head_words.val();
-        self.index.next = self.next.val();
+        self.shown.d.next = self.chosen.val();
+        self.from_tail.d.next = self.chosen.val() >= self.head_words.val();
+        self.index.next = self.chosen.val();
 
         self.on_show.next = self.head_word.val();
         if self.from_tail.q.val() {

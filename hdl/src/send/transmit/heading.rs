@@ -3,7 +3,7 @@
 //! ```text
 //!       packet, psn ──►┌─────────┐
 //!               ack ──►│ Heading │──► job
-//!   acking, vi, row ──►└─────────┘
+//!   acking, vi, now ──►└─────────┘
 //! ```
 //! Contract: `job` is the acknowledgement's with `acking`, otherwise the packet's. A job asks the peer for an acknowledgement in the
 //! last packet of a reliable message, and where the low 4 bits of the PSN are ones. The block has no state.
@@ -17,9 +17,11 @@ use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::control;
 use viaduct_spec::wire::opcode;
 
-use super::framer::Job;
+use super::frame_job::FrameJob;
+use super::sender::SenderNow;
 use crate::bus::{AckRequest, Packet, Vi};
-use crate::prims::Number;
+use crate::prims::{Cast, Number, WireOrder};
+use crate::rows::wire::{Aeth, Reth};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -34,12 +36,11 @@ pub(super) struct Heading {
     pub(super) vi: Signal<In, Vi>,
     /// PSN of the packet.
     pub(super) psn: Signal<In, Bits<24>>,
-    /// The VI's row of `contexts`: {loopback, service 2, PSN}.
-    pub(super) row: Signal<In, Bits<27>>,
+    /// What is true of that VI.
+    pub(super) now: Signal<In, SenderNow>,
     /// The frame to make, for the framer.
-    pub(super) job: Signal<Out, Job>,
+    pub(super) job: Signal<Out, FrameJob>,
     length: Signal<Local, Bits<13>>,
-    syndrome: Signal<Local, Bits<8>>,
     replies: Signal<Local, bool>,
     reads: Signal<Local, bool>,
     is_reliable: Signal<Local, bool>,
@@ -60,11 +61,14 @@ pub(super) struct Heading {
     value: Signal<Local, Bits<32>>,
     /// RDMA write.
     writes: Signal<Local, bool>,
-    reth: Signal<Local, bool>,
+    has_reth: Signal<Local, bool>,
     write_opcode: Signal<Local, Bits<8>>,
-    remote_address: Signal<Local, Bits<64>>,
-    rkey: Signal<Local, Bits<32>>,
-    size: Signal<Local, Bits<32>>,
+    reth_fields: Signal<Local, Reth>,
+    reth: Cast<Reth, Bits<128>>,
+    reth_wire: WireOrder<128>,
+    aeth_fields: Signal<Local, Aeth>,
+    aeth: Cast<Aeth, Bits<32>>,
+    extension: WireOrder<32>,
     payload_quads: Signal<Local, Bits<11>>,
     header_quads: Signal<Local, Bits<11>>,
     quads: Signal<Local, Bits<11>>,
@@ -83,7 +87,6 @@ pub(super) struct Heading {
     /// Unreliable opcodes have this bit.
     unreliable_bit: Number<8, { (opcode::UC_SEND_FIRST - opcode::RC_SEND_FIRST) as u64 }>,
     asks: Signal<Local, bool>,
-    is_raw: Signal<Local, bool>,
 }
 
 impl Logic for Heading {
@@ -94,15 +97,16 @@ impl Logic for Heading {
         self.reads.next = self.packet.val().operation == self.op_read.val();
         // WIRE-3: a PSN of 15 modulo 16.
         self.asks.next = self.psn.val().get_bits::<4>(0) == bits::<4>(15);
-        self.is_raw.next = self.row.val().get_bits::<2>(24).all();
-        self.is_reliable.next = self.row.val().get_bit(24) ^ self.row.val().get_bit(25);
-        self.syndrome.next = self.ack.val().syndrome;
+        self.is_reliable.next = self.now.val().reliable;
         self.low_bits.next = self.length.val().get_bits::<2>(0);
         self.pad.next = bits::<2>(0) - self.low_bits.val();
         self.up_four.next = self.length.val() + bits::<13>(3);
         self.up_eight.next = self.length.val() + bits::<13>(7);
         self.extended.next = self.packet.val().has_immediate;
         self.value.next = self.packet.val().immediate;
+        self.aeth_fields.next.msn = self.ack.val().msn;
+        self.aeth_fields.next.syndrome = self.ack.val().syndrome;
+        self.aeth.from.next = self.aeth_fields.val();
         // WIRE-1: the opcode of the operation and of the packet's place.
         self.send_opcode.next = self.send_middle.val();
         if self.packet.val().first {
@@ -158,64 +162,48 @@ impl Logic for Heading {
             self.is_reliable.val() & (self.packet.val().last | self.asks.val()) & !self.replies.val();
         self.job.next.pad = self.pad.val();
         self.job.next.words = self.up_eight.val().get_bits::<10>(3);
-        self.reth.next = (self.writes.val() | self.reads.val()) & self.packet.val().first;
+        self.has_reth.next = (self.writes.val() | self.reads.val()) & self.packet.val().first;
         self.payload_quads.next = self.up_four.val().get_bits::<11>(2);
         self.header_quads.next = bits::<11>(0);
         if self.packet.val().has_immediate {
             self.header_quads.next = bits::<11>(1);
         }
-        if self.reth.val() {
+        if self.has_reth.val() {
             self.header_quads.next = self.header_quads.val() | bits::<11>(4);
         }
         self.quads.next = self.payload_quads.val() + self.header_quads.val();
-        self.job.next.loopback = self.row.val().get_bit(26);
+        self.job.next.loopback = self.now.val().loopback;
         if self.acking.val() {
             self.job.next.opcode = self.acknowledge.val();
             self.job.next.psn = self.ack.val().psn;
             self.job.next.ack_request = false;
             self.job.next.pad = bits::<2>(0);
             self.job.next.words = bits::<10>(0);
-            self.reth.next = false;
+            self.has_reth.next = false;
             self.extended.next = true;
-            self.value.next =
-                (bit_cast::<32, 8>(self.syndrome.val()) << 24) | bit_cast::<32, 24>(self.ack.val().msn);
+            self.value.next = self.aeth.to.val();
             self.quads.next = bits::<11>(1);
         }
-        self.job.next.raw = self.is_raw.val();
+        self.job.next.raw = self.now.val().raw;
         self.job.next.over = self.length.val().get_bits::<3>(0);
-        if self.is_raw.val() {
+        if self.now.val().raw {
             self.quads.next = bit_cast::<11, 13>(self.up_eight.val() >> 3) << 1;
         }
         self.job.next.quads = self.quads.val();
         self.job.next.extended = self.extended.val();
-        self.job.next.extension = bit_cast::<32, 8>(self.value.val().get_bits::<8>(24))
-            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(16)) << 8)
-            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(8)) << 16)
-            | (bit_cast::<32, 8>(self.value.val().get_bits::<8>(0)) << 24);
+        self.extension.from.next = self.value.val();
+        self.job.next.extension = self.extension.to.val();
 
-        self.job.next.reth = self.reth.val();
-        self.remote_address.next = self.packet.val().remote_address;
-        self.rkey.next = self.packet.val().rkey;
-        self.size.next = self.packet.val().message_length;
+        self.job.next.has_reth = self.has_reth.val();
+        self.reth_fields.next.address = self.packet.val().remote_address;
+        self.reth_fields.next.rkey = self.packet.val().rkey;
+        self.reth_fields.next.length = self.packet.val().message_length;
         if self.reads.val() {
             // What is still to be read.
-            self.size.next = self.packet.val().immediate;
+            self.reth_fields.next.length = self.packet.val().immediate;
         }
-        self.job.next.reth_address = bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(56))
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(48)) << 8)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(40)) << 16)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(32)) << 24)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(24)) << 32)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(16)) << 40)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(8)) << 48)
-            | (bit_cast::<64, 8>(self.remote_address.val().get_bits::<8>(0)) << 56);
-        self.job.next.reth_rest = bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(24))
-            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(16)) << 8)
-            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(8)) << 16)
-            | (bit_cast::<64, 8>(self.rkey.val().get_bits::<8>(0)) << 24)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(24)) << 32)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(16)) << 40)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(8)) << 48)
-            | (bit_cast::<64, 8>(self.size.val().get_bits::<8>(0)) << 56);
+        self.reth.from.next = self.reth_fields.val();
+        self.reth_wire.from.next = self.reth.to.val();
+        self.job.next.reth = self.reth_wire.to.val();
     }
 }

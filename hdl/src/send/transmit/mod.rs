@@ -31,27 +31,37 @@
 //!
 //! Tests: `tests/send/transmit/`.
 
+mod announce;
+mod frame_job;
 mod framer;
+mod header_patch;
 mod heading;
+mod packet_judge;
+mod psn_count;
+mod seal;
+mod sender;
+mod splice;
 
 use crate::stream::{FlowSink, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
-use viaduct_spec::descriptor::{control, status};
-use viaduct_spec::profile::VI_LOG2;
-use viaduct_spec::register::event_code;
-use viaduct_spec::tables::{service, table, vi_states};
-use viaduct_spec::wire::syndrome;
+use viaduct_spec::descriptor::control;
+use viaduct_spec::tables::table;
 
 use crate::bus::{
     word, AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, PayloadWord, ReadSent, Sent, StateWrite,
-    Vi, Whole,
+    Whole,
 };
-use crate::prims::{LutRam, Number, Ram};
-use framer::{Framer, TEMPLATE_LOG2};
+use crate::bus::{syndrome_class, SyndromeParts};
+use crate::prims::{Cast, Number};
+use announce::{Announce, PacketEnd};
+use framer::Framer;
 use heading::Heading;
+use packet_judge::{MessageUnderWay, PacketJudge};
+use psn_count::PsnCount;
+use sender::Sender;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum State {
+enum TransmitStep {
     Idle,
     Look,
     Decide,
@@ -62,14 +72,6 @@ enum State {
     Report,
     Fail,
 }
-
-// The services' numbers are told apart by their bits: reliable ones have one of the two, RAW has both.
-const _: () = assert!(
-    service::UNRELIABLE == 0
-        && service::RELIABLE_DELIVERY == 1
-        && service::RELIABLE_RECEPTION == 2
-        && service::RAW == 3
-);
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -116,28 +118,29 @@ pub struct Transmit {
     pub count_nak: Pulse,
     /// Bytes of payload of the frame that begins in this cycle; 0: none begins.
     pub count_bytes: Signal<Out, Bits<13>>,
-    framer: Framer,
+    sender: Sender,
+    psn_count: PsnCount,
+    judge: PacketJudge,
     heading: Heading,
-    contexts: Ram<Bits<27>, { VI_LOG2 }>,
-    states: LutRam<Bits<2>, { VI_LOG2 }>,
-    epochs: LutRam<bool, { VI_LOG2 }>,
-    /// Answers of the VI are refused: what is left of them is dropped.
-    refusing: LutRam<bool, { VI_LOG2 }>,
-    /// What is known of the packet at hand and its VI, as it was in the cycle before: read in State::Look, used in
-    /// State::Decide.
-    its_row: DFF<Bits<27>>,
-    was_connected: DFF<bool>,
-    was_idle: DFF<bool>,
-    was_stale: DFF<bool>,
-    was_refusing: DFF<bool>,
-    was_refused: DFF<bool>,
-    was_failed: DFF<bool>,
-    was_flushed: DFF<bool>,
-    has_errors: DFF<bool>,
-    bad: Signal<Local, bool>,
-    passes: Signal<Local, bool>,
+    framer: Framer,
+    announce: Announce,
+    step: DFF<TransmitStep>,
+    /// It is the acknowledgement's turn.
+    acking: DFF<bool>,
+    /// What has become of the message under way.
+    under_way: DFF<MessageUnderWay>,
+    /// How the packet at hand has ended.
+    ended: DFF<PacketEnd>,
+    /// The VI breaks by the packet that is dropped.
+    breaks: DFF<bool>,
+    /// The packet is of a former epoch: nothing is told of it.
+    silent: DFF<bool>,
     /// [`Reads`](crate::receive::Reads) knows of the read at hand.
     entered: DFF<bool>,
+    /// The packet at hand is dropped because its bytes could not be read, or must not be.
+    unread: DFF<bool>,
+    /// With `unread`: they must not be.
+    forbidden: DFF<bool>,
     /// The packet on show has been taken; the next one is on show in the cycle behind this.
     packet_taken: DFF<bool>,
     /// What is known of the packet's payload has been taken as well.
@@ -148,355 +151,203 @@ pub struct Transmit {
     ack_left: DFF<bool>,
     /// What `count_nak` says, from a register.
     nak_left: DFF<bool>,
-    /// The packet at hand is dropped because its bytes could not be read, or must not be.
-    unread: DFF<bool>,
     /// A word of a packet that is dropped has been looked at.
     looked: DFF<bool>,
     /// With `looked`: that word is the packet's last.
     ends: DFF<bool>,
     /// The VI is in Error, and the NAK can be given to `failed`.
     failing: DFF<bool>,
-    counted_msn: Signal<Local, Bits<24>>,
-    forbidden: DFF<bool>,
-    replies: Signal<Local, bool>,
-    reads: Signal<Local, bool>,
-    enters: Signal<Local, bool>,
-    last_psn: Signal<Local, Bits<24>>,
-    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
-    nak_access: Number<8, { syndrome::NAK_ACCESS as u64 }>,
-    nak_operational: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
-    last_word: Number<2, { word::LAST }>,
-    forget: Number<2, { word::FORGET }>,
-    read_prot: Number<8, { event_code::RDMAR_PROT as u64 }>,
-    conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
-    step: DFF<State>,
-    vi: DFF<Vi>,
-    acking: DFF<bool>,
-    /// A packet of the message has been sent.
-    started: DFF<bool>,
-    /// The rest of the message is dropped.
-    dropping: DFF<bool>,
-    errors: DFF<Bits<9>>,
-    reliable: DFF<bool>,
-    psn: DFF<Bits<24>>,
-    breaks: DFF<bool>,
-    /// The packet is of a former epoch: nothing is told of it.
-    silent: DFF<bool>,
-    stale_now: Signal<Local, bool>,
-    stale: Signal<Local, bool>,
-    /// The packet at hand is not the next one of the message before it.
-    begins: Signal<Local, bool>,
-    was_started: Signal<Local, bool>,
-    was_dropping: Signal<Local, bool>,
-    packet_psn: Signal<Local, Bits<24>>,
-    context_row: Signal<Local, Bits<27>>,
-    context_psn: Signal<Local, Bits<24>>,
-    next_psn: Signal<Local, Bits<24>>,
-    doubled: Signal<Local, Bits<25>>,
-    beyond: Signal<Local, Bits<25>>,
-    more: Signal<Local, Bits<25>>,
-    is_reliable: Signal<Local, bool>,
-    vi_state: Signal<Local, Bits<2>>,
-    is_connected: Signal<Local, bool>,
-    length: Signal<Local, Bits<13>>,
     has_payload: Signal<Local, bool>,
     packet_there: Signal<Local, bool>,
     takes_ack: Signal<Local, bool>,
     /// The acknowledgement at hand makes no frame.
     untold: Signal<Local, bool>,
+    syndrome: Cast<Bits<8>, SyndromeParts>,
+    negative: Signal<Local, bool>,
+    /// A TRANSMIT or TEMPLATE row waits.
     ours: Signal<Local, bool>,
     idle: Signal<Local, bool>,
-    /// The VI is not connected, or gather found it so.
-    gone: Signal<Local, bool>,
-    sends: Signal<Local, bool>,
-    negative: Signal<Local, bool>,
-    syndrome: Signal<Local, Bits<8>>,
-    error: Signal<Local, Bits<9>>,
+    replies: Signal<Local, bool>,
+    /// The packet is a read of which `read` has not told yet.
+    enters: Signal<Local, bool>,
+    /// What was to be done with the packet is done.
     done: Signal<Local, bool>,
     transmit_table: Number<4, { table::TRANSMIT as u64 }>,
     template_table: Number<4, { table::TEMPLATE as u64 }>,
-    idle_state: Number<2, { vi_states::IDLE as u64 }>,
-    connected: Number<2, { vi_states::CONNECTED as u64 }>,
-    no_error: Number<9, 0>,
-    flushed: Number<9, { status::DESC_FLUSHED_ERROR as u64 }>,
-    protection: Number<9, { status::PROTECTION_ERROR as u64 }>,
-    transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
-    post_desc: Number<8, { event_code::POST_DESC as u64 }>,
+    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
+    forget: Number<2, { word::FORGET }>,
+    positive_class: Number<2, { syndrome_class::ACK }>,
+    nak_class: Number<2, { syndrome_class::NAK }>,
 }
 
 impl Logic for Transmit {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, vi, acking, started, dropping, errors, reliable, psn, breaks, silent);
-        dff_setup!(self, clock, entered, unread, forbidden, its_row, was_connected, was_idle, was_stale);
-        dff_setup!(self, clock, failing, looked, ends);
-        dff_setup!(self, clock, packet_taken, whole_taken, reply_left, ack_left, nak_left);
-        dff_setup!(self, clock, was_refusing, was_refused, was_failed, was_flushed, has_errors);
-        clock!(self, clock, framer, contexts, states, epochs, refusing);
+        dff_setup!(self, clock, step, acking, under_way, ended, breaks, silent, entered, unread, forbidden);
+        dff_setup!(self, clock, packet_taken, whole_taken, reply_left, ack_left, nak_left, looked, ends, failing);
+        clock!(self, clock, sender, judge, framer);
         self.framer.reset.next = self.reset.val();
 
         // What there is to do. A packet with payload waits for it.
-        self.length.next = self.packet.data.val().length;
-        self.has_payload.next = self.packet.data.val().send & self.length.val().any();
+        self.judge.packet.next = self.packet.data.val();
+        self.judge.whole.next = self.whole.data.val();
+        self.judge.now.next = self.sender.now.val();
+        self.judge.under_way.next = self.under_way.q.val();
+        self.has_payload.next = self.judge.has_payload.val();
         self.packet_there.next = self.packet.valid.val()
             & !self.packet_taken.q.val()
             & (!self.has_payload.val() | (self.whole.valid.val() & !self.whole_taken.q.val()));
         self.takes_ack.next = self.ack.valid.val() & (!self.packet_there.val() | !self.acking.q.val());
+        self.sender.choice.next = self.packet.data.val().vi;
+        if self.takes_ack.val() {
+            self.sender.choice.next = self.ack.data.val().vi;
+        }
+        self.sender.chooses.next = self.step.q.val() == TransmitStep::Idle;
+        FlowSink::<StateWrite>::link(&mut self.state, &mut self.sender.state);
+        FlowSink::<EpochWrite>::link(&mut self.epoch, &mut self.sender.epoch);
 
         // Tables: between frames, before anything else is begun.
         self.ours.next = self.commit.valid.val()
             & ((self.commit.data.val().target == self.transmit_table.val())
                 | (self.commit.data.val().target == self.template_table.val()));
-        self.idle.next = (self.step.q.val() == State::Idle) & !self.framer.running.val();
+        self.idle.next = (self.step.q.val() == TransmitStep::Idle) & !self.framer.running.val();
         self.commit.ready.next = self.idle.val();
-        self.framer.template_write.next = self.commit.valid.val()
+        self.framer.template.valid.next = self.commit.valid.val()
             & self.idle.val()
             & (self.commit.data.val().target == self.template_table.val());
-        self.framer.template_row.next = bit_cast::<{ TEMPLATE_LOG2 }, 16>(self.commit.data.val().row);
-        self.framer.template_word.next = self.commit.data.val().word0;
-        self.states.write_enable.next = self.state.valid.val();
-        self.states.write_address.next = self.state.data.val().vi;
-        self.states.write_data.next = self.state.data.val().state;
-        self.states.read_address.next = self.vi.q.val();
-        self.vi_state.next = self.states.read_data.val();
-        self.is_connected.next = self.vi_state.val() == self.connected.val();
-
-        self.epochs.write_enable.next = self.epoch.valid.val();
-        self.epochs.write_address.next = self.epoch.data.val().vi;
-        self.epochs.write_data.next = self.epoch.data.val().epoch;
-        self.epochs.read_address.next = self.vi.q.val();
-        self.replies.next = self.packet.data.val().reply;
-        self.reads.next = self.packet.data.val().operation == self.op_read.val();
-        self.stale_now.next =
-            (self.packet.data.val().epoch != self.epochs.read_data.val()) & !self.replies.val();
-        self.refusing.write_enable.next =
-            self.state.valid.val() & (self.state.data.val().state == self.connected.val());
-        self.refusing.write_address.next = self.state.data.val().vi;
-        self.refusing.write_data.next = false;
-        self.refusing.read_address.next = self.vi.q.val();
-        self.begins.next = self.packet.data.val().first | self.packet.data.val().restart;
-        self.was_started.next = self.started.q.val() & !self.begins.val();
-        self.was_dropping.next = self.dropping.q.val() & !self.begins.val();
-
-        self.was_connected.d.next = self.is_connected.val();
-        self.was_idle.d.next = self.vi_state.val() == self.idle_state.val();
-        self.was_stale.d.next = self.stale_now.val();
-        self.stale.next = self.was_stale.q.val();
-        self.was_refusing.d.next = self.refusing.read_data.val();
-        self.was_refused.d.next = self.whole.data.val().refused & self.has_payload.val();
-        self.was_failed.d.next = self.whole.data.val().failed & self.has_payload.val();
-        self.was_flushed.d.next = self.packet.data.val().errors == self.flushed.val();
-        self.has_errors.d.next = self.packet.data.val().errors.any();
-        self.its_row.d.next = self.contexts.read_data.val();
-        self.context_row.next = self.its_row.q.val();
-        self.context_psn.next = self.context_row.val().get_bits::<24>(0);
-        self.packet_psn.next = self.context_psn.val();
-        if self.packet.data.val().restart | self.replies.val() {
-            self.packet_psn.next = self.packet.data.val().psn;
-        }
-        // WIRE-4: a PSN for each packet; a read takes those of its answer.
-        self.last_psn.next = self.packet_psn.val() + self.packet.data.val().beyond;
-        // One adder: the one more is a carry from below.
-        self.doubled.next = (bit_cast::<25, 24>(self.packet_psn.val()) << 1) | bits::<25>(1);
-        self.beyond.next = (bit_cast::<25, 24>(self.packet.data.val().beyond) << 1) | bits::<25>(1);
-        self.more.next = self.doubled.val() + self.beyond.val();
-        self.next_psn.next = self.more.val().get_bits::<24>(1);
-        self.is_reliable.next = self.context_row.val().get_bit(24) ^ self.context_row.val().get_bit(25);
-        self.contexts.read_address.next = self.vi.q.val();
-        self.contexts.write_enable.next = self.commit.valid.val()
+        self.framer.template.data.next = self.commit.data.val();
+        self.sender.commit.valid.next = self.commit.valid.val()
             & self.idle.val()
             & (self.commit.data.val().target == self.transmit_table.val());
-        self.contexts.write_address.next = bit_cast::<{ VI_LOG2 }, 16>(self.commit.data.val().row);
-        self.contexts.write_data.next = bit_cast::<27, 64>(self.commit.data.val().word0);
+        self.sender.commit.data.next = self.commit.data.val();
 
-        // The job, if it comes to that.
-        self.syndrome.next = self.ack.data.val().syndrome;
-        self.negative.next = self.syndrome.val().get_bits::<2>(5).any();
+        // The frame, if it comes to that, and what others hear of it.
+        self.psn_count.packet.next = self.packet.data.val();
+        self.psn_count.known.next = self.sender.now.val().psn;
         self.heading.packet.next = self.packet.data.val();
         self.heading.ack.next = self.ack.data.val();
         self.heading.acking.next = self.acking.q.val();
-        self.heading.vi.next = self.vi.q.val();
-        self.heading.psn.next = self.packet_psn.val();
-        self.heading.row.next = self.context_row.val();
-        self.framer.job.next = self.heading.job.val();
+        self.heading.vi.next = self.sender.vi.val();
+        self.heading.now.next = self.sender.now.val();
+        self.heading.psn.next = self.psn_count.psn.val();
+        self.framer.job.data.next = self.heading.job.val();
+        self.framer.payload.next = self.payload.data.val().data;
+        self.announce.packet.next = self.packet.data.val();
+        self.announce.vi.next = self.sender.vi.val();
+        self.announce.psn.next = self.psn_count.psn.val();
+        self.announce.ended.next = self.ended.q.val();
+        self.announce.forbidden.next = self.forbidden.q.val();
+        self.sent.data.next = self.announce.sent.val();
+        self.read.data.next = self.announce.read.val();
+        self.fault.data.next = self.announce.fault.val();
+        self.failed.data.next = self.announce.failed.val();
 
-        // What is wrong with the packet, if anything; the first reason of a message is the one it completes with.
-        self.error.next = self.no_error.val();
-        // WQ-8: its data could not be read.
-        if self.was_failed.q.val() {
-            self.error.next = self.transport.val();
-        }
-        // WQ-2: a segment was refused when its bytes moved.
-        if self.was_refused.q.val() {
-            self.error.next = self.protection.val();
-        }
-        if !self.packet.data.val().send {
-            self.error.next = self.packet.data.val().errors;
-        }
-        self.gone.next =
-            !self.was_connected.q.val() | (!self.packet.data.val().send & self.was_flushed.q.val());
-        // WQ-4: DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a packet went out.
-        if self.gone.val() & (self.packet.data.val().send | self.has_errors.q.val()) {
-            self.error.next = self.flushed.val();
-            if self.was_started.val() {
-                self.error.next = self.transport.val();
-            }
-        }
-        // Answers are true of the past, as acknowledgements are.
-        self.bad.next = self.was_refused.q.val() | self.was_failed.q.val();
-        if self.replies.val() {
-            self.error.next = self.no_error.val();
-            if self.bad.val() {
-                self.error.next = self.protection.val();
-            }
-            if self.was_idle.q.val() | self.was_refusing.q.val() {
-                self.error.next = self.flushed.val();
-            }
-        }
-        // The same without the error's number: there is none.
-        self.passes.next = self.was_connected.q.val() & !self.was_dropping.val();
-        if self.replies.val() {
-            self.passes.next = !self.was_idle.q.val() & !self.was_refusing.q.val();
-        }
-        self.sends.next =
-            self.packet.data.val().send & self.passes.val() & !self.bad.val() & !self.stale.val();
-        self.enters.next = self.reads.val() & !self.entered.q.val();
-        self.read.valid.next = false;
-        self.read.data.next.vi = self.vi.q.val();
-        self.read.data.next.number = self.packet.data.val().number;
-        self.read.data.next.region = self.packet.data.val().region;
-        self.read.data.next.offset = self.packet.data.val().offset;
-        self.read.data.next.segments = self.packet.data.val().segments;
-        self.read.data.next.length = self.packet.data.val().message_length;
-        self.read.data.next.psn = self.packet_psn.val();
-        self.reply_left.d.next = false;
-        self.failing.d.next = false;
-        self.looked.d.next = false;
-        self.failed.valid.next = self.failing.q.val();
-        self.failed.data.next.vi = self.vi.q.val();
-        self.failed.data.next.psn = self.packet.data.val().psn;
-        // RSP-7: MSN counts the messages executed.
-        // The read was counted when its request was taken; it is not executed after all.
-        self.counted_msn.next = bit_cast::<24, 32>(self.packet.data.val().immediate);
-        self.failed.data.next.msn = self.counted_msn.val() - 1;
-        // WQ-8: NAK_OPERATIONAL. RSP-5, RSP-6: NAK_ACCESS, if it is the memory that is refused.
-        self.failed.data.next.syndrome = self.nak_operational.val();
-        if self.forbidden.q.val() {
-            self.failed.data.next.syndrome = self.nak_access.val();
-        }
-        self.failed.data.next.kind = self.last_word.val();
-        self.failed.data.next.reception = false;
-        self.framer.job_valid.next = false;
-        self.packet_taken.d.next = false;
-        self.whole_taken.d.next = false;
-        self.ack.ready.next = false;
-        self.sent.valid.next = false;
-        self.fault.valid.next = false;
-        self.ack_left.d.next = false;
-        self.nak_left.d.next = false;
-        self.done.next = false;
-        self.payload.ready.next = self.framer.payload_ready.val();
+        self.syndrome.from.next = self.ack.data.val().syndrome;
+        self.negative.next = self.syndrome.to.val().class != self.positive_class.val();
         // RSP-5: what was asked for behind a refused read has no answer.
         // Nobody is told: the VI's connection, or the one that the acknowledgement is of, is no more; or it would be of what was asked for
         // behind an answer that was refused.
-        self.untold.next = self.was_idle.q.val()
+        self.untold.next = self.sender.now.val().idle
             | (self.ack.data.val().kind == self.forget.val())
-            | (self.was_refusing.q.val() & !self.negative.val());
+            | (self.sender.now.val().refusing & !self.negative.val());
+        self.replies.next = self.packet.data.val().reply;
+        self.enters.next =
+            (self.packet.data.val().operation == self.op_read.val()) & !self.entered.q.val();
+
+        self.framer.job.valid.next = false;
+        self.sender.advance.valid.next = false;
+        self.sender.advance.data.next = self.psn_count.behind.val();
+        self.sender.refuses.next = false;
+        self.packet_taken.d.next = false;
+        self.whole_taken.d.next = false;
+        self.reply_left.d.next = false;
+        self.ack_left.d.next = false;
+        self.nak_left.d.next = false;
+        self.looked.d.next = false;
+        self.failing.d.next = false;
+        self.ack.ready.next = false;
+        self.read.valid.next = false;
+        self.sent.valid.next = false;
+        self.fault.valid.next = false;
+        self.failed.valid.next = self.failing.q.val();
+        self.payload.ready.next = self.framer.payload_ready.val();
+        self.done.next = false;
         match self.step.q.val() {
-            State::Idle => {
+            TransmitStep::Idle => {
                 self.entered.d.next = false;
-                self.vi.d.next = self.packet.data.val().vi;
-                if self.takes_ack.val() {
-                    self.vi.d.next = self.ack.data.val().vi;
-                }
-                // The context is read for the VI chosen now.
-                self.contexts.read_address.next = self.packet.data.val().vi;
-                if self.takes_ack.val() {
-                    self.contexts.read_address.next = self.ack.data.val().vi;
-                }
                 if (self.packet_there.val() | self.takes_ack.val()) & !self.ours.val() {
                     self.acking.d.next = self.takes_ack.val();
-                    self.step.d.next = State::Look;
+                    self.step.d.next = TransmitStep::Look;
                 }
             }
-            State::Look => {
-                self.step.d.next = State::Decide;
+            TransmitStep::Look => {
+                self.step.d.next = TransmitStep::Decide;
             }
-            State::Decide => {
-                self.reliable.d.next = self.is_reliable.val();
-                self.psn.d.next = self.last_psn.val();
+            TransmitStep::Decide => {
+                self.ended.d.next.reliable = self.sender.now.val().reliable;
+                self.ended.d.next.psn = self.psn_count.last.val();
                 if self.acking.q.val() {
-                    self.framer.job_valid.next = !self.untold.val();
-                    if self.untold.val() | self.framer.job_ready.val() {
+                    self.framer.job.valid.next = !self.untold.val();
+                    if self.untold.val() | self.framer.job.ready.val() {
                         self.ack.ready.next = true;
-                        self.step.d.next = State::Idle;
+                        self.step.d.next = TransmitStep::Idle;
                         self.ack_left.d.next = !self.untold.val() & !self.negative.val();
-                        self.nak_left.d.next = !self.untold.val() & self.syndrome.val().get_bit(6);
+                        self.nak_left.d.next = !self.untold.val() & (self.syndrome.to.val().class == self.nak_class.val());
                     }
-                } else if self.sends.val() & self.enters.val() {
-                    self.step.d.next = State::Enter;
-                } else if self.sends.val() & self.replies.val() {
-                    self.framer.job_valid.next = true;
-                    if self.framer.job_ready.val() {
+                } else if self.judge.verdict.val().sends & self.enters.val() {
+                    self.step.d.next = TransmitStep::Enter;
+                } else if self.judge.verdict.val().sends & self.replies.val() {
+                    self.framer.job.valid.next = true;
+                    if self.framer.job.ready.val() {
                         self.whole_taken.d.next = self.has_payload.val();
                         self.reply_left.d.next = true;
                         self.packet_taken.d.next = true;
-                        self.step.d.next = State::Idle;
+                        self.step.d.next = TransmitStep::Idle;
                     }
                 } else if self.replies.val() {
-                    self.unread.d.next = self.bad.val() & !self.was_idle.q.val() & !self.was_refusing.q.val();
-                    self.forbidden.d.next = self.was_refused.q.val();
+                    self.unread.d.next = self.judge.verdict.val().unread;
+                    self.forbidden.d.next = self.judge.verdict.val().forbidden;
                     self.whole_taken.d.next = self.has_payload.val();
-                    self.step.d.next = State::Fail;
+                    self.step.d.next = TransmitStep::Fail;
                     if self.has_payload.val() {
-                        self.step.d.next = State::Drop;
+                        self.step.d.next = TransmitStep::Drop;
                     }
-                } else if self.sends.val() {
-                    self.framer.job_valid.next = true;
-                    if self.framer.job_ready.val() {
+                } else if self.judge.verdict.val().sends {
+                    self.framer.job.valid.next = true;
+                    if self.framer.job.ready.val() {
                         // WQ-3: PSNs of packets that are not sent are the next message's.
-                        self.contexts.write_enable.next = true;
-                        self.contexts.write_address.next = self.vi.q.val();
-                        self.contexts.write_data.next =
-                            (bit_cast::<27, 3>(self.context_row.val().get_bits::<3>(24)) << 24)
-                                | bit_cast::<27, 24>(self.next_psn.val());
+                        self.sender.advance.valid.next = true;
                         self.whole_taken.d.next = self.has_payload.val();
-                        self.started.d.next = true;
-                        self.dropping.d.next = false;
-                        self.errors.d.next = bits::<9>(0);
+                        self.under_way.d.next.started = true;
+                        self.under_way.d.next.dropping = false;
+                        self.ended.d.next.errors = bits::<9>(0);
                         self.done.next = true;
                     }
                 } else {
                     self.whole_taken.d.next = self.has_payload.val();
                     self.breaks.d.next = false;
-                    self.started.d.next = self.was_started.val();
-                    if !self.was_dropping.val() {
+                    self.under_way.d.next.started = self.judge.verdict.val().started;
+                    if !self.judge.verdict.val().dropping {
                         // What has begun to be dropped in its epoch is told though that has passed meanwhile: it may have broken the VI.
-                        self.silent.d.next = self.stale.val();
-                        self.errors.d.next = self.error.val();
-                        // Not what a VI that is not connected does to its messages; nor a lost descriptor,
-                        // which is reported by who lost it.
-                        // WQ-3: a reliable VI breaks by a descriptor's own error.
-                        self.breaks.d.next = self.is_reliable.val()
-                            & self.error.val().any()
-                            & !self.gone.val()
-                            & !self.stale.val();
+                        self.silent.d.next = self.judge.verdict.val().stale;
+                        self.ended.d.next.errors = self.judge.verdict.val().error;
+                        self.breaks.d.next = self.judge.verdict.val().breaks;
                     }
-                    self.dropping.d.next = true;
-                    self.step.d.next = State::Break;
+                    self.under_way.d.next.dropping = true;
+                    self.step.d.next = TransmitStep::Break;
                     if self.has_payload.val() {
-                        self.step.d.next = State::Drop;
+                        self.step.d.next = TransmitStep::Drop;
                     }
                 }
             }
-            State::Enter => {
+            TransmitStep::Enter => {
                 self.read.valid.next = true;
                 if self.read.ready.val() {
                     self.entered.d.next = true;
-                    self.step.d.next = State::Decide;
+                    self.step.d.next = TransmitStep::Decide;
                 }
             }
-            State::Drop => {
+            TransmitStep::Drop => {
                 // The payload of the frames before leaves first. A word comes from a memory, late: it is looked at in one
                 // cycle and leaves in the next.
                 self.looked.d.next =
@@ -505,57 +356,55 @@ impl Logic for Transmit {
                 if self.looked.q.val() {
                     self.payload.ready.next = true;
                     if self.ends.q.val() {
-                        self.step.d.next = State::Break;
+                        self.step.d.next = TransmitStep::Break;
                         if self.replies.val() {
-                            self.step.d.next = State::Fail;
+                            self.step.d.next = TransmitStep::Fail;
                         }
                     }
                 }
             }
-            State::Break => {
+            TransmitStep::Break => {
                 self.fault.valid.next = self.breaks.q.val();
                 self.done.next = !self.breaks.q.val() | self.fault.ready.val();
             }
-            State::Fail => {
+            TransmitStep::Fail => {
                 // The fault, then the NAK: whoever sees that finds the VI in Error.
-                self.fault.valid.next = self.unread.q.val() & self.is_connected.val();
+                self.fault.valid.next = self.unread.q.val() & self.sender.connected.val();
                 self.failing.d.next =
-                    self.unread.q.val() & !self.is_connected.val() & !self.state.valid.val();
+                    self.unread.q.val() & !self.sender.connected.val() & !self.state.valid.val();
                 if !self.unread.q.val() | (self.failing.q.val() & self.failed.ready.val()) {
                     self.failing.d.next = false;
                     self.reply_left.d.next = true;
                     self.packet_taken.d.next = true;
-                    self.step.d.next = State::Idle;
+                    self.step.d.next = TransmitStep::Idle;
                 }
                 if self.failing.q.val() {
-                    self.refusing.write_enable.next = true;
-                    self.refusing.write_address.next = self.vi.q.val();
-                    self.refusing.write_data.next = true;
+                    self.sender.refuses.next = true;
                 }
             }
-            State::Report => {
+            TransmitStep::Report => {
                 self.sent.valid.next = true;
                 if self.sent.ready.val() {
                     self.packet_taken.d.next = true;
                     self.entered.d.next = false;
                     if self.packet.data.val().last {
-                        self.started.d.next = false;
-                        self.dropping.d.next = false;
+                        self.under_way.d.next.started = false;
+                        self.under_way.d.next.dropping = false;
                     }
-                    self.step.d.next = State::Idle;
+                    self.step.d.next = TransmitStep::Idle;
                 }
             }
             _ => {}
         }
         if self.done.val() {
             // What has left is told at the message's end, of a reliable VI always; what was dropped at the end, if it is to be told.
-            if ((self.step.q.val() == State::Decide) & (self.is_reliable.val() | self.packet.data.val().last))
+            if ((self.step.q.val() == TransmitStep::Decide) & (self.sender.now.val().reliable | self.packet.data.val().last))
                 | (self.packet.data.val().last & !self.silent.q.val())
             {
-                self.step.d.next = State::Report;
+                self.step.d.next = TransmitStep::Report;
             } else {
                 self.packet_taken.d.next = true;
-                self.step.d.next = State::Idle;
+                self.step.d.next = TransmitStep::Idle;
             }
         }
 
@@ -565,71 +414,32 @@ impl Logic for Transmit {
         self.replied.next = self.reply_left.q.val();
         self.count_ack.next = self.ack_left.q.val();
         self.count_nak.next = self.nak_left.q.val();
-        self.framer.payload.next = self.payload.data.val().data;
-        self.sent.data.next.vi = self.vi.q.val();
-        self.sent.data.next.region = self.packet.data.val().region;
-        self.sent.data.next.offset = self.packet.data.val().offset;
-        self.sent.data.next.length = bits::<32>(0);
-        self.sent.data.next.acknowledged = false;
-        if !self.errors.q.val().any() {
-            self.sent.data.next.length = self.packet.data.val().message_length;
-            self.sent.data.next.acknowledged = self.reliable.q.val() & !self.packet.data.val().lost;
-        }
-        self.sent.data.next.errors = self.errors.q.val();
-        self.sent.data.next.ends = self.packet.data.val().last;
-        self.sent.data.next.epoch = self.packet.data.val().epoch;
-        self.sent.data.next.operation = self.packet.data.val().operation;
-        self.sent.data.next.psn = self.psn.q.val();
-        self.sent.data.next.lost = self.packet.data.val().lost;
-        self.sent.data.next.parked = self.packet.data.val().parked;
-        self.sent.data.next.number = self.packet.data.val().number;
-        self.fault.data.next.vi = self.vi.q.val();
-        self.fault.data.next.code = bits::<8>(0);
-        // REQ-7: what is sent again is not the same. (WQ-8: segments that could not be read are an error of the descriptor's own, which says it.)
-        if !self.packet.data.val().send
-            & !self.packet.data.val().unread
-            & (self.packet.data.val().errors == self.transport.val())
-        {
-            self.fault.data.next.code = self.post_desc.val();
-        }
-        self.fault.data.next.receive = false;
-        if self.replies.val() {
-            self.fault.data.next.receive = true;
-            self.fault.data.next.code = self.conn_lost.val();
-            if self.forbidden.q.val() {
-                self.fault.data.next.code = self.read_prot.val();
-            }
-        }
-        self.fault.data.next.breaks = true;
-
-        self.frame.valid.next = self.framer.frame_valid.val();
-        self.frame.data.next = self.framer.frame.val();
+        Source::<FrameBeat>::link(&mut self.frame, &mut self.framer.frame);
         self.frame_loopback.next = self.framer.frame_loopback.val();
         self.frame_vlan.next = self.framer.frame_vlan.val();
-        self.framer.frame_ready.next = self.frame.ready.val();
         self.count_bytes.next = bits::<13>(0);
-        if self.framer.job_valid.val()
-            & self.framer.job_ready.val()
+        if self.framer.job.valid.val()
+            & self.framer.job.ready.val()
             & self.has_payload.val()
             & !self.acking.q.val()
         {
-            self.count_bytes.next = self.length.val();
+            self.count_bytes.next = self.packet.data.val().length;
         }
         self.busy.next = self.packet.valid.val()
             | self.ack.valid.val()
             | self.framer.busy.val()
-            | (self.step.q.val() != State::Idle);
+            | (self.step.q.val() != TransmitStep::Idle);
 
         if self.reset.val() {
-            self.step.d.next = State::Idle;
+            self.step.d.next = TransmitStep::Idle;
             self.packet_taken.d.next = false;
             self.whole_taken.d.next = false;
             self.silent.d.next = false;
             self.acking.d.next = false;
-            self.started.d.next = false;
+            self.under_way.d.next.started = false;
+            self.under_way.d.next.dropping = false;
             self.looked.d.next = false;
             self.failing.d.next = false;
-            self.dropping.d.next = false;
         }
     }
 }
