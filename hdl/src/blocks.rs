@@ -119,7 +119,7 @@ pub fn all() -> Vec<Entry> {
         entry!("receive/delivery", receive::Delivery::default(), 880, 0, 203),
         entry!("receive/closing", receive::Closing::default(), 15, 0, 312),
         entry!("receive/commits", receive::Commits::default(), 10, 0, 0),
-        entry!("receive/scatter/far", receive::FarSegments::default(), 220, 0, 0),
+        entry!("receive/scatter/far", receive::FarSegments::default(), 240, 0, 0),
         entry!("receive/scatter/mover", receive::PayloadMover::default(), 150, 0, 0),
         entry!("receive/scatter", receive::Scatter::default(), 1040, 0, 178),
         entry!("receive/path", receive::Receive::default(), 6440, 26, 122),

@@ -26,7 +26,7 @@ pub struct WireOrder<const W: usize> {
 
 impl<const W: usize> Default for WireOrder<W> {
     fn default() -> Self {
-        assert!(W > 0 && W.is_multiple_of(8), "WireOrder: whole bytes");
+        assert!(W > 0 && W % 8 == 0, "WireOrder: whole bytes");
         Self { from: Default::default(), to: Default::default() }
     }
 }
@@ -34,13 +34,14 @@ impl<const W: usize> Default for WireOrder<W> {
 /// Byte `place` of `from`, at the place that it has in `to`.
 fn byte(place: usize, width: usize) -> VerilogExpression {
     let literal = |number: usize| VerilogExpression::Literal(VerilogLiteral::from(number as u32));
-    let byte = VerilogExpression::Slice(Box::new(VerilogExpression::Signal("from".into())), 8, Box::new(literal(8 * place)));
-    let wide = VerilogExpression::Paren(Box::new(VerilogExpression::Cast(Box::new(byte), width)));
-    let shifted = VerilogExpression::Binary(
-        Box::new(wide),
-        VerilogOp::Shl,
-        Box::new(literal(width - 8 - 8 * place)),
+    let byte = VerilogExpression::Slice(
+        Box::new(VerilogExpression::Signal("from".into())),
+        8,
+        Box::new(literal(8 * place)),
     );
+    let wide = VerilogExpression::Paren(Box::new(VerilogExpression::Cast(Box::new(byte), width)));
+    let shifted =
+        VerilogExpression::Binary(Box::new(wide), VerilogOp::Shl, Box::new(literal(width - 8 - 8 * place)));
     VerilogExpression::Paren(Box::new(shifted))
 }
 

@@ -183,7 +183,7 @@ impl Logic for Gather {
         self.cut.word.next = self.word_reader.word.val();
         self.cut.late.next = self.word_reader.late.val();
         FlowSource::<Bits<32>>::join(&mut self.tail.length, &mut self.check.tail_length);
-        FlowSource::<TailEnd>::join(&mut self.tail.end, &mut self.check.tail_end);
+        FlowSource::<TailEnd>::join(&mut self.tail.ended, &mut self.check.tail_end);
 
         // Messages. What check says of one stands until cut is done with it.
         self.cut.message.valid.next = self.check.message.valid.val();

@@ -2,16 +2,16 @@
 //!
 //! ```text
 //!         beat ──►┌──────┐──► length
-//!        start ──►│ Tail │──► end
+//!        start ──►│ Tail │──► ended
 //!        index ──►└──────┘──► word
 //! ```
 //! Contract: `start` says that check has asked for a tail. The block keeps the words that come for it, from number 8 on, and tells the length
-//! of each segment in `length`. `end` comes behind the last beat, and behind the last `length` or with it.
+//! of each segment in `length`. `ended` comes behind the last beat, and behind the last `length` or with it.
 //!
-//! Latency: 1 cycle from a beat to `length` and `end`; 1 cycle from `index` to `word`.
+//! Latency: 1 cycle from a beat to `length` and `ended`; 1 cycle from `index` to `word`.
 //!
 //! Example: a descriptor has three segments. Two words come: the first gives no `length`, the second one gives that of the third segment,
-//! and `end` says `words` 10 in the same cycle.
+//! and `ended` says `words` 10 in the same cycle.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
@@ -51,7 +51,7 @@ pub struct Tail {
     /// Length in bytes of a segment of the tail that has come in, for check.
     pub length: FlowSource<Bits<32>>,
     /// The whole tail has come in; check hears it.
-    pub end: FlowSource<TailEnd>,
+    pub ended: FlowSource<TailEnd>,
     low: Ram<Bits<32>, 9>,
     high: Ram<Bits<32>, 9>,
     mark: Cast<Bits<8>, AnswerMark>,
@@ -113,10 +113,10 @@ impl Logic for Tail {
         }
         self.length.valid.next = self.length_comes.q.val();
         self.length.data.next = self.length_came.q.val();
-        self.end.valid.next = self.over.q.val();
-        self.end.data.next.bad = self.fault.q.val();
-        self.end.data.next.failed = self.lost.q.val();
-        self.end.data.next.words = self.row.q.val();
+        self.ended.valid.next = self.over.q.val();
+        self.ended.data.next.bad = self.fault.q.val();
+        self.ended.data.next.failed = self.lost.q.val();
+        self.ended.data.next.words = self.row.q.val();
         if self.reset.val() {
             self.over.d.next = false;
             self.length_comes.d.next = false;

@@ -226,8 +226,7 @@ impl Logic for Framer {
         self.seal.word.data.next.raw = self.current.q.val().raw;
         self.seal.word.data.next.over = self.current.q.val().over;
         self.seal.word.data.next.loopback = self.current.q.val().loopback;
-        self.seal.word.data.next.checks =
-            (self.index.q.val() == bits::<10>(3)) & !self.current.q.val().raw;
+        self.seal.word.data.next.checks = (self.index.q.val() == bits::<10>(3)) & !self.current.q.val().raw;
         // The fields that change on the way: type of service, time to live, the two checksums, and the BTH's reserved byte.
         self.seal.word.data.next.feed =
             (self.index.q.val() >= bits::<10>(2)) & !(self.at_last.q.val() & !self.odd.val());

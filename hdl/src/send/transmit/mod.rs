@@ -47,11 +47,11 @@ use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::control;
 use viaduct_spec::tables::table;
 
+use crate::bus::{syndrome_class, SyndromeParts};
 use crate::bus::{
     word, AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, PayloadWord, ReadSent, Sent, StateWrite,
     Whole,
 };
-use crate::bus::{syndrome_class, SyndromeParts};
 use crate::prims::{Cast, Number};
 use announce::{Announce, PacketEnd};
 use framer::Framer;
@@ -184,7 +184,18 @@ impl Logic for Transmit {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, acking, under_way, ended, breaks, silent, entered, unread, forbidden);
-        dff_setup!(self, clock, packet_taken, whole_taken, reply_left, ack_left, nak_left, looked, ends, failing);
+        dff_setup!(
+            self,
+            clock,
+            packet_taken,
+            whole_taken,
+            reply_left,
+            ack_left,
+            nak_left,
+            looked,
+            ends,
+            failing
+        );
         clock!(self, clock, sender, judge, framer);
         self.framer.reset.next = self.reset.val();
 
@@ -251,8 +262,7 @@ impl Logic for Transmit {
             | (self.ack.data.val().kind == self.forget.val())
             | (self.sender.now.val().refusing & !self.negative.val());
         self.replies.next = self.packet.data.val().reply;
-        self.enters.next =
-            (self.packet.data.val().operation == self.op_read.val()) & !self.entered.q.val();
+        self.enters.next = (self.packet.data.val().operation == self.op_read.val()) & !self.entered.q.val();
 
         self.framer.job.valid.next = false;
         self.sender.advance.valid.next = false;
@@ -292,7 +302,8 @@ impl Logic for Transmit {
                         self.ack.ready.next = true;
                         self.step.d.next = TransmitStep::Idle;
                         self.ack_left.d.next = !self.untold.val() & !self.negative.val();
-                        self.nak_left.d.next = !self.untold.val() & (self.syndrome.to.val().class == self.nak_class.val());
+                        self.nak_left.d.next =
+                            !self.untold.val() & (self.syndrome.to.val().class == self.nak_class.val());
                     }
                 } else if self.judge.verdict.val().sends & self.enters.val() {
                     self.step.d.next = TransmitStep::Enter;
@@ -398,7 +409,8 @@ impl Logic for Transmit {
         }
         if self.done.val() {
             // What has left is told at the message's end, of a reliable VI always; what was dropped at the end, if it is to be told.
-            if ((self.step.q.val() == TransmitStep::Decide) & (self.sender.now.val().reliable | self.packet.data.val().last))
+            if ((self.step.q.val() == TransmitStep::Decide)
+                & (self.sender.now.val().reliable | self.packet.data.val().last))
                 | (self.packet.data.val().last & !self.silent.q.val())
             {
                 self.step.d.next = TransmitStep::Report;
