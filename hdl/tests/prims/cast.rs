@@ -2,7 +2,7 @@ use super::bundle::Bundle;
 use rust_hdl::prelude::*;
 use viaduct_hdl::bus::{Commit, QueueId};
 use viaduct_hdl::export::verilog;
-use viaduct_hdl::prims::{Cast, Unpack};
+use viaduct_hdl::prims::{Cast, Unpack, WireOrder};
 use viaduct_hdl::rows::tables::{
     CompletionQueueRow, GatherRow, ModerationRow, PageRow, ReceiveRow, RegionRow, TransmitRow, ViStateRow,
     WorkQueueRow,
@@ -68,4 +68,23 @@ fn a_commit_shows_its_row() {
 #[should_panic(expected = "at least as many bits")]
 fn an_unpack_needs_all_bits_of_its_bundle() {
     let _: Unpack<Bits<1>, Bits<2>> = Unpack::default();
+}
+
+/// Each byte goes to the place that mirrors its own: what comes first on the wire is a number's most significant byte.
+#[test]
+fn bytes_on_the_wire_are_a_number_and_back() {
+    let beat = verilog(WireOrder::<64>::default());
+    let psn = verilog(WireOrder::<24>::default());
+    for (name, text, number, wire) in [
+        ("beat", &beat, 0x0102_0304_0506_0708, 0x0807_0605_0403_0201),
+        ("beat", &beat, 0xff00_0000_0000_0080, 0x8000_0000_0000_00ff),
+        ("psn", &psn, 0x01_0203, 0x03_0201),
+    ] {
+        let mut bench = Bench::new(name, text);
+        for (from, to) in [(number, wire), (wire, number)] {
+            bench.set("from", from);
+            bench.eval();
+            assert_eq!(bench.get("to"), to);
+        }
+    }
 }

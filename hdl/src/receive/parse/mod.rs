@@ -34,7 +34,6 @@
 
 mod addressee;
 pub mod beats;
-mod big_endian;
 mod checksum;
 mod extent;
 mod header_sizes;
@@ -42,7 +41,6 @@ mod headers;
 mod size;
 
 pub use addressee::Addressee;
-pub use big_endian::BigEndian;
 pub use checksum::Checksum;
 pub use extent::PacketExtent;
 pub use header_sizes::HeaderSizes;
@@ -51,7 +49,7 @@ pub use size::Size;
 
 use super::Icrc;
 use crate::bus::{FrameBeat, FrameInfo};
-use crate::prims::Number;
+use crate::prims::{Number, WireOrder};
 use crate::receive::StationSink;
 use crate::stream::Sink;
 use rust_hdl::prelude::*;
@@ -106,7 +104,7 @@ pub struct Parse {
     checksum: Checksum,
     headers: Headers,
     sizes: HeaderSizes,
-    turned: BigEndian,
+    turned: WireOrder<64>,
     /// Number of the next beat, 7 for every later one.
     next_index: DFF<Bits<3>>,
     valid: DFF<bool>,
@@ -196,9 +194,9 @@ impl Logic for Parse {
         }
         self.at.next = bit_cast::<8, 1>(self.one.val()) << self.index.q.val();
         self.addressee.at.next = self.at.val();
-        self.turned.beat.next = self.data.val();
+        self.turned.from.next = self.data.val();
         self.addressee.data.next = self.data.val();
-        self.addressee.number.next = self.turned.number.val();
+        self.addressee.number.next = self.turned.to.val();
         self.addressee.count.next = self.count.val();
         self.addressee.mac.next = self.station.mac.val();
         self.addressee.ip.next = self.station.ip.val();
@@ -219,7 +217,7 @@ impl Logic for Parse {
         self.checksum.data.next = self.data.val();
         self.headers.valid.next = self.valid.q.val();
         self.headers.at.next = self.at.val();
-        self.headers.number.next = self.turned.number.val();
+        self.headers.number.next = self.turned.to.val();
         self.headers.pkey.next = self.station.pkey.val();
         self.headers.reth.next = self.sizes.reth.val();
         self.fields.next = self.headers.fields.val();
@@ -230,7 +228,7 @@ impl Logic for Parse {
         self.extent.valid.next = self.valid.q.val();
         self.extent.at.next = self.at.val();
         self.extent.late.next = self.valid.q.val() & self.index.q.val().get_bit(2);
-        self.extent.number.next = self.turned.number.val();
+        self.extent.number.next = self.turned.to.val();
         self.extent.count.next = self.count.val();
         if self.valid.q.val() {
             self.damaged.d.next = self.beat.q.val().bad;
