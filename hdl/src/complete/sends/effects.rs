@@ -55,7 +55,7 @@
 //! Example: PSNs 5 to 9 are in flight and a NAK_SEQUENCE of 7 comes. `finding` is Missing, and `progress` is high in `facts`: the window begins at 7
 //! and is pending, the timer is cleared and runs, and `counts` has a NAK.
 //!
-//! Tests: `tests/complete/effects.rs`; with the whole, `tests/complete/sends.rs`, `refusals.rs`, `again.rs`, `rewinds.rs`.
+//! Tests: with the whole, `tests/complete/sends.rs`, `refusals.rs`, `again.rs`, `rewinds.rs`.
 
 use super::effect::{Effect, SendCounts};
 use super::finding::{Facts, Finding, LeftPacket};

@@ -48,15 +48,15 @@ pub struct Inbox {
     pub word: FlowSink<Bits<64>>,
     /// There is a head to load.
     pub waits: Signal<Out, bool>,
-    /// Pulses when the walker takes the oldest head that waits.
+    /// Pulses when check takes the oldest head that waits.
     pub load: Signal<In, bool>,
     /// The head that was loaded last.
     pub current: Signal<Out, SendHead>,
-    /// The walker works on the head that was loaded last.
+    /// Check is busy with the head that was loaded last.
     pub held: Signal<In, bool>,
-    /// Pulses when the walker is done with the head that was loaded last.
+    /// Pulses when check and cut are done with the head that was loaded last.
     pub free: Signal<In, bool>,
-    /// Which word of the loaded head to read, 0 to 7; the walker drives it.
+    /// Which word of the loaded head to read, 0 to 7; the word reader drives it.
     pub read_index: Signal<In, Bits<3>>,
     /// The GATHER row of the head's VI is read instead of a word; only while `held`.
     pub read_row: Signal<In, bool>,

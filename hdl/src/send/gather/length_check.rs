@@ -13,7 +13,7 @@
 //!
 //! Example: `length` says 600. `clear`, then two segments of 500 and 100 bytes: `unequal` is high until the second has been added.
 //!
-//! Tests: `tests/send/gather/length_check.rs`.
+//! Tests: with the whole of gather, `tests/send/gather/`.
 
 use crate::prims::Number;
 use crate::stream::FlowSink;

@@ -14,7 +14,7 @@
 //! Example: a read of 600 bytes with a path MTU of 256 has an answer of 3 packets, so `beyond` is 2. If the first two are there, 88
 //! bytes from 512 behind its address on are left, and `beyond` is 0.
 //!
-//! Tests: `tests/send/gather/packet_count.rs`.
+//! Tests: with the whole of gather, `tests/send/gather/`.
 
 use rust_hdl::prelude::*;
 

@@ -107,7 +107,7 @@ fn nothing_of_a_life_that_is_over_comes_behind_the_commit() {
             world.setup.rng.random_range(17..21)
         };
         let old = world.setup.rng.random_range(0..6);
-        // As many packets as there is room for, one at the walker, and two behind it.
+        // As many packets as there is room for, one at check, and two behind it.
         world.chance = 0.0;
         for n in 0..before {
             world.post(other, 1000 + n);

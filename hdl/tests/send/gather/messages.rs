@@ -58,7 +58,7 @@ fn refuses_what_is_wrong() {
     run(&mut setup(), 1500, true, false, any);
 }
 
-/// Without waiting for data: messages of 8 bytes follow each other at the walker's pace, whatever the latency.
+/// Without waiting for data: messages of 8 bytes follow each other at check's and cut's pace, whatever the latency.
 #[test]
 fn keeps_reads_in_flight() {
     let mut setup = setup();
