@@ -255,9 +255,8 @@ impl Logic for Transmit {
 
         self.syndrome.from.next = self.ack.data.val().syndrome;
         self.negative.next = self.syndrome.to.val().class != self.positive_class.val();
-        // RSP-5: what was asked for behind a refused read has no answer.
-        // Nobody is told: the VI's connection, or the one that the acknowledgement is of, is no more; or it would be of what was asked for
-        // behind an answer that was refused.
+        // Nobody is told of an acknowledgement when the VI's connection, or the one that it is of, is no more.
+        // RSP-5: nor when it is of what was asked for behind a read that was refused.
         self.untold.next = self.sender.now.val().idle
             | (self.ack.data.val().kind == self.forget.val())
             | (self.sender.now.val().refusing & !self.negative.val());
