@@ -58,12 +58,14 @@ pub struct AckRequest {
     pub reception: bool,
 }
 
-/// Classes of a [`SyndromeParts`]. What is reserved on the wire is [`local`] here.
+/// Classes of a [`SyndromeParts`].
 pub mod syndrome_class {
     /// Positive.
     pub const ACK: u64 = 0;
     /// The receiver is not ready.
     pub const RNR: u64 = 1;
+    /// Reserved on the wire: what no frame brings, see [`local`].
+    pub const LOCAL: u64 = 2;
     /// Negative.
     pub const NAK: u64 = 3;
 }

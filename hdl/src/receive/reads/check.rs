@@ -19,19 +19,9 @@
 
 use super::table::{OutstandingRead, ReadProgress};
 use crate::arithmetic::{Distance, PathMtu, Portion};
-use crate::bus::Answer;
+use crate::bus::{syndrome_class, Answer, SyndromeParts};
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
-
-/// The syndrome of an AETH: `viaduct_spec::wire::syndrome`.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Syndrome {
-    /// Of a NAK: why; of a receiver-not-ready answer: its timer code.
-    pub code: Bits<5>,
-    /// 0 an acknowledgement, 1 a receiver-not-ready answer, 3 a NAK; 2 is reserved.
-    pub group: Bits<2>,
-    pub reserved: bool,
-}
 
 /// What an answer is to a VI's reads.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -86,10 +76,10 @@ pub struct AnswerCheck {
     opcode_fits: DFF<bool>,
     /// The response's opcode and length are right for its place.
     fits: Signal<Local, bool>,
-    parts: Cast<Bits<8>, Syndrome>,
-    syndrome: Signal<Local, Syndrome>,
-    nak: Number<2, 3>,
-    no_group: Number<2, 2>,
+    parts: Cast<Bits<8>, SyndromeParts>,
+    syndrome: Signal<Local, SyndromeParts>,
+    nak: Number<2, { syndrome_class::NAK }>,
+    local: Number<2, { syndrome_class::LOCAL }>,
     /// The answer is a NAK other than NAK_SEQUENCE.
     fatal: Signal<Local, bool>,
     /// The answer lies beyond one that has not come.
@@ -137,14 +127,14 @@ impl Logic for AnswerCheck {
             self.fits.next = self.opcode_fits.q.val() & self.ends_it.q.val() & self.answer.val().last;
         }
         self.fatal.next = !self.answer.val().response
-            & (self.syndrome.val().group == self.nak.val())
-            & self.syndrome.val().code.any();
+            & (self.syndrome.val().class == self.nak.val())
+            & self.syndrome.val().value.any();
         // REQ-2: an implied NAK.
         // Beyond an answer that has not come.
         self.beyond.next = self.open.q.val()
             & (self.ahead.q.val()
-                | (self.exact.q.val() & !self.answer.val().response & !self.syndrome.val().group.any()));
-        self.judged.next.keep = self.syndrome.val().group != self.no_group.val();
+                | (self.exact.q.val() & !self.answer.val().response & !self.syndrome.val().class.any()));
+        self.judged.next.keep = self.syndrome.val().class != self.local.val();
         self.judged.next.data = false;
         self.judged.next.implied = false;
         self.judged.next.behind = false;
@@ -154,7 +144,7 @@ impl Logic for AnswerCheck {
             self.judged.next.keep = self.open.q.val()
                 & self.exact.q.val()
                 & self.fits.val()
-                & (!self.syndrome.val().group.any() | !(self.answer.val().first | self.answer.val().last));
+                & (!self.syndrome.val().class.any() | !(self.answer.val().first | self.answer.val().last));
             self.judged.next.data = self.answer.val().length.any();
         }
         if self.beyond.val() {

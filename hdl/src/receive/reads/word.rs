@@ -13,8 +13,8 @@
 //!
 //! Latency: none, no state. Tests: with the whole, `tests/receive/reads.rs`, `tests/receive/answers.rs`.
 
-use super::check::{JudgedAnswer, Syndrome};
-use crate::bus::{local, Acknowledged, Answer, Vi};
+use super::check::JudgedAnswer;
+use crate::bus::{local, syndrome_class, Acknowledged, Answer, SyndromeParts, Vi};
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::syndrome;
@@ -32,10 +32,11 @@ pub struct AnswerWord {
     pub next_psn: Signal<In, Bits<24>>,
     /// What `complete/sends` hears.
     pub word: Signal<Out, Acknowledged>,
-    parts: Cast<Bits<8>, Syndrome>,
-    syndrome: Signal<Local, Syndrome>,
+    parts: Cast<Bits<8>, SyndromeParts>,
+    syndrome: Signal<Local, SyndromeParts>,
     code: Signal<Local, Bits<5>>,
-    nak: Number<2, 3>,
+    nak: Number<2, { syndrome_class::NAK }>,
+    local: Number<2, { syndrome_class::LOCAL }>,
     /// Why the peer refuses: the code of a NAK.
     reason: Signal<Local, Bits<2>>,
     nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
@@ -49,7 +50,7 @@ impl Logic for AnswerWord {
     fn update(&mut self) {
         self.parts.from.next = self.answer.val().syndrome;
         self.syndrome.next = self.parts.to.val();
-        self.code.next = self.syndrome.val().code;
+        self.code.next = self.syndrome.val().value;
         // REQ-4: NAK_OPERATIONAL.
         // A code that nobody has defined says no more than that something is wrong there.
         self.reason.next = self.code.val().get_bits::<2>(0);
@@ -58,14 +59,14 @@ impl Logic for AnswerWord {
         }
         self.word.next.vi = self.vi.val();
         self.word.next.psn = self.answer.val().psn;
-        self.word.next.frame = self.syndrome.val().group;
+        self.word.next.frame = self.syndrome.val().class;
         self.word.next.syndrome = self.answer.val().syndrome;
-        if self.syndrome.val().group == self.nak.val() {
+        if self.syndrome.val().class == self.nak.val() {
             self.word.next.syndrome = self.nak_sequence.val() | bit_cast::<8, 2>(self.reason.val());
         }
         if self.answer.val().response {
             self.word.next.syndrome = self.ack.val();
-            self.word.next.frame = bits::<2>(2);
+            self.word.next.frame = self.local.val();
         }
         if self.judged.val().implied {
             self.word.next.psn = self.next_psn.val();

@@ -20,12 +20,11 @@
 use crate::stream::{FlowSink, LookUp};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
-use viaduct_spec::tables::{transmit, vi_states};
+use viaduct_spec::tables::vi_states;
 
 use crate::bus::{Commit, EpochWrite, SendHead, StateWrite, Vi};
-use crate::prims::{LutRam, Number};
-
-const _: () = assert!(transmit::READ_DEPTH.lo == 28 && transmit::READ_DEPTH.width == 4);
+use crate::prims::{LutRam, Number, Unpack};
+use crate::rows::tables::TransmitRow;
 
 /// What is known of a VI's RDMA reads.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -91,11 +90,16 @@ pub struct Owner {
     writes: DFF<bool>,
     count_vi: DFF<Vi>,
     known: DFF<ReadsKnown>,
-    /// What `now` says.
-    latest: DFF<OwnerNow>,
+    // What `now` says. Each field is a register of its own: a register that follows a memory becomes a part of it, and yosys (0.23) says of a
+    // slice of one that nothing drives it.
+    is_connected: DFF<bool>,
+    stale: DFF<bool>,
+    sent: DFF<Bits<3>>,
+    complete: DFF<Bits<3>>,
+    may_wait: DFF<Bits<3>>,
     vi: Signal<Local, Vi>,
     row_vi: Signal<Local, Vi>,
-    word: Signal<Local, Bits<64>>,
+    transmit_row: Unpack<Commit, TransmitRow>,
     depth: Signal<Local, Bits<4>>,
     connected: Number<2, { vi_states::CONNECTED as u64 }>,
     /// A VI has no more reads outstanding than this.
@@ -105,7 +109,7 @@ pub struct Owner {
 impl Logic for Owner {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, writes, count_vi, known, latest);
+        dff_setup!(self, clock, writes, count_vi, known, is_connected, stale, sent, complete, may_wait);
         clock!(self, clock, states, epochs, counts, depths);
         self.vi.next = self.head.val().vi;
         self.row_vi.next = bit_cast::<VI_LOG2, 16>(self.row.val().row);
@@ -114,7 +118,7 @@ impl Logic for Owner {
         self.states.write_address.next = self.state.data.val().vi;
         self.states.write_data.next = self.state.data.val().state;
         self.states.read_address.next = self.vi.val();
-        self.latest.d.next.connected = self.states.read_data.val() == self.connected.val();
+        self.is_connected.d.next = self.states.read_data.val() == self.connected.val();
 
         self.epochs.write_enable.next = self.epoch.valid.val();
         self.epochs.write_address.next = self.epoch.data.val().vi;
@@ -139,27 +143,31 @@ impl Logic for Owner {
             self.counts.write_data.next.parked = false;
         }
         self.counts.read_address.next = self.vi.val();
-        self.latest.d.next.sent = self.counts.read_data.val().sent;
+        self.sent.d.next = self.counts.read_data.val().sent;
         // What comes behind a message that is parked comes again.
-        self.latest.d.next.stale = (self.head.val().epoch != self.epochs.read_data.val())
+        self.stale.d.next = (self.head.val().epoch != self.epochs.read_data.val())
             | (self.counts.read_data.val().parked & !self.head.val().restart)
             | self.outlived.val();
 
         self.reads.index.next = self.vi.val();
-        self.latest.d.next.complete = self.reads.row.val();
+        self.complete.d.next = self.reads.row.val();
 
-        self.word.next = self.row.val().word0;
-        self.depth.next = self.word.val().get_bits::<4>(28);
+        self.transmit_row.from.next = self.row.val();
+        self.depth.next = self.transmit_row.to.val().read_depth;
         self.depths.write_enable.next = self.closes.val();
         self.depths.write_address.next = self.row_vi.val();
-        self.depths.write_data.next = self.depth.val().get_bits::<3>(0);
+        self.depths.write_data.next = bit_cast::<3, 4>(self.depth.val());
         if self.depth.val() > self.most.val() {
             self.depths.write_data.next = bits::<3>(4);
         }
         self.depths.read_address.next = self.vi.val();
-        self.latest.d.next.depth = self.depths.read_data.val();
+        self.may_wait.d.next = self.depths.read_data.val();
 
-        self.now.next = self.latest.q.val();
+        self.now.next.connected = self.is_connected.q.val();
+        self.now.next.stale = self.stale.q.val();
+        self.now.next.sent = self.sent.q.val();
+        self.now.next.complete = self.complete.q.val();
+        self.now.next.depth = self.may_wait.q.val();
         if self.reset.val() {
             self.writes.d.next = false;
         }
