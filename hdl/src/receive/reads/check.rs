@@ -78,8 +78,8 @@ pub struct AnswerCheck {
     fits: Signal<Local, bool>,
     parts: Cast<Bits<8>, SyndromeParts>,
     syndrome: Signal<Local, SyndromeParts>,
-    nak: Number<2, { syndrome_class::NAK }>,
-    local: Number<2, { syndrome_class::LOCAL }>,
+    nak_class: Number<2, { syndrome_class::NAK }>,
+    local_class: Number<2, { syndrome_class::LOCAL }>,
     /// The answer is a NAK other than NAK_SEQUENCE.
     fatal: Signal<Local, bool>,
     /// The answer lies beyond one that has not come.
@@ -127,14 +127,14 @@ impl Logic for AnswerCheck {
             self.fits.next = self.opcode_fits.q.val() & self.ends_it.q.val() & self.answer.val().last;
         }
         self.fatal.next = !self.answer.val().response
-            & (self.syndrome.val().class == self.nak.val())
+            & (self.syndrome.val().class == self.nak_class.val())
             & self.syndrome.val().value.any();
         // REQ-2: an implied NAK.
         // Beyond an answer that has not come.
         self.beyond.next = self.open.q.val()
             & (self.ahead.q.val()
                 | (self.exact.q.val() & !self.answer.val().response & !self.syndrome.val().class.any()));
-        self.judged.next.keep = self.syndrome.val().class != self.local.val();
+        self.judged.next.keep = self.syndrome.val().class != self.local_class.val();
         self.judged.next.data = false;
         self.judged.next.implied = false;
         self.judged.next.behind = false;

@@ -35,8 +35,8 @@ pub struct AnswerWord {
     parts: Cast<Bits<8>, SyndromeParts>,
     syndrome: Signal<Local, SyndromeParts>,
     code: Signal<Local, Bits<5>>,
-    nak: Number<2, { syndrome_class::NAK }>,
-    local: Number<2, { syndrome_class::LOCAL }>,
+    nak_class: Number<2, { syndrome_class::NAK }>,
+    local_class: Number<2, { syndrome_class::LOCAL }>,
     /// Why the peer refuses: the code of a NAK.
     reason: Signal<Local, Bits<2>>,
     nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
@@ -61,12 +61,12 @@ impl Logic for AnswerWord {
         self.word.next.psn = self.answer.val().psn;
         self.word.next.frame = self.syndrome.val().class;
         self.word.next.syndrome = self.answer.val().syndrome;
-        if self.syndrome.val().class == self.nak.val() {
+        if self.syndrome.val().class == self.nak_class.val() {
             self.word.next.syndrome = self.nak_sequence.val() | bit_cast::<8, 2>(self.reason.val());
         }
         if self.answer.val().response {
             self.word.next.syndrome = self.ack.val();
-            self.word.next.frame = self.local.val();
+            self.word.next.frame = self.local_class.val();
         }
         if self.judged.val().implied {
             self.word.next.psn = self.next_psn.val();
