@@ -9,6 +9,7 @@ mod processes;
 mod proof;
 mod registers;
 mod streams;
+mod wires;
 
 use std::path::Path;
 
