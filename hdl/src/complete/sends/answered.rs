@@ -20,8 +20,8 @@
 use super::finding::Finding;
 use super::window::Window;
 use crate::arithmetic::InFlight;
-use crate::bus::Acknowledged;
-use crate::prims::Number;
+use crate::bus::{local, syndrome_class, Acknowledged, SyndromeParts};
+use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::syndrome;
 
@@ -56,9 +56,8 @@ pub struct Answered {
     pub flight: Signal<Out, Bits<24>>,
     /// Whether the answer's PSN is in flight, and how many are.
     flown: InFlight<24>,
-    syndrome: Signal<Local, Bits<8>>,
-    /// Class of the syndrome: bits 6:5.
-    group: Signal<Local, Bits<2>>,
+    parts: Cast<Bits<8>, SyndromeParts>,
+    syndrome: Signal<Local, SyndromeParts>,
     /// The syndrome is a NAK.
     nak: Signal<Local, bool>,
     is_taken: Signal<Local, bool>,
@@ -78,12 +77,15 @@ pub struct Answered {
     inner: Signal<Local, bool>,
     /// `reached`.
     behind: DFF<Bits<24>>,
+    ack_class: Number<2, { syndrome_class::ACK }>,
+    rnr_class: Number<2, { syndrome_class::RNR }>,
+    inner_class: Number<2, { local::FAILURE >> 5 }>,
+    nak_class: Number<2, { syndrome_class::NAK }>,
     sequence_nak: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
 }
 
-// The classes below are bits 6:5 of the syndrome.
-const _: () =
-    assert!(syndrome::ACK >> 5 == 0 && syndrome::RNR_NAK >> 5 == 1 && syndrome::NAK_SEQUENCE >> 5 == 3);
+// What is not from the wire has a class of its own.
+const _: () = assert!(local::FAILURE >> 5 == local::PROTECTION >> 5);
 
 impl Logic for Answered {
     #[hdl_gen]
@@ -95,18 +97,18 @@ impl Logic for Answered {
         self.flown.oldest.next = self.row.val().oldest;
         self.flown.fresh.next = self.row.val().fresh;
         self.flight.next = self.flown.size.val();
-        self.syndrome.next = self.answer.val().syndrome;
-        self.group.next = self.syndrome.val().get_bits::<2>(5);
-        self.nak.next = self.group.val() == bits::<2>(3);
-        // Class 2 does not come from the wire: `receive/reads` drops it there.
-        self.inner.next = self.group.val() == bits::<2>(2);
+        self.parts.from.next = self.answer.val().syndrome;
+        self.syndrome.next = self.parts.to.val();
+        self.nak.next = self.syndrome.val().class == self.nak_class.val();
+        // That class does not come from the wire: `receive/reads` drops it there.
+        self.inner.next = self.syndrome.val().class == self.inner_class.val();
         // REQ-2: an answer to no PSN in flight is a ghost.
         self.is_taken.next = self.flown.in_flight.val();
         self.taken.next = self.is_taken.val();
         // REQ-2: an ACK acknowledges its own PSN, too. REQ-4, REQ-6: no NAK does.
         // A NAK acknowledges what is before its PSN.
         self.behind.d.next = self.answer.val().psn;
-        if !self.group.val().any() {
+        if self.syndrome.val().class == self.ack_class.val() {
             self.behind.d.next = self.answer.val().psn + 1;
         }
         self.reached.next = self.behind.q.val();
@@ -116,13 +118,13 @@ impl Logic for Answered {
         // tell them apart.
         self.heard.next = self.connected.val() | !self.inner.val();
         self.progress.next = self.is_taken.val() & self.heard.val() & self.later.val();
-        self.missing.next = self.syndrome.val() == self.sequence_nak.val();
-        self.not_ready.next = self.group.val() == bits::<2>(1);
+        self.missing.next = self.answer.val().syndrome == self.sequence_nak.val();
+        self.not_ready.next = self.syndrome.val().class == self.rnr_class.val();
         // REQ-4: every NAK but NAK_SEQUENCE refuses a message.
         self.refuses.next = (self.nak.val() & !self.missing.val()) | self.inner.val();
-        self.refusal.next = bit_cast::<3, 2>(self.syndrome.val().get_bits::<2>(0));
+        self.refusal.next = bit_cast::<3, 2>(bit_cast::<2, 5>(self.syndrome.val().value));
         if self.inner.val() {
-            self.refusal.next = self.syndrome.val().get_bits::<3>(0);
+            self.refusal.next = bit_cast::<3, 5>(self.syndrome.val().value);
         }
         // REQ-6: an RNR_NAK or NAK_SEQUENCE that moves nothing leaves the time of the one before.
         self.says_more.next = !self.window.val().resting | self.later.val();

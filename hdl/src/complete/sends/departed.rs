@@ -28,6 +28,7 @@ use viaduct_spec::profile::REGION_LOG2;
 
 use super::finding::{Finding, LeftPacket};
 use super::window::{kind, SentMessage, Window};
+use crate::arithmetic::Distance;
 use crate::bus::Sent;
 use crate::prims::Number;
 
@@ -85,10 +86,10 @@ pub struct Departed {
     left: Signal<Local, bool>,
     /// PSN behind the packet.
     behind: DFF<Bits<24>>,
-    /// By how many PSNs that is ahead of the window's `fresh`.
-    ahead: DFF<Bits<24>>,
+    /// That, from the window's `fresh`.
+    lead: Distance<24>,
     /// The packet has never left before.
-    fresh: Signal<Local, bool>,
+    fresh: DFF<bool>,
     /// `sent` is of the window's epoch.
     current: Signal<Local, bool>,
     /// `sent` is the first that is known of its message.
@@ -128,19 +129,20 @@ pub struct Departed {
 impl Logic for Departed {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, behind, ahead, base, verdict, is_flushed, is_failed);
+        dff_setup!(self, clock, behind, fresh, base, verdict, is_flushed, is_failed);
         // What has left has a PSN.
         self.left.next = (!self.sent.val().ends | self.sent.val().acknowledged) & !self.sent.val().parked;
         self.next_psn.next = self.sent.val().psn + 1;
         self.behind.d.next = self.next_psn.val();
+        self.lead.number.next = self.next_psn.val();
+        self.lead.from.next = self.row.val().fresh;
         if self.load.val() {
-            self.ahead.d.next = self.next_psn.val() - self.row.val().fresh;
+            self.fresh.d.next = self.lead.ahead.val();
         }
-        self.fresh.next = self.ahead.q.val().any() & !self.ahead.q.val().get_bit(23);
         self.packet.next = LeftPacket::Unsent;
         if self.left.val() {
             self.packet.next = LeftPacket::Again;
-            if self.fresh.val() {
+            if self.fresh.q.val() {
                 self.packet.next = LeftPacket::First;
             }
         }

@@ -17,7 +17,8 @@ use super::departed::Departure;
 use super::effect::Effect;
 use super::window::{refusal, SentMessage, Window};
 use crate::bus::Commit;
-use crate::prims::Number;
+use crate::prims::{Number, Unpack};
+use crate::rows::tables::TransmitRow;
 use rust_hdl::prelude::*;
 use viaduct_spec::tables::service;
 
@@ -40,7 +41,8 @@ pub struct NextWindow {
     pub row: Signal<In, Commit>,
     /// The window behind the effect.
     pub after: Signal<Out, Window>,
-    word: Signal<Local, Bits<64>>,
+    transmit: Unpack<Commit, TransmitRow>,
+    begun: Signal<Local, TransmitRow>,
     reception: Number<2, { service::RELIABLE_RECEPTION as u64 }>,
     no_refusal: Number<3, { refusal::NONE }>,
 }
@@ -48,7 +50,8 @@ pub struct NextWindow {
 impl Logic for NextWindow {
     #[hdl_gen]
     fn update(&mut self) {
-        self.word.next = self.row.val().word0;
+        self.transmit.from.next = self.row.val();
+        self.begun.next = self.transmit.to.val();
         self.after.next = self.window.val();
         if self.effect.val().comes {
             self.after.next.come = self.departure.val().place;
@@ -105,15 +108,15 @@ impl Logic for NextWindow {
             self.after.next.completed = bits::<14>(0);
             self.after.next.known = bits::<5>(0);
             self.after.next.come = bits::<5>(0);
-            self.after.next.first = self.word.val().get_bits::<24>(0);
-            self.after.next.oldest = self.word.val().get_bits::<24>(0);
-            self.after.next.fresh = self.word.val().get_bits::<24>(0);
+            self.after.next.first = self.begun.val().psn;
+            self.after.next.oldest = self.begun.val().psn;
+            self.after.next.fresh = self.begun.val().psn;
             self.after.next.epoch = false;
             self.after.next.rewinding = false;
             self.after.next.pending = false;
             self.after.next.resting = false;
             self.after.next.partial = false;
-            self.after.next.reception = self.word.val().get_bits::<2>(24) == self.reception.val();
+            self.after.next.reception = self.begun.val().service == self.reception.val();
             self.after.next.refusal = self.no_refusal.val();
         }
     }

@@ -19,8 +19,9 @@
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
 use super::finding::Finding;
-use super::window::{kind, refusal, SentMessage, Window};
-use crate::prims::Number;
+use super::window::{kind, refusal, Refusal, SentMessage, Window};
+use crate::arithmetic::Distance;
+use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::refusal::error;
@@ -59,7 +60,8 @@ pub struct Oldest {
     pub tells: Signal<Out, bool>,
     /// Length to write into the descriptor, in bytes.
     pub length: Signal<Out, Bits<32>>,
-    reached: Signal<Local, Bits<24>>,
+    /// The oldest PSN that is not acknowledged, from the one behind the message.
+    reached: Distance<24>,
     is_waiting: Signal<Local, bool>,
     is_reached: Signal<Local, bool>,
     /// All of the message's packets are acknowledged, and by answers of its own.
@@ -78,8 +80,8 @@ pub struct Oldest {
     unanswered: Signal<Local, bool>,
     /// The message is a read whose answer did not come before another message was refused: the refusal is not its own.
     misses: Signal<Local, bool>,
-    refusal: Signal<Local, Bits<3>>,
-    reason: Signal<Local, Bits<2>>,
+    refused: Cast<Bits<3>, Refusal>,
+    refusal: Signal<Local, Refusal>,
     /// Error bits of the status.
     known_errors: DFF<Bits<9>>,
     /// The status has an error bit.
@@ -131,16 +133,17 @@ impl Logic for Oldest {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, short, behind, known_errors, bad);
-        self.reached.next = self.window.val().oldest - self.read_after.val();
-        self.short.d.next = self.reached.val().get_bit(23);
+        self.reached.number.next = self.window.val().oldest;
+        self.reached.from.next = self.read_after.val();
+        self.short.d.next = self.reached.behind.val();
         self.is_waiting.next = self.message.val().kind == self.waits_kind.val();
         self.waits.next = self.is_waiting.val();
         self.read.next = self.message.val().operation == self.op_read.val();
         self.ends_one.next = self.is_waiting.val() & self.read.val();
         self.ends_read.next = self.ends_one.val();
-        self.refusal.next = self.window.val().refusal;
-        self.reason.next = self.refusal.val().get_bits::<2>(0);
-        self.behind.d.next = self.refusal.val().get_bit(2) & self.reason.val().any();
+        self.refused.from.next = self.window.val().refusal;
+        self.refusal.next = self.refused.to.val();
+        self.behind.d.next = self.refusal.val().behind & self.refusal.val().reason.any();
         self.unanswered.next = self.behind.q.val() & self.read.val();
         // REQ-2: its last PSN is acknowledged.
         self.is_reached.next = self.is_waiting.val() & !self.short.q.val();
@@ -194,7 +197,7 @@ impl Logic for Oldest {
             if self.window.val().reception {
                 self.errors.next = self.operational_reception.val();
             }
-            if self.reason.val() == self.invalid.val() {
+            if self.refusal.val().reason == self.invalid.val() {
                 self.errors.next = self.invalid_error.val();
                 if self.window.val().reception {
                     self.errors.next = self.invalid_reception.val();
@@ -203,7 +206,7 @@ impl Logic for Oldest {
                     self.errors.next = self.invalid_rdma.val();
                 }
             }
-            if self.reason.val() == self.access.val() {
+            if self.refusal.val().reason == self.access.val() {
                 self.errors.next = self.access_error.val();
             }
             if self.window.val().refusal == self.inner.val() {

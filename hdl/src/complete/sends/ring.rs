@@ -14,16 +14,27 @@
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use super::window::SentMessage;
 use crate::bus::{Position, Vi};
-use crate::prims::Ram;
+use crate::prims::{Cast, Ram};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{SEND_WINDOW_LOG2, VI_LOG2};
 
 /// log2 of the messages of all rings.
 const MESSAGE_LOG2: usize = VI_LOG2 + SEND_WINDOW_LOG2;
-// A shift in RustHDL is a plain number: `<< 4` below; and `Window::known` holds at most 16.
+// `Window::known` holds at most 16.
 const _: () = assert!(SEND_WINDOW_LOG2 == 4);
+
+/// Which message.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct MessageAddress {
+    /// The low bits of its position.
+    slot: Bits<SEND_WINDOW_LOG2>,
+    /// The VI.
+    vi: Vi,
+}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -42,8 +53,7 @@ pub struct MessageRing {
     pub message: Signal<Out, SentMessage>,
     messages: Ram<SentMessage, MESSAGE_LOG2>,
     here: Signal<Local, Position>,
-    slot: Signal<Local, Bits<SEND_WINDOW_LOG2>>,
-    row: Signal<Local, Bits<MESSAGE_LOG2>>,
+    address: Cast<MessageAddress, Bits<MESSAGE_LOG2>>,
 }
 
 impl Logic for MessageRing {
@@ -51,11 +61,10 @@ impl Logic for MessageRing {
     fn update(&mut self) {
         clock!(self, clock, messages);
         self.here.next = self.position.val();
-        self.slot.next = self.here.val().get_bits::<SEND_WINDOW_LOG2>(0);
-        self.row.next = (bit_cast::<MESSAGE_LOG2, VI_LOG2>(self.vi.val()) << 4)
-            | bit_cast::<MESSAGE_LOG2, SEND_WINDOW_LOG2>(self.slot.val());
-        self.messages.read_address.next = self.row.val();
-        self.messages.write_address.next = self.row.val();
+        self.address.from.next.slot = self.here.val().get_bits::<SEND_WINDOW_LOG2>(0);
+        self.address.from.next.vi = self.vi.val();
+        self.messages.read_address.next = self.address.to.val();
+        self.messages.write_address.next = self.address.to.val();
         self.messages.write_enable.next = self.write.val();
         self.messages.write_data.next = self.record.val();
         self.message.next = self.messages.read_data.val();

@@ -67,6 +67,15 @@ pub struct Parking {
     pub seen: Bits<3>,
 }
 
+/// A refusal in its parts: see [`refusal`].
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Refusal {
+    /// INVALID, ACCESS or OPERATIONAL.
+    pub reason: Bits<2>,
+    /// With a reason: reads before what was refused have not been answered; without: LOCAL.
+    pub behind: bool,
+}
+
 /// What a message has come to.
 pub mod kind {
     /// The message has left and nobody acknowledges it.

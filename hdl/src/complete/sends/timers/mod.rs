@@ -35,20 +35,11 @@ use start::TimerStart;
 
 use crate::arithmetic::Distance;
 use crate::bus::{Commit, Vi};
-use crate::prims::Number;
+use crate::prims::{Number, Unpack};
+use crate::rows::tables::TransmitRow;
 use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
-use viaduct_spec::tables::transmit;
-
-// The slices below are the specification's.
-const _: () = {
-    const fn at(field: viaduct_spec::layout::Field, lo: usize, width: usize) -> bool {
-        field.lo == lo && field.width == width
-    }
-    assert!(at(transmit::TIMEOUT, 32, 20) && at(transmit::RETRIES, 64, 8));
-    assert!(at(transmit::RNR_RETRIES, 72, 8));
-};
 
 /// What to do with a VI's timer.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -152,8 +143,7 @@ pub struct Timers {
     /// That timer has ended.
     over: Signal<Local, bool>,
     next_walk: Signal<Local, bool>,
-    word0: Signal<Local, Bits<64>>,
-    word1: Signal<Local, Bits<64>>,
+    transmit: Unpack<Commit, TransmitRow>,
     timer_kind: Number<2, { kind::TIMER }>,
     limits_kind: Number<2, { kind::LIMITS }>,
     used_kind: Number<2, { kind::USED }>,
@@ -165,8 +155,7 @@ impl Logic for Timers {
     fn update(&mut self) {
         dff_setup!(self, clock, step, at, ended, walking, walk, timer, limits, used, told, tells, due, ticks);
         clock!(self, clock, rows, earliest);
-        self.word0.next = self.settings.val().word0;
-        self.word1.next = self.settings.val().word1;
+        self.transmit.from.next = self.settings.val();
 
         // The memory: read and written as the step says.
         self.rows.read_at.next.vi = self.at.q.val().vi;
@@ -175,9 +164,9 @@ impl Logic for Timers {
         self.rows.write_at.next.vi = self.at.q.val().vi;
         self.rows.write_at.next.kind = self.timer_kind.val();
         self.rows.new_timer.next = self.start.timer.val();
-        self.rows.new_limits.next.timeout = self.word0.val().get_bits::<20>(32);
-        self.rows.new_limits.next.retries = self.word1.val().get_bits::<8>(0);
-        self.rows.new_limits.next.rests = self.word1.val().get_bits::<8>(8);
+        self.rows.new_limits.next.timeout = self.transmit.to.val().timeout;
+        self.rows.new_limits.next.retries = self.transmit.to.val().retries;
+        self.rows.new_limits.next.rests = self.transmit.to.val().rnr_retries;
         self.rows.new_used.next = self.used.q.val();
 
         self.delays.code.next = self.at.q.val().code;
