@@ -95,7 +95,7 @@ pub fn all() -> Vec<Entry> {
         entry!("send/egress", send::Egress::default(), 150, 0, 211),
         entry!("complete/sends", complete::Sends::default(), 2290, 10, 143),
         entry!("complete/indices", complete::Indices::default(), 600, 0, 130),
-        entry!("complete/queues", complete::Queues::default(), 1040, 1, 129),
+        entry!("complete/queues", complete::CompletionQueues::default(), 1040, 1, 129),
         entry!("complete/writer", complete::Writer::default(), 610, 0, 218),
         entry!("receive/untag", receive::Untag::default(), 140, 0, 260),
         entry!("receive/ingress", receive::Ingress::default(), 580, 4, 199),

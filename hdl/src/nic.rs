@@ -20,7 +20,7 @@ use crate::bus::{
     Packet, PayloadWord, Position, Queue, QueueId, ReadBeat, ReadRequest, ReadSent, Reply, Rewind, SendHead,
     Sent, StateWrite, TlpBeat, Vector, Vi, Whole, WriteBeat, WriteVerdict,
 };
-use crate::complete::{Queues, Sends, Writer};
+use crate::complete::{CompletionQueues, Sends, Writer};
 use crate::dma::{DmaRead, DmaWrite};
 use crate::doorbell::{CqPages, Doorbell};
 use crate::edge::{
@@ -104,7 +104,7 @@ pub struct Nic {
     receive: Receive,
     sends: Sends,
     writer: Writer,
-    queues: Queues,
+    queues: CompletionQueues,
     requests: Requests,
     // Interrupts.
     notify: Notify,

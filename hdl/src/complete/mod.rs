@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`Sends`] | which sends are complete |
 //! | [`Writer`] | writes status and entry |
-//! | [`Queues`] | what the entry is, and where it goes |
+//! | [`CompletionQueues`] | what the entry is, and where it goes |
 //! | [`Indices`] | how far each completion queue is written and taken |
 
 mod indices;
@@ -13,7 +13,7 @@ mod sends;
 mod writer;
 
 pub use indices::{CqRow, Indices};
-pub use queues::Queues;
+pub use queues::CompletionQueues;
 pub use sends::{
     Effect, Effects, Facts, Finding, LeftPacket, SendCounts, Sends, TimerCommand, TimerEnd, Timers,
 };

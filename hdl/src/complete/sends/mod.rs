@@ -2,13 +2,17 @@
 //! what is lost sent again.
 //!
 //! ```text
-//!                sent ──►┌──────────────────┐──► completion
-//!        acknowledged ──►│      Sends       │──► rewind, epoch
-//!               state ──►│ Intake   Arrival │──► fault, again_send
-//!              commit ──►│ Judge    Outcome │◄── completed: VI, its position
-//! placing, placing_vis ─►│ Progress Rewinder│◄── reads: VI, its reads done
-//!            time_now ──►└────── Timers ────┘──► deadline
+//!                sent ──►┌──────────────────────┐──► completion
+//!        acknowledged ──►│        Sends         │──► rewind, epoch
+//!               state ──►│ SendIntake SendSteps │──► fault, again_send
+//!              commit ──►│ AtHand      Findings │◄── completed: VI, its position
+//! placing, placing_vis ─►│ Effects   NextWindow │◄── reads: VI, its reads done
+//!            time_now ──►│ Rewinder      Timers │──► deadline
+//!                        └──────────────────────┘
 //! ```
+//! How: [`SendIntake`] shows what comes next; [`AtHand`] reads the VI's rows; [`Findings`] finds out what that means; [`Effects`], the table, says what
+//! happens; [`NextWindow`] changes the window, and the other blocks do the rest. [`SendSteps`] has the order.
+//!
 //! Contract: docs/semantics.md, "Reliable service: the requester (REQ)"; docs/architecture.md, "Life of a retransmission".
 //! - A ring of SEND_WINDOW messages for each VI, oldest first. The oldest completes when it has come since the last
 //!   rewind and waits for nothing, is acknowledged, or its VI is not connected. After each completion the position

@@ -5,7 +5,7 @@ mod model;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus::{Closed, Commit, CqEntry, CqStore, Event, Fault};
-use viaduct_hdl::complete::Queues;
+use viaduct_hdl::complete::CompletionQueues;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::profile::{CQS, VIS};
 use viaduct_spec::tables::{completion_queue, table, work_queue};
@@ -43,7 +43,7 @@ pub struct World {
 
 impl World {
     pub fn new() -> Self {
-        let bench = Bench::new("queues", &verilog(Queues::default()));
+        let bench = Bench::new("queues", &verilog(CompletionQueues::default()));
         let random = ChaCha8Rng::seed_from_u64(bench.seed());
         let mut world = Self {
             bench,

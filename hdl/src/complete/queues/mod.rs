@@ -30,59 +30,62 @@
 //!
 //! Tests: `tests/complete/queues.rs`, `cq_random.rs`.
 
+mod error_ring;
+mod next_entry;
+mod words;
+
+use error_ring::ErrorRing;
+use next_entry::NextEntry;
+use words::{CqWords, RingAddress, WorkWord, HALF_LOG2};
+
 use super::indices::{CqRow, Indices};
 use crate::bus::{
-    Closed, Commit, Cq, CqEntry, CqIndex, CqStore, Event, Fault, Position, Queue, Vector, QUEUE_LOG2,
+    Closed, Commit, Cq, CqEntry, CqIndex, CqStore, Event, Fault, Queue, QueueId, Vector, QUEUE_LOG2,
 };
-use crate::prims::{Number, Ram};
+use crate::prims::{Cast, Number, Unpack};
+use crate::rows::doorbell::Token;
+use crate::rows::tables::{CompletionQueueRow, WorkQueueRow};
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{CQ_LOG2, VECTOR_LOG2, VI_LOG2};
-use viaduct_spec::register::{event, event_code};
-use viaduct_spec::tables::{completion_queue, table, work_queue};
-
-/// log2 of the words: two for each completion queue, from row 0; one for each work queue, from the middle on.
-const WORD_LOG2: usize = if QUEUE_LOG2 > 8 { QUEUE_LOG2 + 1 } else { 9 };
-
-// The slices below are the specification's.
-const _: () = {
-    use viaduct_spec::layout::Field;
-    const fn at(field: Field, lo: usize, width: usize) -> bool {
-        field.lo == lo && field.width == width
-    }
-    assert!(CQ_LOG2 + 1 < WORD_LOG2 && QUEUE_LOG2 < WORD_LOG2);
-    assert!(at(work_queue::CQ, 104, 10) && at(work_queue::TO_CQ, 114, 1));
-    assert!(at(completion_queue::RING_OFFSET, 0, 34) && at(completion_queue::RING_REGION, 34, 16));
-    assert!(at(completion_queue::RING_LOG2, 50, 5) && at(completion_queue::LIVE, 55, 1));
-    assert!(at(completion_queue::EVENTS, 56, 1) && at(completion_queue::SYSTEM_TAG, 64, 16));
-    assert!(completion_queue::VECTOR.lo == 96 && completion_queue::VECTOR.width >= VECTOR_LOG2);
-    assert!(at(event::CODE, 0, 8) && event::VI.lo == 8 && event::VI.width >= CQ_LOG2);
-};
+use viaduct_spec::profile::{CQ_LOG2, VECTOR_LOG2};
+use viaduct_spec::register::event_code;
+use viaduct_spec::tables::table;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
+    /// Take a commit, a descriptor or an event.
     Idle,
-    /// Second half of a ring's place; then the queue starts.
-    Place,
+    /// Write the ring's home, the second word of a completion queue that is committed.
+    Home,
+    /// Begin the queue.
     Start,
-    /// The work queue's row comes.
+    /// Ask for the work queue's word.
     Look,
+    /// The word comes.
     Fetch,
+    /// Count the descriptor.
     Found,
-    /// The completion queue's row is there, its place comes.
+    /// The completion queue's row is there; ask for its ring's place.
     Read,
+    /// The place comes; ask for the ring's home.
     First,
+    /// The home comes.
     Second,
+    /// Offer the entry.
     Offer,
+    /// Count the entry.
     Count,
+    /// The entry is lost.
     Lost,
+    /// Break the VI.
     Break,
+    /// Make an event of the overrun.
     Tell,
 }
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Queues {
+pub struct CompletionQueues {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// Drops what is under way; the rows are cleared by commits.
@@ -115,9 +118,12 @@ pub struct Queues {
     pub event_writing: Signal<Out, bool>,
     /// A commit, a descriptor, an event or a store is under way.
     pub busy: Signal<Out, bool>,
-    /// Places of the rings and rows of the work queues, half a row a word.
-    words: Ram<Bits<36>, WORD_LOG2>,
+    /// Places of the rings and words of the work queues.
+    words: CqWords,
     indices: Indices,
+    /// Where events go.
+    errors: ErrorRing,
+    next_entry: NextEntry,
     step: DFF<Step>,
     /// A commit is next. From a register: what `complete/writer` does next hangs on it.
     commit_turn: DFF<bool>,
@@ -129,17 +135,13 @@ pub struct Queues {
     token: DFF<Bits<64>>,
     /// The completion queue at hand.
     cq: DFF<Cq>,
-    /// The queue that takes events.
-    event_cq: DFF<Cq>,
-    /// There is a queue that takes events: `event_cq`.
-    has_events: DFF<bool>,
     /// `result`.
     old: DFF<CqIndex>,
-    /// The word read last.
-    found: DFF<Bits<36>>,
-    /// What is known of the queue at hand.
+    /// The word of the work queue at hand.
+    found: DFF<WorkWord>,
+    /// What is known of the completion queue at hand.
     row: DFF<CqRow>,
-    /// Entries that the queue's consumer has taken.
+    /// Entries that its consumer has taken.
     taken: DFF<CqIndex>,
     /// Offset of the ring, in units of 64 bytes.
     offset: DFF<Bits<34>>,
@@ -148,7 +150,7 @@ pub struct Queues {
     /// Tag that the region must have.
     tag: DFF<Bits<16>>,
     /// Place of the entry in the ring.
-    slot: DFF<Bits<18>>,
+    slot: DFF<CqIndex>,
     /// Phase of the ring's lap.
     phase: DFF<bool>,
     /// The ring has no room.
@@ -161,109 +163,96 @@ pub struct Queues {
     overrun: DFF<bool>,
     /// An event was lost in the cycle before.
     lost: DFF<bool>,
-    word0: Signal<Local, Bits<64>>,
-    word1: Signal<Local, Bits<64>>,
+    as_cq_row: Unpack<Commit, CompletionQueueRow>,
+    as_work_row: Unpack<Commit, WorkQueueRow>,
+    cq_row: Signal<Local, CompletionQueueRow>,
     of_work_queue: Signal<Local, bool>,
-    closed_row: Signal<Local, Queue>,
-    ends_first: Signal<Local, bool>,
-    receive_queue: Number<QUEUE_LOG2, 1>,
     commit_cq: Signal<Local, Cq>,
-    work_row: Signal<Local, Bits<WORD_LOG2>>,
-    place_row: Signal<Local, Bits<WORD_LOG2>>,
-    committed: Signal<Local, Bits<36>>,
-    counted: Signal<Local, Bits<36>>,
-    position: Signal<Local, Position>,
-    next_position: Signal<Local, Position>,
-    size: Signal<Local, Bits<18>>,
-    below: Signal<Local, Bits<18>>,
-    waiting: Signal<Local, CqIndex>,
+    /// The queue of `closed`.
+    closed_queue: Cast<QueueId, Queue>,
+    /// The queue of `closing`.
+    work_queue: Cast<QueueId, Queue>,
+    /// A descriptor of the work queue that is committed has ended before.
+    ends_first: Signal<Local, bool>,
+    /// A word of the completion queue at hand.
+    ring_row: Cast<RingAddress, Bits<{ CQ_LOG2 + 1 }>>,
+    /// The first word of the queue that is committed.
+    commit_row: Cast<RingAddress, Bits<{ CQ_LOG2 + 1 }>>,
+    /// The token of the descriptor that has ended.
+    ended: Cast<Token, Bits<64>>,
     following: Signal<Local, CqIndex>,
-    lines: Signal<Local, Bits<34>>,
-    events_bit: Signal<Local, bool>,
-    row_q: Signal<Local, CqRow>,
-    found_q: Signal<Local, Bits<36>>,
-    place: Signal<Local, Bits<36>>,
-    slot_q: Signal<Local, Bits<18>>,
-    one: Number<18, 1>,
     work_queue_table: Number<4, { table::WORK_QUEUE as u64 }>,
-    work_rows: Number<WORD_LOG2, { 1 << (WORD_LOG2 - 1) }>,
-    second_word: Number<WORD_LOG2, 1>,
-    receive_row: Number<WORD_LOG2, 1>,
-    overrun_code: Number<64, { event_code::CQ_OVERRUN as u64 }>,
     conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
     comp_prot: Number<8, { event_code::COMP_PROT as u64 }>,
-    receive_bit: Number<64, { 1 << event::RECEIVE.lo }>,
-    broke_bit: Number<64, { 1 << event::BROKE.lo }>,
 }
 
-impl Logic for Queues {
+impl Logic for CompletionQueues {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, closing, is_event, token, cq, event_cq, has_events, old, found, row);
-        dff_setup!(self, clock, commit_turn);
-        dff_setup!(self, clock, taken, offset, region, tag, slot, phase, full, gone, address, overrun, lost);
-        clock!(self, clock, words, indices);
+        dff_setup!(self, clock, step, commit_turn, closing, is_event, token, cq, old, found, row, taken);
+        dff_setup!(self, clock, offset, region, tag, slot, phase, full, gone, address, overrun, lost);
+        clock!(self, clock, words, indices, errors);
         self.indices.reset.next = self.reset.val();
         FlowSink::<CqStore>::link(&mut self.store, &mut self.indices.store);
         Source::<Vector>::link(&mut self.raise, &mut self.indices.raise);
         Pulse::link(&mut self.count_ignored, &mut self.indices.count_ignored);
 
-        self.row_q.next = self.row.q.val();
-
-        // A commit's fields.
-        self.word0.next = self.commit.data.val().word0;
-        self.word1.next = self.commit.data.val().word1;
+        // A commit's row.
+        self.as_cq_row.from.next = self.commit.data.val();
+        self.as_work_row.from.next = self.commit.data.val();
+        self.cq_row.next = self.as_cq_row.to.val();
         self.of_work_queue.next = self.commit.data.val().target == self.work_queue_table.val();
-        self.closed_row.next = bit_cast::<QUEUE_LOG2, VI_LOG2>(self.closed.data.val().vi) << 1;
-        if self.closed.data.val().receive {
-            self.closed_row.next =
-                (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.closed.data.val().vi) << 1) | self.receive_queue.val();
-        }
+        self.commit_cq.next = bit_cast::<CQ_LOG2, 16>(self.commit.data.val().row);
+        self.closed_queue.from.next.vi = self.closed.data.val().vi;
+        self.closed_queue.from.next.receive = self.closed.data.val().receive;
         self.ends_first.next = self.of_work_queue.val()
             & self.closed.valid.val()
-            & (self.closed_row.val() == bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row));
-        self.commit_cq.next = bit_cast::<CQ_LOG2, 16>(self.commit.data.val().row);
-        self.events_bit.next = self.word0.val().get_bit(56) & self.word0.val().get_bit(55);
+            & (self.closed_queue.to.val() == bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row));
+        self.errors.reset.next = self.reset.val();
+        self.errors.commits.next = false;
+        self.errors.cq.next = self.cq.q.val();
+        self.errors.row.next = self.cq_row.val();
+        self.errors.reported.next = self.ring_event.data.val();
         self.indices.cq.next = self.cq.q.val();
         self.indices.start.next = false;
         self.indices.started.next.written = bits::<18>(0);
-        self.indices.started.next.log2 = self.word0.val().get_bits::<5>(50);
-        self.indices.started.next.vector = self.word1.val().get_bits::<VECTOR_LOG2>(32);
-        self.indices.started.next.live = self.word0.val().get_bit(55);
+        self.indices.started.next.log2 = self.cq_row.val().ring_log2;
+        self.indices.started.next.vector = bit_cast::<VECTOR_LOG2, 8>(self.cq_row.val().vector);
+        self.indices.started.next.live = self.cq_row.val().live;
         self.indices.started.next.armed = false;
         self.indices.started.next.told = false;
-        self.following.next = self.row_q.val().written + 1;
+        self.following.next = self.row.q.val().written + 1;
         self.indices.following.next = self.following.val();
         self.indices.count.next = false;
         self.indices.tell.next = false;
 
-        // A work queue's word: {TO_CQ, CQ 10, position 14}.
-        self.found_q.next = self.found.q.val();
-        self.position.next = self.found_q.val().get_bits::<14>(0);
-        self.next_position.next = self.position.val() + 1;
-        self.committed.next = bit_cast::<36, 11>(self.word1.val().get_bits::<11>(40)) << 14;
-        self.counted.next = (bit_cast::<36, 11>(self.found_q.val().get_bits::<11>(14)) << 14)
-            | bit_cast::<36, 14>(self.next_position.val());
-        self.work_row.next =
-            (bit_cast::<WORD_LOG2, VI_LOG2>(self.closing.q.val().vi) << 1) | self.work_rows.val();
-        if self.closing.q.val().receive {
-            self.work_row.next = (bit_cast::<WORD_LOG2, VI_LOG2>(self.closing.q.val().vi) << 1)
-                | self.work_rows.val()
-                | self.receive_row.val();
-        }
-        self.place_row.next = bit_cast::<WORD_LOG2, CQ_LOG2>(self.cq.q.val()) << 1;
-        self.words.read_address.next = self.place_row.val();
-        self.words.write_enable.next = false;
-        self.words.write_address.next = self.work_row.val();
-        self.words.write_data.next = self.counted.val();
+        // The words: read and written as the step says.
+        self.work_queue.from.next.vi = self.closing.q.val().vi;
+        self.work_queue.from.next.receive = self.closing.q.val().receive;
+        self.ring_row.from.next.cq = self.cq.q.val();
+        self.ring_row.from.next.home = (self.step.q.val() == Step::Home) | (self.step.q.val() == Step::First);
+        self.commit_row.from.next.cq = self.commit_cq.val();
+        self.commit_row.from.next.home = false;
+        self.words.read_at.next.row = bit_cast::<HALF_LOG2, { CQ_LOG2 + 1 }>(self.ring_row.to.val());
+        self.words.read_at.next.work = false;
+        self.words.write.next = false;
+        self.words.write_at.next.row = bit_cast::<HALF_LOG2, QUEUE_LOG2>(self.work_queue.to.val());
+        self.words.write_at.next.work = true;
+        self.words.new_place.next.offset = self.cq_row.val().ring_offset;
+        self.words.new_home.next.region = self.cq_row.val().ring_region;
+        self.words.new_home.next.tag = self.cq_row.val().system_tag;
+        self.words.new_work.next.position = self.found.q.val().position + 1;
+        self.words.new_work.next.cq = self.found.q.val().cq;
+        self.words.new_work.next.to_cq = self.found.q.val().to_cq;
 
         // Where in its ring the next entry goes, and whether there is room.
-        self.slot_q.next = self.slot.q.val();
-        self.place.next = self.words.read_data.val();
-        self.size.next = self.one.val() << self.row_q.val().log2;
-        self.below.next = self.size.val() - 1;
-        self.waiting.next = self.row_q.val().written - self.taken.q.val();
-        self.lines.next = self.offset.q.val() + bit_cast::<34, 18>(self.slot.q.val() >> 2);
+        self.next_entry.row.next = self.row.q.val();
+        self.next_entry.taken.next = self.taken.q.val();
+        self.next_entry.offset.next = self.offset.q.val();
+        self.next_entry.held_slot.next = self.slot.q.val();
+        self.ended.from.next.offset = self.closing.q.val().offset;
+        self.ended.from.next.region = self.closing.q.val().region;
+        self.ended.from.next.position = self.found.q.val().position;
 
         self.commit.ready.next = false;
         self.closed.ready.next = false;
@@ -302,18 +291,19 @@ impl Logic for Queues {
                 self.commit_turn.d.next = self.commit.valid.val() & !self.ends_first.val();
                 if self.commit_turn.q.val() {
                     self.commit_turn.d.next = false;
-                    self.words.write_enable.next = true;
+                    self.words.write.next = true;
                     if self.of_work_queue.val() {
                         self.commit.ready.next = true;
-                        self.words.write_address.next =
-                            bit_cast::<WORD_LOG2, 16>(self.commit.data.val().row) | self.work_rows.val();
-                        self.words.write_data.next = self.committed.val();
+                        self.words.write_at.next.row = bit_cast::<HALF_LOG2, 16>(self.commit.data.val().row);
+                        self.words.new_work.next.position = bits::<14>(0);
+                        self.words.new_work.next.cq = self.as_work_row.to.val().cq;
+                        self.words.new_work.next.to_cq = self.as_work_row.to.val().to_cq;
                     } else {
                         self.cq.d.next = self.commit_cq.val();
-                        self.words.write_address.next =
-                            bit_cast::<WORD_LOG2, CQ_LOG2>(self.commit_cq.val()) << 1;
-                        self.words.write_data.next = bit_cast::<36, 34>(self.word0.val().get_bits::<34>(0));
-                        self.step.d.next = Step::Place;
+                        self.words.write_at.next.row =
+                            bit_cast::<HALF_LOG2, { CQ_LOG2 + 1 }>(self.commit_row.to.val());
+                        self.words.write_at.next.work = false;
+                        self.step.d.next = Step::Home;
                     }
                 } else {
                     self.closed.ready.next = true;
@@ -324,30 +314,22 @@ impl Logic for Queues {
                     } else if self.ring_event.valid.val() {
                         self.closing.d.next.vi = self.ring_event.data.val().vi;
                         self.closing.d.next.receive = self.ring_event.data.val().receive;
-                        self.token.d.next = bit_cast::<64, 8>(self.ring_event.data.val().code)
-                            | (bit_cast::<64, VI_LOG2>(self.ring_event.data.val().vi) << 8);
-                        if self.ring_event.data.val().receive {
-                            self.token.d.next = self.token.d.val() | self.receive_bit.val();
-                        }
-                        if self.ring_event.data.val().broke {
-                            self.token.d.next = self.token.d.val() | self.broke_bit.val();
-                        }
+                        self.token.d.next = self.errors.word.val();
                         self.is_event.d.next = true;
-                        self.cq.d.next = self.event_cq.q.val();
+                        self.cq.d.next = self.errors.ring.val();
                         self.step.d.next = Step::Read;
                         // CQ-3: without an error ring the event is lost.
-                        if !self.has_events.q.val() {
+                        if !self.errors.is_there.val() {
                             self.lost.d.next = true;
                             self.step.d.next = Step::Idle;
                         }
                     }
                 }
             }
-            Step::Place => {
-                self.words.write_enable.next = true;
-                self.words.write_address.next = self.place_row.val() | self.second_word.val();
-                self.words.write_data.next = (bit_cast::<36, 16>(self.word1.val().get_bits::<16>(0)) << 16)
-                    | bit_cast::<36, 16>(self.word0.val().get_bits::<16>(34));
+            Step::Home => {
+                self.words.write.next = true;
+                self.words.write_at.next.row = bit_cast::<HALF_LOG2, { CQ_LOG2 + 1 }>(self.ring_row.to.val());
+                self.words.write_at.next.work = false;
                 self.step.d.next = Step::Start;
             }
             Step::Start => {
@@ -358,32 +340,26 @@ impl Logic for Queues {
                     if !self.indices.row.val().live {
                         self.old.d.next = bits::<18>(0);
                     }
-                    if self.events_bit.val() {
-                        self.has_events.d.next = true;
-                        self.event_cq.d.next = self.cq.q.val();
-                    } else if self.event_cq.q.val() == self.cq.q.val() {
-                        self.has_events.d.next = false;
-                    }
+                    self.errors.commits.next = true;
                     self.step.d.next = Step::Idle;
                 }
             }
             Step::Look => {
-                self.words.read_address.next = self.work_row.val();
+                self.words.read_at.next.row = bit_cast::<HALF_LOG2, QUEUE_LOG2>(self.work_queue.to.val());
+                self.words.read_at.next.work = true;
                 self.step.d.next = Step::Fetch;
             }
             Step::Fetch => {
-                self.found.d.next = self.words.read_data.val();
+                self.found.d.next = self.words.work.val();
                 self.step.d.next = Step::Found;
             }
             Step::Found => {
-                self.token.d.next = (bit_cast::<64, 14>(self.position.val()) << 50)
-                    | (bit_cast::<64, 16>(self.closing.q.val().region) << 34)
-                    | bit_cast::<64, 34>(self.closing.q.val().offset);
-                self.cq.d.next = self.found_q.val().get_bits::<CQ_LOG2>(14);
-                self.words.write_enable.next = true;
+                self.token.d.next = self.ended.to.val();
+                self.cq.d.next = bit_cast::<CQ_LOG2, 10>(self.found.q.val().cq);
+                self.words.write.next = true;
                 self.step.d.next = Step::Idle;
                 // CQ-1: an entry if the queue has TO_CQ. CQ-4: none if the status could not be written.
-                if self.found_q.val().get_bit(24) & self.closing.q.val().written {
+                if self.found.q.val().to_cq & self.closing.q.val().written {
                     self.step.d.next = Step::Read;
                 }
             }
@@ -395,21 +371,18 @@ impl Logic for Queues {
                 }
             }
             Step::First => {
-                self.offset.d.next = self.place.val().get_bits::<34>(0);
-                self.words.read_address.next = self.place_row.val() | self.second_word.val();
-                self.slot.d.next = self.row_q.val().written & self.below.val();
-                // CQ-1: phase 1 in the first lap.
-                self.phase.d.next = !(self.row_q.val().written & self.size.val()).any();
+                self.offset.d.next = self.words.place.val().offset;
+                self.slot.d.next = self.next_entry.slot.val();
+                self.phase.d.next = self.next_entry.phase.val();
                 // CQ-2: the ring has no room. CQ-4: the queue is not live.
-                self.full.d.next = (self.waiting.val() & !self.below.val()).any() | !self.row_q.val().live;
-                self.gone.d.next = !self.row_q.val().live;
+                self.full.d.next = self.next_entry.full.val() | !self.row.q.val().live;
+                self.gone.d.next = !self.row.q.val().live;
                 self.step.d.next = Step::Second;
             }
             Step::Second => {
-                self.region.d.next = self.place.val().get_bits::<16>(0);
-                self.tag.d.next = self.place.val().get_bits::<16>(16);
-                self.address.d.next = (bit_cast::<40, 34>(self.lines.val()) << 6)
-                    | (bit_cast::<40, 2>(self.slot_q.val().get_bits::<2>(0)) << 4);
+                self.region.d.next = self.words.home.val().region;
+                self.tag.d.next = self.words.home.val().tag;
+                self.address.d.next = self.next_entry.address.val();
                 self.step.d.next = Step::Offer;
                 if self.full.q.val() {
                     self.step.d.next = Step::Lost;
@@ -445,29 +418,24 @@ impl Logic for Queues {
                 if self.fault.ready.val() {
                     self.step.d.next = Step::Tell;
                     // CQ-2: an overrun is told once.
-                    if self.row_q.val().told | !self.has_events.q.val() | self.gone.q.val() {
+                    if self.row.q.val().told | !self.errors.is_there.val() | self.gone.q.val() {
                         self.step.d.next = Step::Idle;
                     }
                 }
             }
             Step::Tell => {
-                // The event names the queue, not the VI.
                 self.indices.tell.next = true;
-                self.token.d.next = (bit_cast::<64, CQ_LOG2>(self.cq.q.val()) << 8) | self.overrun_code.val();
+                self.token.d.next = self.errors.overrun.val();
                 if self.indices.ready.val() {
                     self.is_event.d.next = true;
-                    self.cq.d.next = self.event_cq.q.val();
+                    self.cq.d.next = self.errors.ring.val();
                     self.step.d.next = Step::Read;
                 }
-            }
-            _ => {
-                self.step.d.next = Step::Idle;
             }
         }
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.commit_turn.d.next = false;
-            self.has_events.d.next = false;
             self.overrun.d.next = false;
             self.lost.d.next = false;
         }
