@@ -26,6 +26,48 @@ layout! {
 }
 
 layout! {
+    /// What is in KIND.
+    packet_kind: 8 {
+        /// See packet_type.
+        PACKET_TYPE: 0, 5;
+        /// The header has 4 double words, otherwise 3.
+        LONG: 5, 1;
+        /// Data follows the header.
+        WITH_DATA: 6, 1;
+        /// Not a packet but a prefix of one: not agreed on.
+        PREFIX: 7, 1;
+    }
+}
+
+codes! {
+    /// Types of packets. Of messages the low 3 bits say how they are routed.
+    packet_type: u8 {
+        /// Memory read or write.
+        MEMORY = 0;
+        /// Locked memory read.
+        LOCKED_READ = 1;
+        /// Read or write of I/O space.
+        IO = 2;
+        /// Read or write of this device's configuration space.
+        CONFIGURATION_0 = 4;
+        /// Read or write of a configuration space behind a bridge.
+        CONFIGURATION_1 = 5;
+        /// Completion.
+        COMPLETION = 10;
+        /// Atomic operation: fetch and add.
+        FETCH_ADD = 12;
+        /// Atomic operation: swap.
+        SWAP = 13;
+        /// Atomic operation: compare and swap.
+        COMPARE_SWAP = 14;
+        /// Message; 16 to 23.
+        MESSAGE = 16;
+        /// Trusted read or write of configuration space, of old versions.
+        TRUSTED_CONFIGURATION = 27;
+    }
+}
+
+layout! {
     /// Second header double word of a memory request.
     request_dw1: 32 {
         /// Byte enables of the first double word.

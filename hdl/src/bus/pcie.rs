@@ -48,6 +48,8 @@ pub struct MmioRead {
     pub tag: Bits<8>,
     /// Identifier of the function that asks, to which the completion goes.
     pub requester: Bits<16>,
-    /// Traffic class and attributes to repeat: {class 3, attr 2}.
-    pub attributes: Bits<5>,
+    /// Attributes of the request, to repeat.
+    pub attr: Bits<2>,
+    /// Traffic class of the request, to repeat.
+    pub traffic_class: Bits<3>,
 }

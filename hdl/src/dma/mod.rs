@@ -6,15 +6,20 @@
 //! | [`DmaWrite`] | writes: data in, packets out |
 //! | `Split` | cuts a command into pieces of one packet, and makes their headers |
 //! | `ReadIssue` | sends the read requests |
-//! | `ReadSlots` | checks completions and keeps their data |
-//! | `ReadDrain` | hands the data out in order, and watches the time |
+//! | `ReadSlots` | checks completions |
+//! | `ReadMemory` | keeps their data until it is handed out |
+//! | `ReadDrain` | hands the data out in order |
+//! | `ReadTime` | watches the time of the oldest request |
 
 mod read;
 mod read_drain;
 mod read_issue;
+mod read_memory;
 mod read_slots;
+mod read_time;
 mod split;
 mod write;
 
 pub use read::DmaRead;
+pub use read_memory::ReadMemory;
 pub use write::DmaWrite;

@@ -1,4 +1,4 @@
-//! Hands out what was read, slot by slot in the order of issue, and watches the time.
+//! Hands out what was read, slot by slot in the order of issue.
 //!
 //! ```text
 //! reserve, _tag, piece, hollow ──►┌───────────┐──► head, taken, strike
@@ -13,9 +13,7 @@
 //! A fault shows in its own beat and once more in the last of its access, which then has no bytes either.
 //! A `hollow` slot is passed over.
 //!
-//! `strike` comes a cycle after `LIMIT` ticks have passed without `progress` since the slot became the oldest, if it is
-//! still open; the slot's owner closes it then and makes it faulty. While `draining` no time is added: all slots that are
-//! open are struck within `LIMIT` of its beginning.
+//! `strike` says that the time of the oldest slot is up ([`ReadTime`]); the slot's owner closes it then and makes it faulty.
 //!
 //! Latency: 1 cycle from the slot's end of `open`, or from `fill`, to a beat if it was the oldest already. One cycle
 //! is lost between two slots.
@@ -25,20 +23,17 @@
 //!
 //! Tests: through `DmaRead`.
 
-use super::split::Piece;
+use super::read_time::ReadTime;
+use super::split::CommandPiece;
 use crate::bus::{ReadBeat, ReadTag};
 use crate::prims::LutRam;
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_TAGS, READ_TAGS_LOG2};
 
-/// Ticks of 1.024 us without progress after which a read has failed: 50.3 ms, the smallest multiple of 2^14
-/// (which keeps the adder short) that is not below the 50 ms of the specification's default range.
-pub const LIMIT: u64 = 3 << 14;
-
-/// What a slot holds.
+/// What a slot is for.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Slot {
+pub struct SlotPurpose {
     /// Row of the piece's first byte.
     row: Bits<6>,
     /// Lane of the piece's first byte.
@@ -64,7 +59,7 @@ pub struct Slot {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct ReadDrain {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -75,7 +70,7 @@ pub struct ReadDrain {
     /// The slot that is reserved.
     pub reserve_tag: Signal<In, ReadTag>,
     /// The piece of a command that the slot is for.
-    pub piece: Signal<In, Piece>,
+    pub piece: Signal<In, CommandPiece>,
     /// The reserved slot is for nothing: it is passed over.
     pub hollow: Signal<In, bool>,
     /// At least one slot is in use; the oldest is `head`.
@@ -114,7 +109,7 @@ pub struct ReadDrain {
     pub deadline: FlowSource<Bits<32>>,
 
     /// What each slot is for.
-    slots: LutRam<Slot, READ_TAGS_LOG2>,
+    slots: LutRam<SlotPurpose, READ_TAGS_LOG2>,
     /// The oldest slot.
     at: DFF<ReadTag>,
     /// The oldest slot, one-hot.
@@ -126,7 +121,7 @@ pub struct ReadDrain {
     /// The first lane of that row that counts.
     lane: DFF<Bits<3>>,
     /// What the oldest slot is for.
-    slot: DFF<Slot>,
+    slot: DFF<SlotPurpose>,
     /// A piece of this access was faulty.
     spoiled: DFF<bool>,
     /// A beat is on show.
@@ -149,14 +144,9 @@ pub struct ReadDrain {
     retiring: DFF<bool>,
     /// Epoch of the command of the beat on show.
     epoch: DFF<bool>,
-    /// The time of the oldest slot counts.
-    armed: DFF<bool>,
-    /// The time of the oldest slot is up, and there was no progress in that cycle.
-    late: DFF<bool>,
-    /// When the time of the oldest slot is up.
-    limit: DFF<Bits<32>>,
+    timer: ReadTime,
 
-    entry: Signal<Local, Slot>,
+    entry: Signal<Local, SlotPurpose>,
     first: Signal<Local, Bits<12>>,
     finish: Signal<Local, Bits<12>>,
     opened: Signal<Local, bool>,
@@ -170,79 +160,10 @@ pub struct ReadDrain {
     leave: Signal<Local, bool>,
     pass: Signal<Local, bool>,
     failing: Signal<Local, bool>,
-    overdue: Signal<Local, Bits<32>>,
-    patience: Constant<Bits<32>>,
 }
 
 // `update` turns the one-hot number round.
 const _: () = assert!(READ_TAGS == 16);
-
-impl Default for ReadDrain {
-    fn default() -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            reserve: Default::default(),
-            reserve_tag: Default::default(),
-            piece: Default::default(),
-            hollow: Default::default(),
-            waiting: Default::default(),
-            open: Default::default(),
-            faulty: Default::default(),
-            flowing: Default::default(),
-            flow_tag: Default::default(),
-            fill: Default::default(),
-            progress: Default::default(),
-            time_now: Default::default(),
-            draining: Default::default(),
-            head: Default::default(),
-            taken: Default::default(),
-            strike: Default::default(),
-            read_row: Default::default(),
-            read_data: Default::default(),
-            beat: Default::default(),
-            retire: Default::default(),
-            deadline: Default::default(),
-            slots: Default::default(),
-            at: Default::default(),
-            turn: Default::default(),
-            loaded: Default::default(),
-            row: Default::default(),
-            lane: Default::default(),
-            slot: Default::default(),
-            spoiled: Default::default(),
-            valid: Default::default(),
-            start: Default::default(),
-            count: Default::default(),
-            client: Default::default(),
-            user: Default::default(),
-            last: Default::default(),
-            refused: Default::default(),
-            failed: Default::default(),
-            retiring: Default::default(),
-            epoch: Default::default(),
-            armed: Default::default(),
-            late: Default::default(),
-            limit: Default::default(),
-            entry: Default::default(),
-            first: Default::default(),
-            finish: Default::default(),
-            opened: Default::default(),
-            fault: Default::default(),
-            empty: Default::default(),
-            early: Default::default(),
-            go: Default::default(),
-            final_row: Default::default(),
-            behind: Default::default(),
-            bytes: Default::default(),
-            leave: Default::default(),
-            pass: Default::default(),
-            failing: Default::default(),
-            overdue: Default::default(),
-            patience: Constant::new(LIMIT.to_bits()),
-        }
-    }
-}
 
 impl Logic for ReadDrain {
     #[hdl_gen]
@@ -250,8 +171,9 @@ impl Logic for ReadDrain {
         dff_setup!(
             self, clock, at, turn, loaded, row, lane, slot, spoiled, valid, start, count, client, user
         );
-        dff_setup!(self, clock, last, refused, failed, retiring, epoch, armed, late, limit);
-        clock!(self, clock, slots);
+        dff_setup!(self, clock, last, refused, failed, retiring, epoch);
+        clock!(self, clock, slots, timer);
+        self.timer.reset.next = self.reset.val();
 
         self.first.next = self.piece.val().first;
         self.finish.next = self.piece.val().finish;
@@ -339,18 +261,13 @@ impl Logic for ReadDrain {
             self.turn.d.next = (self.turn.q.val() << 1) | (self.turn.q.val() >> 15);
         }
 
-        // The time of the oldest slot.
-        // WQ-8: 50.3 ms without progress.
-        self.overdue.next = self.time_now.val() - self.limit.q.val();
-        self.late.d.next = self.armed.q.val() & !self.progress.val() & !self.overdue.val().get_bit(31);
-        // Still armed: it is the same slot.
-        self.strike.next = self.late.q.val() & self.armed.q.val() & self.opened.val();
-        self.armed.d.next = self.loaded.q.val() & self.opened.val();
-        if (!self.armed.q.val() | self.progress.val()) & !self.draining.val() {
-            self.limit.d.next = self.time_now.val() + self.patience.val();
-        }
-        self.deadline.valid.next = self.armed.q.val();
-        self.deadline.data.next = self.limit.q.val();
+        self.timer.shown.next = self.loaded.q.val();
+        self.timer.opened.next = self.opened.val();
+        self.timer.progress.next = self.progress.val();
+        self.timer.time_now.next = self.time_now.val();
+        self.timer.draining.next = self.draining.val();
+        self.strike.next = self.timer.strike.val();
+        FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.timer.deadline);
 
         self.beat.valid.next = self.valid.q.val();
         self.beat.data.next.client = self.client.q.val();
@@ -371,8 +288,6 @@ impl Logic for ReadDrain {
             self.spoiled.d.next = false;
             self.valid.d.next = false;
             self.retiring.d.next = false;
-            self.armed.d.next = false;
-            self.late.d.next = false;
         }
     }
 }

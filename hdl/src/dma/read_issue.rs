@@ -20,7 +20,7 @@
 //!
 //! Tests: through `DmaRead`.
 
-use super::split::{Piece, Split};
+use super::split::{CommandPiece, Split};
 use crate::bus::{DmaCommand, ReadTag, TlpBeat};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
@@ -57,7 +57,7 @@ pub struct ReadIssue {
     /// The tables take the piece in this cycle.
     pub reserve_ready: Signal<In, bool>,
     /// The piece of the command that the slot is for.
-    pub piece: Signal<Out, Piece>,
+    pub piece: Signal<Out, CommandPiece>,
     /// Slot `tag` is in use from now on.
     pub issued: Signal<Out, bool>,
     /// With `issued`: a request has left, so completions will come for the slot.

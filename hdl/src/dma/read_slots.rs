@@ -1,4 +1,4 @@
-//! Checks completions and keeps their data until it is handed out.
+//! Checks completions against what each slot waits for, and puts their data into the slots' memory.
 //!
 //! ```text
 //!             completion ──►┌───────────┐──► tag, accept, close, spoil
@@ -7,7 +7,7 @@
 //!               read_row ──►│           │──► read_data   (next cycle)
 //!                   down ──►└───────────┘──► count_unexpected
 //! ```
-//! Contract: slot t holds the aligned block of 512 bytes that the request with tag t lies in: memory byte a is at
+//! Contract: slot t of [`ReadMemory`] holds the aligned block of 512 bytes that the request with tag t lies in: memory byte a is at
 //! byte a % 512. For each open slot a table says what its next completion must be: lower address and byte
 //! count exactly as the specification makes them, and no more data than is missing. What is not so, or has another
 //! requester, or is for a slot that is not open, is dropped whole and counted: nothing ever reaches a slot
@@ -27,8 +27,7 @@
 //! `reset` may come in the middle of a completion, whose rest is then dropped: it is data, which could look like a header of what
 //! is open later. With `down` it does not come.
 //!
-//! How: the memory is two banks of double words. Bank 0 takes whichever half of a beat has the even address. The
-//! second beat's double word is written before the header is judged, but only where the slot, which is open, expects
+//! How: the second beat's double word is written before the header is judged, but only where the slot, which is open, expects
 //! one: a completion that is dropped spoils nothing, as the right one writes there again.
 //!
 //! Example: slot 2 expects 64 bytes. A completion of 64 bytes with tag 2 comes: `accept` at its header, and `close` behind its last beat; then
@@ -36,16 +35,18 @@
 //!
 //! Tests: through `DmaRead`.
 
-use super::split::Piece;
+use super::read_memory::ReadMemory;
+use super::split::CommandPiece;
 use crate::bus::{ReadTag, TlpBeat};
-use crate::prims::{LutRam, Ram};
+use crate::prims::{Cast, LutRam};
+use crate::rows::tlp::{CompletionCountWord, CompletionTagWord, FirstWord, PacketKind};
 use crate::stream::{FlowSink, Pulse};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{READ_TAGS, READ_TAGS_LOG2};
 
 /// What the next completion of a slot must be.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Expected {
+pub struct AwaitedCompletion {
     /// Place in the slot of the completion's first double word.
     word: Bits<7>,
     /// Bytes of that double word before the first byte.
@@ -78,7 +79,7 @@ pub struct ReadSlots {
     /// The slot that is reserved.
     pub reserve_tag: Signal<In, ReadTag>,
     /// The piece of a command that the slot is for.
-    pub piece: Signal<In, Piece>,
+    pub piece: Signal<In, CommandPiece>,
     /// The table takes the piece in this cycle.
     pub reserve_ready: Signal<Out, bool>,
     /// The slot that `accept`, `close`, `spoil` and `flowing` are about.
@@ -101,11 +102,9 @@ pub struct ReadSlots {
     pub read_data: Signal<Out, Bits<64>>,
 
     /// What the next completion of each slot must be.
-    expected: LutRam<Expected, READ_TAGS_LOG2>,
-    /// The double words with even addresses.
-    bank0: Ram<Bits<32>, 10>,
-    /// The double words with odd addresses.
-    bank1: Ram<Bits<32>, 10>,
+    expected: LutRam<AwaitedCompletion, READ_TAGS_LOG2>,
+    /// Where the data is, until it is handed out.
+    memory: ReadMemory,
 
     // The packet that comes in.
     /// A packet has begun and not ended.
@@ -146,14 +145,6 @@ pub struct ReadSlots {
     word: DFF<Bits<7>>,
     /// `flowing`, if the packet is good.
     flows: DFF<bool>,
-    /// `fill`.
-    filled: DFF<Bits<6>>,
-    /// The packet's first double word has an odd address.
-    odd: DFF<bool>,
-    /// The row that the next beat goes to.
-    row: DFF<Bits<6>>,
-    /// The row that the beat before went to.
-    row_before: DFF<Bits<6>>,
     /// Double words of the packet that are still to come.
     left: DFF<Bits<8>>,
     /// Double words that the slot misses behind the packet.
@@ -162,15 +153,17 @@ pub struct ReadSlots {
     behind: DFF<Bits<2>>,
 
     data: Signal<Local, Bits<64>>,
+    low: Signal<Local, Bits<32>>,
+    high: Signal<Local, Bits<32>>,
+    first_word: Cast<Bits<32>, FirstWord>,
+    kind: Cast<Bits<8>, PacketKind>,
+    count_word: Cast<Bits<32>, CompletionCountWord>,
+    tag_word: Cast<Bits<32>, CompletionTagWord>,
     first: Signal<Local, bool>,
     second: Signal<Local, bool>,
     third: Signal<Local, bool>,
-    now_slot: Signal<Local, ReadTag>,
-    now_row: Signal<Local, Bits<6>>,
-    now_odd: Signal<Local, bool>,
-    now_fill: Signal<Local, Bits<6>>,
     sound: Signal<Local, bool>,
-    entry: Signal<Local, Expected>,
+    entry: Signal<Local, AwaitedCompletion>,
     entry_word: Signal<Local, Bits<7>>,
     tag_in: Signal<Local, ReadTag>,
     spare: Signal<Local, Bits<11>>,
@@ -178,12 +171,9 @@ pub struct ReadSlots {
     known: Signal<Local, bool>,
     error: Signal<Local, bool>,
     fits: Signal<Local, bool>,
-    half0: Signal<Local, Bits<32>>,
-    half1: Signal<Local, Bits<32>>,
     keep: Signal<Local, Bits<2>>,
     both: Signal<Local, bool>,
     writing: Signal<Local, bool>,
-    target: Signal<Local, Bits<10>>,
     low_used: Signal<Local, bool>,
     high_used: Signal<Local, bool>,
     enough: Signal<Local, bool>,
@@ -199,11 +189,16 @@ impl Logic for ReadSlots {
     fn update(&mut self) {
         dff_setup!(self, clock, under_way, ahead, with_data, length, poisoned, byte_count, refused);
         dff_setup!(self, clock, slot, good, bad, unexpected, poison, is_final, fresh, single, single_whole);
-        dff_setup!(self, clock, word, flows, filled, odd, row, row_before, left, rest, behind);
-        clock!(self, clock, expected, bank0, bank1);
+        dff_setup!(self, clock, word, flows, left, rest, behind);
+        clock!(self, clock, expected, memory);
 
         // First beat: kind, length, status, byte count.
         self.data.next = self.completion.data.val().data;
+        self.low.next = self.data.val().get_bits::<32>(0);
+        self.high.next = self.data.val().get_bits::<32>(32);
+        self.first_word.from.next = self.low.val();
+        self.kind.from.next = self.first_word.to.val().kind;
+        self.count_word.from.next = self.high.val();
         self.first.next = self.completion.valid.val() & !self.under_way.q.val();
         self.second.next = self.completion.valid.val() & self.ahead.q.val();
         self.third.next = self.completion.valid.val() & self.under_way.q.val() & !self.ahead.q.val();
@@ -214,15 +209,17 @@ impl Logic for ReadSlots {
             self.ahead.d.next = self.first.val() & !self.completion.data.val().last;
         }
         if self.first.val() {
-            self.with_data.d.next = self.data.val().get_bit(30);
-            self.length.d.next = self.data.val().get_bits::<10>(0);
-            self.poisoned.d.next = self.data.val().get_bit(14);
-            self.byte_count.d.next = self.data.val().get_bits::<12>(32);
-            self.refused.d.next = self.data.val().get_bits::<3>(45).any();
+            self.with_data.d.next = self.kind.to.val().with_data;
+            self.length.d.next = self.first_word.to.val().length;
+            self.poisoned.d.next = self.first_word.to.val().poisoned;
+            self.byte_count.d.next = self.count_word.to.val().byte_count;
+            // SUCCESS is 0.
+            self.refused.d.next = self.count_word.to.val().status.any();
         }
 
         // Second beat: tag and lower address. Is it what the slot waits for?
-        self.tag_in.next = self.data.val().get_bits::<READ_TAGS_LOG2>(8);
+        self.tag_word.from.next = self.low.val();
+        self.tag_in.next = bit_cast::<READ_TAGS_LOG2, 8>(self.tag_word.to.val().tag);
         self.expected.read_address.next = self.tag_in.val();
         self.entry.next = self.expected.read_data.val();
         self.entry_word.next = self.entry.val().word;
@@ -230,11 +227,11 @@ impl Logic for ReadSlots {
         self.lower.next = (bit_cast::<7, 5>(self.entry_word.val().get_bits::<5>(0)) << 2)
             | bit_cast::<7, 2>(self.entry.val().before);
         self.known.next = self.open.val().get_bit(self.tag_in.val().index())
-            & !self.data.val().get_bits::<4>(12).any()
-            & (self.data.val().get_bits::<16>(16) == self.cfg_requester_id.val());
+            & (bit_cast::<8, READ_TAGS_LOG2>(self.tag_in.val()) == self.tag_word.to.val().tag)
+            & (self.tag_word.to.val().requester == self.cfg_requester_id.val());
         self.error.next = self.refused.q.val() | !self.with_data.q.val();
         self.fits.next = (self.byte_count.q.val() == bit_cast::<12, 10>(self.entry.val().bytes))
-            & (self.data.val().get_bits::<7>(0) == self.lower.val())
+            & (self.tag_word.to.val().lower_address == self.lower.val())
             & self.length.q.val().any()
             & !self.spare.val().get_bit(10);
         self.sound.next = self.known.val() & !self.error.val() & self.fits.val();
@@ -252,53 +249,28 @@ impl Logic for ReadSlots {
             self.is_final.d.next = !self.spare.val().any();
             self.rest.d.next = bit_cast::<8, 11>(self.spare.val());
             self.behind.d.next = self.entry.val().behind;
-            self.odd.d.next = self.entry_word.val().get_bit(0);
             self.word.d.next = self.entry_word.val() + bit_cast::<7, 10>(self.length.q.val());
         }
 
-        // The completion's data goes into the banks. The second beat has data in its high half only.
-        self.now_slot.next = self.slot.q.val();
-        self.now_row.next = self.row.q.val();
-        self.now_odd.next = self.odd.q.val();
+        // The completion's data goes into the memory. The second beat has data in its high half only.
         self.writing.next = self.third.val() & self.good.q.val();
         self.low_used.next = self.left.q.val().any();
         self.high_used.next = self.both.val() & self.left.q.val().get_bits::<7>(1).any();
         if self.second.val() {
-            self.now_slot.next = self.tag_in.val();
-            self.now_row.next = self.entry_word.val().get_bits::<6>(1);
-            self.now_odd.next = self.entry_word.val().get_bit(0);
             self.writing.next = self.open.val().get_bit(self.tag_in.val().index());
             self.low_used.next = false;
             self.high_used.next = self.both.val();
         }
-        self.half0.next = self.data.val().get_bits::<32>(0);
-        self.half1.next = self.data.val().get_bits::<32>(32);
-        self.target.next = (bit_cast::<10, READ_TAGS_LOG2>(self.now_slot.val()) << 6)
-            | bit_cast::<10, 6>(self.now_row.val());
-        self.bank0.write_address.next = self.target.val();
-        if self.now_odd.val() {
-            self.bank0.write_data.next = self.half0.val();
-            self.bank0.write_enable.next = self.writing.val() & self.low_used.val();
-            self.bank1.write_address.next = self.target.val();
-            self.bank1.write_data.next = self.half1.val();
-            self.bank1.write_enable.next = self.writing.val() & self.high_used.val();
-        } else {
-            self.bank0.write_data.next = self.half1.val();
-            self.bank0.write_enable.next = self.writing.val() & self.high_used.val();
-            self.bank1.write_address.next = (bit_cast::<10, READ_TAGS_LOG2>(self.slot.q.val()) << 6)
-                | bit_cast::<10, 6>(self.row_before.q.val());
-            self.bank1.write_data.next = self.half0.val();
-            self.bank1.write_enable.next = self.writing.val() & self.low_used.val();
-        }
-        self.now_fill.next = self.now_row.val();
-        if self.now_odd.val() {
-            self.now_fill.next = self.now_row.val() + 1;
-        }
-        if self.second.val() | self.third.val() {
-            self.row_before.d.next = self.now_row.val();
-            self.row.d.next = self.now_row.val() + 1;
-            self.filled.d.next = self.now_fill.val();
-        }
+        self.memory.start.next = self.second.val();
+        self.memory.slot.next = self.tag_in.val();
+        self.memory.word.next = self.entry_word.val();
+        self.memory.more.next = self.third.val();
+        self.memory.data.next = self.data.val();
+        self.memory.low.next = self.writing.val() & self.low_used.val();
+        self.memory.high.next = self.writing.val() & self.high_used.val();
+        self.fill.next = self.memory.fill.val();
+        self.memory.read_row.next = self.read_row.val();
+        self.read_data.next = self.memory.read_data.val();
         if self.third.val() {
             self.left.d.next = self.left.q.val() - 2;
             if !self.left.q.val().get_bits::<7>(1).any() {
@@ -317,7 +289,6 @@ impl Logic for ReadSlots {
             self.flows.d.next = false;
         }
         self.flowing.next = self.flows.q.val() & self.good.q.val();
-        self.fill.next = self.filled.q.val();
 
         // What became of the completion.
         self.ending.next =
@@ -355,11 +326,6 @@ impl Logic for ReadSlots {
             self.expected.write_data.next.words = self.piece_words.val().get_bits::<8>(0);
             self.expected.write_data.next.bytes = self.piece_length.val().get_bits::<10>(0);
         }
-
-        self.bank0.read_address.next = self.read_row.val();
-        self.bank1.read_address.next = self.read_row.val();
-        self.read_data.next = (bit_cast::<64, 32>(self.bank1.read_data.val()) << 32)
-            | bit_cast::<64, 32>(self.bank0.read_data.val());
 
         if self.reset.val() {
             self.ahead.d.next = false;

@@ -22,12 +22,15 @@
 //! Tests: through `DmaRead` and `DmaWrite`.
 
 use crate::bus::DmaCommand;
+use crate::prims::{Cast, Number};
+use crate::rows::tlp::{FirstWord, PacketKind, RequestWord};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_spec::tlp::packet_type;
 
 /// A part of a command that fits one packet.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Piece {
+pub struct CommandPiece {
     /// Low 12 bits of the address of its first byte.
     pub first: Bits<12>,
     /// Low 12 bits of the address of its last byte.
@@ -72,7 +75,7 @@ pub struct Split {
     /// The tag, for the header.
     pub tag: Signal<In, Bits<8>>,
     /// The next piece of the command.
-    pub piece: Source<Piece>,
+    pub piece: Source<CommandPiece>,
     /// The first beat of the piece's packet.
     pub header0: Signal<Out, Bits<64>>,
     /// The second beat; with a short header its high half is 0 and free for data.
@@ -148,8 +151,10 @@ pub struct Split {
     wide: Signal<Local, bool>,
     upper: Signal<Local, Bits<32>>,
     lower: Signal<Local, Bits<32>>,
-    dw0: Signal<Local, Bits<32>>,
-    dw1: Signal<Local, Bits<32>>,
+    first_word: Cast<FirstWord, Bits<32>>,
+    kind: Cast<PacketKind, Bits<8>>,
+    request_word: Cast<RequestWord, Bits<32>>,
+    memory: Number<5, { packet_type::MEMORY as u64 }>,
 }
 
 impl Logic for Split {
@@ -262,18 +267,26 @@ impl Logic for Split {
         self.upper.next = self.shown_address.q.val().get_bits::<32>(32);
         self.lower.next = bit_cast::<32, 30>(self.shown_address.q.val().get_bits::<30>(2)) << 2;
         self.wide.next = self.upper.val().any();
-        self.dw0.next = bit_cast::<32, 10>(self.words.val().get_bits::<10>(0));
-        if self.wide.val() {
-            self.dw0.next = self.dw0.val() | bits::<32>(0x2000_0000);
-        }
-        if self.write.val() {
-            self.dw0.next = self.dw0.val() | bits::<32>(0x4000_0000);
-        }
-        self.dw1.next = (bit_cast::<32, 16>(self.requester.val()) << 16)
-            | (bit_cast::<32, 8>(self.tag.val()) << 8)
-            | (bit_cast::<32, 4>(self.last_enables.val()) << 4)
-            | bit_cast::<32, 4>(self.first_enables.val());
-        self.header0.next = (bit_cast::<64, 32>(self.dw1.val()) << 32) | bit_cast::<64, 32>(self.dw0.val());
+        // A length of 1024 is written as 0.
+        self.first_word.from.next.length = bit_cast::<10, 11>(self.words.val());
+        self.first_word.from.next.reserved_10 = bits::<2>(0);
+        self.first_word.from.next.attr = bits::<2>(0);
+        self.first_word.from.next.poisoned = false;
+        self.first_word.from.next.digest = false;
+        self.first_word.from.next.reserved_16 = bits::<4>(0);
+        self.first_word.from.next.traffic_class = bits::<3>(0);
+        self.first_word.from.next.reserved_23 = false;
+        self.kind.from.next.packet_type = self.memory.val();
+        self.kind.from.next.long = self.wide.val();
+        self.kind.from.next.with_data = self.write.val();
+        self.kind.from.next.prefix = false;
+        self.first_word.from.next.kind = self.kind.to.val();
+        self.request_word.from.next.first_be = self.first_enables.val();
+        self.request_word.from.next.last_be = self.last_enables.val();
+        self.request_word.from.next.tag = self.tag.val();
+        self.request_word.from.next.requester = self.requester.val();
+        self.header0.next = (bit_cast::<64, 32>(self.request_word.to.val()) << 32)
+            | bit_cast::<64, 32>(self.first_word.to.val());
         self.header1.next = bit_cast::<64, 32>(self.lower.val());
         if self.wide.val() {
             self.header1.next =

@@ -32,9 +32,9 @@
 //!
 //! Tests: `tests/tlp/dma_write/`.
 
-use super::split::{Piece, Split};
-use crate::bus::{DmaCommand, TlpBeat, WriteBeat};
-use crate::prims::{Packer, Skid};
+use super::split::{CommandPiece, Split};
+use crate::bus::{client, DmaCommand, TlpBeat, WriteBeat};
+use crate::prims::{Number, Packer, Skid};
 use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 
@@ -48,7 +48,7 @@ enum State {
 
 /// What goes to the packer at once.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Part {
+pub struct PacketBytes {
     data: Bits<64>,
     start: Bits<3>,
     count: Bits<4>,
@@ -103,7 +103,7 @@ pub struct DmaWrite {
     /// Bytes of the `complete` beat on show that are taken already. What the piece's end has to be compared with is a beat's count alone.
     complete_used: DFF<Bits<3>>,
     /// Pieces on their way to the packer: the bus's ready ends here.
-    stage: Skid<Part>,
+    stage: Skid<PacketBytes>,
     /// The packet that leaves is the last of its command.
     ending: DFF<bool>,
     /// Epoch of that packet's command.
@@ -116,7 +116,7 @@ pub struct DmaWrite {
     number: DFF<Bits<8>>,
 
     /// The piece at hand.
-    piece: Signal<Local, Piece>,
+    piece: Signal<Local, CommandPiece>,
     lane: Signal<Local, Bits<12>>,
     /// The piece's data comes from `complete`, as of State::First.
     from_complete: DFF<bool>,
@@ -140,6 +140,7 @@ pub struct DmaWrite {
     moved: Signal<Local, bool>,
     emptied: Signal<Local, bool>,
     over_four: Signal<Local, bool>,
+    complete_client: Number<2, { client::COMPLETE }>,
 }
 
 impl Logic for DmaWrite {
@@ -174,7 +175,7 @@ impl Logic for DmaWrite {
         // Where the piece's data comes from.
         self.first_valid.next = self.scattered.source.valid.val();
         self.first_used.next = self.scatter_used.q.val();
-        if self.piece.val().client == bits::<2>(3) {
+        if self.piece.val().client == self.complete_client.val() {
             self.first_valid.next = self.completed_valid.q.val();
             self.first_used.next = self.complete_used.q.val();
         }
@@ -209,7 +210,7 @@ impl Logic for DmaWrite {
         self.moved.next = false;
         match self.state.q.val() {
             State::First => {
-                self.from_complete.d.next = self.piece.val().client == bits::<2>(3);
+                self.from_complete.d.next = self.piece.val().client == self.complete_client.val();
                 self.offered.next = self.split.piece.valid.val() & self.first_valid.val();
                 self.needs.d.next = self.piece.val().length + bit_cast::<13, 3>(self.first_used.val());
                 if self.split.piece.valid.val() & self.first_valid.val() & self.room.val() {

@@ -18,8 +18,11 @@
 //! Tests: `tests/tlp/complete.rs`.
 
 use crate::bus::{MmioRead, TlpBeat};
+use crate::prims::{Cast, Number};
+use crate::rows::tlp::{CompletionCountWord, CompletionTagWord, FirstWord};
 use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_spec::tlp::{completion_status, kind};
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum State {
@@ -65,14 +68,15 @@ pub struct TlpComplete {
     refuse: Signal<Local, bool>,
     pair: Signal<Local, bool>,
     address: Signal<Local, Bits<20>>,
-    attributes: Signal<Local, Bits<5>>,
-    class_bits: Signal<Local, Bits<3>>,
-    order_bits: Signal<Local, Bits<2>>,
-    dw0: Signal<Local, Bits<32>>,
-    dw1: Signal<Local, Bits<32>>,
-    dw2: Signal<Local, Bits<32>>,
+    first_word: Cast<FirstWord, Bits<32>>,
+    count_word: Cast<CompletionCountWord, Bits<32>>,
+    tag_word: Cast<CompletionTagWord, Bits<32>>,
     payload: Signal<Local, Bits<32>>,
     high: Signal<Local, Bits<32>>,
+    without_data: Number<8, { kind::COMPLETION as u64 }>,
+    with_data: Number<8, { kind::COMPLETION_DATA as u64 }>,
+    success: Number<3, { completion_status::SUCCESS as u64 }>,
+    unsupported: Number<3, { completion_status::UNSUPPORTED as u64 }>,
 }
 
 impl Logic for TlpComplete {
@@ -87,26 +91,30 @@ impl Logic for TlpComplete {
         self.refuse.next = self.read.data.val().unsupported;
         self.pair.next = self.read.data.val().pair;
         self.address.next = self.read.data.val().address;
-        self.attributes.next = self.read.data.val().attributes;
-        self.class_bits.next = self.attributes.val().get_bits::<3>(2);
-        self.order_bits.next = self.attributes.val().get_bits::<2>(0);
-        self.dw0.next = (bit_cast::<32, 3>(self.class_bits.val()) << 20)
-            | (bit_cast::<32, 2>(self.order_bits.val()) << 12);
-        self.dw1.next = (bit_cast::<32, 16>(self.cfg_requester_id.val()) << 16)
-            | bit_cast::<32, 4>(self.read.data.val().byte_count);
+        self.first_word.from.next.length = bits::<10>(1);
+        self.first_word.from.next.reserved_10 = bits::<2>(0);
+        self.first_word.from.next.attr = self.read.data.val().attr;
+        self.first_word.from.next.poisoned = false;
+        self.first_word.from.next.digest = false;
+        self.first_word.from.next.reserved_16 = bits::<4>(0);
+        self.first_word.from.next.traffic_class = self.read.data.val().traffic_class;
+        self.first_word.from.next.reserved_23 = false;
+        self.first_word.from.next.kind = self.with_data.val();
+        self.count_word.from.next.byte_count = bit_cast::<12, 4>(self.read.data.val().byte_count);
+        self.count_word.from.next.reserved_12 = false;
+        self.count_word.from.next.status = self.success.val();
+        self.count_word.from.next.completer = self.cfg_requester_id.val();
         if self.refuse.val() {
-            // COMPLETION; status UNSUPPORTED.
-            self.dw0.next = self.dw0.val() | bits::<32>(0x0A00_0000);
-            self.dw1.next = self.dw1.val() | bits::<32>(0x2000);
+            self.first_word.from.next.length = bits::<10>(0);
+            self.first_word.from.next.kind = self.without_data.val();
+            self.count_word.from.next.status = self.unsupported.val();
         } else if self.pair.val() {
-            // COMPLETION_DATA, two double words.
-            self.dw0.next = self.dw0.val() | bits::<32>(0x4A00_0002);
-        } else {
-            self.dw0.next = self.dw0.val() | bits::<32>(0x4A00_0001);
+            self.first_word.from.next.length = bits::<10>(2);
         }
-        self.dw2.next = (bit_cast::<32, 16>(self.read.data.val().requester) << 16)
-            | (bit_cast::<32, 8>(self.read.data.val().tag) << 8)
-            | bit_cast::<32, 7>(self.read.data.val().lower_address);
+        self.tag_word.from.next.lower_address = self.read.data.val().lower_address;
+        self.tag_word.from.next.reserved_7 = false;
+        self.tag_word.from.next.tag = self.read.data.val().tag;
+        self.tag_word.from.next.requester = self.read.data.val().requester;
         self.high.next = self.word.q.val().get_bits::<32>(32);
         self.payload.next = self.word.q.val().get_bits::<32>(0);
         if self.address.val().get_bit(2) {
@@ -141,8 +149,8 @@ impl Logic for TlpComplete {
             State::First => {
                 if self.free.val() {
                     self.beat_valid.d.next = true;
-                    self.beat.d.next.data =
-                        (bit_cast::<64, 32>(self.dw1.val()) << 32) | bit_cast::<64, 32>(self.dw0.val());
+                    self.beat.d.next.data = (bit_cast::<64, 32>(self.count_word.to.val()) << 32)
+                        | bit_cast::<64, 32>(self.first_word.to.val());
                     self.beat.d.next.keep = bits::<2>(3);
                     self.beat.d.next.last = false;
                     self.state.d.next = State::Second;
@@ -151,8 +159,8 @@ impl Logic for TlpComplete {
             State::Second => {
                 if self.free.val() {
                     self.beat_valid.d.next = true;
-                    self.beat.d.next.data =
-                        (bit_cast::<64, 32>(self.payload.val()) << 32) | bit_cast::<64, 32>(self.dw2.val());
+                    self.beat.d.next.data = (bit_cast::<64, 32>(self.payload.val()) << 32)
+                        | bit_cast::<64, 32>(self.tag_word.to.val());
                     if self.refuse.val() {
                         self.beat.d.next.keep = bits::<2>(1);
                     }

@@ -31,8 +31,11 @@
 //!
 //! Tests: `tests/tlp/receive`.
 
+use super::class::PacketSort;
+use super::enabled::EnabledBytes;
 use crate::bus::{MmioRead, MmioWrite, TlpBeat, STORE_LOG2};
-use crate::prims::{Number, Skid};
+use crate::prims::{Cast, Number, Skid};
+use crate::rows::tlp::{FirstWord, RequestWord};
 use crate::stream::{FlowSink, FlowSource, Pulse, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::BAR2_BYTES;
@@ -93,8 +96,10 @@ pub struct TlpReceive {
     tag: DFF<Bits<8>>,
     /// Identifier of the function that asks.
     requester: DFF<Bits<16>>,
-    /// Traffic class and attributes of the request.
-    attributes: DFF<Bits<5>>,
+    /// Attributes of the request.
+    attr: DFF<Bits<2>>,
+    /// Traffic class of the request.
+    traffic_class: DFF<Bits<3>>,
     /// Offset in the BAR, in double words.
     address: DFF<Bits<WORD_LOG2>>,
     /// High half of the beat before.
@@ -114,6 +119,11 @@ pub struct TlpReceive {
     /// A packet was dropped in the cycle before.
     dropped: DFF<bool>,
 
+    /// The first two double words of a request, and what it is.
+    first_word: Cast<Bits<32>, FirstWord>,
+    request_word: Cast<Bits<32>, RequestWord>,
+    sort: PacketSort,
+    bytes: EnabledBytes,
     data: Signal<Local, Bits<64>>,
     keep: Signal<Local, Bits<2>>,
     low: Signal<Local, Bits<32>>,
@@ -123,16 +133,9 @@ pub struct TlpReceive {
     head: Signal<Local, bool>,
     second: Signal<Local, bool>,
     third: Signal<Local, bool>,
-    kind: Signal<Local, Bits<5>>,
-    length: Signal<Local, Bits<10>>,
-    plain: Signal<Local, bool>,
-    with_data: Signal<Local, bool>,
-    memory: Signal<Local, bool>,
+    pair_length: Signal<Local, bool>,
     short: Signal<Local, bool>,
     known_bar: Signal<Local, bool>,
-    nonposted: Signal<Local, bool>,
-    is_completion: Signal<Local, bool>,
-    is_message: Signal<Local, bool>,
     address_word: Signal<Local, Bits<32>>,
     offset: Signal<Local, Bits<WORD_LOG2>>,
     /// The bits of an address that are the offset in BAR 0, and in BAR 2: what is above is where the host put them.
@@ -146,11 +149,6 @@ pub struct TlpReceive {
     enables: Signal<Local, Bits<8>>,
     push: Signal<Local, bool>,
     refuse: Signal<Local, bool>,
-    first_byte: Signal<Local, Bits<3>>,
-    last_in_word: Signal<Local, Bits<4>>,
-    last_byte: Signal<Local, Bits<3>>,
-    span: Signal<Local, Bits<3>>,
-    count: Signal<Local, Bits<4>>,
     settled_now: Signal<Local, bool>,
 }
 
@@ -158,7 +156,18 @@ impl Logic for TlpReceive {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, position, writing, reading, unsupported, completing, settled, long, pair);
-        dff_setup!(self, clock, doorbell, first_enables, last_enables, tag, requester, attributes, address);
+        dff_setup!(
+            self,
+            clock,
+            doorbell,
+            first_enables,
+            last_enables,
+            tag,
+            requester,
+            attr,
+            traffic_class,
+            address
+        );
         dff_setup!(self, clock, held, write_valid, write, completion_beat_valid, completion_beat);
         dff_setup!(self, clock, nonposted_room, dropped);
         clock!(self, clock, loads);
@@ -183,47 +192,31 @@ impl Logic for TlpReceive {
         }
 
         // First beat: what is it?
-        self.kind.next = self.data.val().get_bits::<5>(24);
-        self.length.next = self.data.val().get_bits::<10>(0);
-        // Format 1xx is a prefix, and those are not agreed on.
-        self.plain.next = !self.data.val().get_bit(31);
-        self.with_data.next = self.data.val().get_bit(30);
-        self.memory.next = self.kind.val() == bits::<5>(0);
-        self.short.next = (self.length.val() == bits::<10>(1)) | (self.length.val() == bits::<10>(2));
+        self.first_word.from.next = self.low.val();
+        self.request_word.from.next = self.high.val();
+        self.sort.kind.next = self.first_word.to.val().kind;
+        self.pair_length.next = self.first_word.to.val().length == bits::<10>(2);
+        self.short.next = (self.first_word.to.val().length == bits::<10>(1)) | self.pair_length.val();
         self.known_bar.next = (self.rx_bar.val() == bits::<3>(0)) | (self.rx_bar.val() == bits::<3>(2));
-        self.is_completion.next =
-            self.plain.val() & !self.data.val().get_bit(29) & (self.kind.val() == bits::<5>(10));
-        self.is_message.next = self.plain.val() & self.data.val().get_bit(28) & !self.data.val().get_bit(27);
-        // Memory, locked, I/O, configuration of both types, FetchAdd, Swap, CAS.
-        self.nonposted.next = self.plain.val()
-            & ((self.memory.val() & !self.with_data.val())
-                | (self.kind.val() == bits::<5>(1))
-                | (self.kind.val() == bits::<5>(2))
-                | (self.kind.val() == bits::<5>(4))
-                | (self.kind.val() == bits::<5>(5))
-                | (self.kind.val() == bits::<5>(12))
-                | (self.kind.val() == bits::<5>(13))
-                | (self.kind.val() == bits::<5>(14))
-                | (self.kind.val() == bits::<5>(27)));
         if self.head.val() {
-            self.writing.d.next = self.plain.val()
-                & self.memory.val()
-                & self.with_data.val()
+            self.writing.d.next = self.sort.memory.val()
+                & self.sort.with_data.val()
                 & self.short.val()
                 & self.known_bar.val()
-                & !self.data.val().get_bit(14);
-            self.reading.d.next = self.nonposted.val();
-            self.unsupported.d.next = !self.memory.val() | !self.short.val() | !self.known_bar.val();
-            self.completing.d.next = self.is_completion.val();
-            self.long.d.next = self.data.val().get_bit(29);
-            self.pair.d.next = self.length.val().get_bit(1);
+                & !self.first_word.to.val().poisoned;
+            self.reading.d.next = self.sort.nonposted.val();
+            self.unsupported.d.next = !self.sort.memory.val() | !self.short.val() | !self.known_bar.val();
+            self.completing.d.next = self.sort.completion.val();
+            self.long.d.next = self.sort.long_header.val();
+            self.pair.d.next = self.pair_length.val();
+            // Of the BARs 0 and 2.
             self.doorbell.d.next = self.rx_bar.val().get_bit(1);
-            self.attributes.d.next = (bit_cast::<5, 3>(self.data.val().get_bits::<3>(20)) << 2)
-                | bit_cast::<5, 2>(self.data.val().get_bits::<2>(12));
-            self.first_enables.d.next = self.data.val().get_bits::<4>(32);
-            self.last_enables.d.next = self.data.val().get_bits::<4>(36);
-            self.tag.d.next = self.data.val().get_bits::<8>(40);
-            self.requester.d.next = self.data.val().get_bits::<16>(48);
+            self.attr.d.next = self.first_word.to.val().attr;
+            self.traffic_class.d.next = self.first_word.to.val().traffic_class;
+            self.first_enables.d.next = self.request_word.to.val().first_be;
+            self.last_enables.d.next = self.request_word.to.val().last_be;
+            self.tag.d.next = self.request_word.to.val().tag;
+            self.requester.d.next = self.request_word.to.val().requester;
         }
 
         // Second beat: the address, and perhaps the first double word of the payload.
@@ -278,31 +271,9 @@ impl Logic for TlpReceive {
         // A load is whole with its header.
         self.push.next = self.second.val() & self.reading.q.val() & (!self.long.q.val() | self.both.val());
         self.refuse.next = self.unsupported.q.val() | self.astray.val();
-        self.first_byte.next = bits::<3>(0);
-        if !self.first_enables.q.val().get_bit(0) {
-            if self.first_enables.q.val().get_bit(1) {
-                self.first_byte.next = bits::<3>(1);
-            } else if self.first_enables.q.val().get_bit(2) {
-                self.first_byte.next = bits::<3>(2);
-            } else if self.first_enables.q.val().get_bit(3) {
-                self.first_byte.next = bits::<3>(3);
-            }
-        }
-        self.last_in_word.next = self.first_enables.q.val();
-        self.last_byte.next = bits::<3>(0);
-        if self.pair.q.val() {
-            self.last_in_word.next = self.last_enables.q.val();
-            self.last_byte.next = bits::<3>(4);
-        }
-        if self.last_in_word.val().get_bit(3) {
-            self.last_byte.next = self.last_byte.val() | bits::<3>(3);
-        } else if self.last_in_word.val().get_bit(2) {
-            self.last_byte.next = self.last_byte.val() | bits::<3>(2);
-        } else if self.last_in_word.val().get_bit(1) {
-            self.last_byte.next = self.last_byte.val() | bits::<3>(1);
-        }
-        self.span.next = self.last_byte.val() - self.first_byte.val();
-        self.count.next = bit_cast::<4, 3>(self.span.val()) + 1;
+        self.bytes.first.next = self.first_enables.q.val();
+        self.bytes.last.next = self.last_enables.q.val();
+        self.bytes.pair.next = self.pair.q.val();
 
         self.loads.reset.next = self.reset.val();
         self.loads.sink.valid.next = self.push.val();
@@ -311,18 +282,19 @@ impl Logic for TlpReceive {
         self.loads.sink.data.next.pair = self.pair.q.val() & !self.refuse.val();
         self.loads.sink.data.next.unsupported = self.refuse.val();
         self.loads.sink.data.next.lower_address = (bit_cast::<7, 5>(self.offset.val().get_bits::<5>(0)) << 2)
-            | bit_cast::<7, 3>(self.first_byte.val());
-        self.loads.sink.data.next.byte_count = self.count.val();
+            | bit_cast::<7, 3>(self.bytes.first_byte.val());
+        self.loads.sink.data.next.byte_count = self.bytes.count.val();
         if self.refuse.val() {
             self.loads.sink.data.next.lower_address = bits::<7>(0);
             self.loads.sink.data.next.byte_count = bits::<4>(4);
         }
         self.loads.sink.data.next.tag = self.tag.q.val();
         self.loads.sink.data.next.requester = self.requester.q.val();
-        self.loads.sink.data.next.attributes = self.attributes.q.val();
+        self.loads.sink.data.next.attr = self.attr.q.val();
+        self.loads.sink.data.next.traffic_class = self.traffic_class.q.val();
         Source::<MmioRead>::link(&mut self.mmio_read, &mut self.loads.source);
 
-        self.completion_beat_valid.d.next = (self.head.val() & self.is_completion.val())
+        self.completion_beat_valid.d.next = (self.head.val() & self.sort.completion.val())
             | (self.rx.valid.val() & !self.head.val() & self.completing.q.val());
         self.completion_beat.d.next = self.rx.data.val();
         self.completion.valid.next = self.completion_beat_valid.q.val();
@@ -330,7 +302,7 @@ impl Logic for TlpReceive {
 
         // What is not settled when the packet ends was dropped.
         self.settled_now.next = (self.settled.q.val() & !self.head.val())
-            | (self.head.val() & (self.is_completion.val() | self.is_message.val()))
+            | (self.head.val() & (self.sort.completion.val() | self.sort.message.val()))
             | self.stored.val()
             | (self.push.val() & self.loads.sink.ready.val());
         if self.rx.valid.val() {
@@ -341,7 +313,7 @@ impl Logic for TlpReceive {
 
         self.nonposted_room.d.next = !self.loads.source.valid.val()
             & !self.reading.q.val()
-            & !(self.head.val() & self.nonposted.val());
+            & !(self.head.val() & self.sort.nonposted.val());
         if self.second.val() | self.last.val() {
             self.reading.d.next = false;
         }

@@ -30,9 +30,10 @@
 
 use super::Credits;
 use crate::bus::TlpBeat;
-use crate::prims::{Fifo, Successor};
+use crate::prims::{Cast, Fifo, Number, Successor};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_spec::tlp::class;
 
 /// A beat and its class on the way out.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -41,6 +42,19 @@ pub struct Outgoing {
     keep: Bits<2>,
     last: bool,
     class: Bits<2>,
+}
+
+/// One bit for each source of packets. The first three have the places of their classes, `viaduct_spec::tlp::class`.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct BySource {
+    /// The memory writes.
+    pub posted: bool,
+    /// The memory reads.
+    pub nonposted: bool,
+    /// The completions.
+    pub completion: bool,
+    /// The interrupts.
+    pub message: bool,
 }
 
 /// See the module's description.
@@ -77,14 +91,14 @@ pub struct TlpTransmit {
 
     successor: Successor,
     out: Fifo<Outgoing, 1, 2>,
-    /// Whose turn it is: a class, or 3 for interrupts.
+    /// Whose turn it is: a class, or INTERRUPTS.
     turn: DFF<Bits<2>>,
     /// The source that has the turn is in the middle of a packet.
     active: DFF<bool>,
     /// Which sources have the credits for a packet.
-    allowed: DFF<Bits<4>>,
+    allowed: DFF<BySource>,
     /// The source whose beat is taken if there is room, one-hot: the one that has the turn, if a packet is under way or it may start one.
-    ready: DFF<Bits<4>>,
+    ready: DFF<BySource>,
     /// Nothing is under way that the credits may not count yet.
     exact: DFF<bool>,
     /// `hold`, a cycle later.
@@ -98,19 +112,32 @@ pub struct TlpTransmit {
     header_c: Signal<Local, bool>,
     data_p: Signal<Local, bool>,
     data_c: Signal<Local, bool>,
-    waiting: Signal<Local, Bits<4>>,
-    /// The turn, one-hot.
-    whose: Signal<Local, Bits<4>>,
-    next_one: Signal<Local, Bits<4>>,
+    /// The turn, one bit high.
+    whose: Signal<Local, BySource>,
+    whose_bits: Cast<BySource, Bits<4>>,
+    request: Signal<Local, BySource>,
+    request_bits: Cast<BySource, Bits<4>>,
+    grant: Cast<Bits<4>, BySource>,
+    next_one: Signal<Local, BySource>,
+    may_p: Signal<Local, bool>,
     room: Signal<Local, bool>,
     passes: Signal<Local, bool>,
     offered: Signal<Local, bool>,
     moved: Signal<Local, bool>,
     beat: Signal<Local, TlpBeat>,
-    lasts: Signal<Local, Bits<4>>,
     last: Signal<Local, bool>,
     on_show: Signal<Local, Outgoing>,
+    posted_class: Number<2, { class::POSTED as u64 }>,
+    nonposted_class: Number<2, { class::NON_POSTED as u64 }>,
+    completion_class: Number<2, { class::COMPLETION as u64 }>,
+    interrupts: Number<2, INTERRUPTS>,
 }
+
+/// The source of interrupts, beside the classes.
+const INTERRUPTS: u64 = 3;
+
+// The places of `BySource`.
+const _: () = assert!(class::POSTED == 0 && class::NON_POSTED == 1 && class::COMPLETION == 2);
 
 impl Logic for TlpTransmit {
     #[hdl_gen]
@@ -131,16 +158,11 @@ impl Logic for TlpTransmit {
             self.units.val().get_bits::<8>(4).any() | (self.exact.q.val() & self.units.val().get_bit(3));
         self.data_c.next = self.credit.cd.val().get_bits::<11>(1).any()
             | (self.exact.q.val() & self.credit.cd.val().get_bit(0));
-        self.allowed.d.next = bits::<4>(0);
-        if self.bus_master.val() & self.header_p.val() & self.data_p.val() & !self.hold.val() {
-            self.allowed.d.next = self.allowed.d.val() | bits::<4>(9);
-        }
-        if self.bus_master.val() & self.header_n.val() & !self.hold.val() {
-            self.allowed.d.next = self.allowed.d.val() | bits::<4>(2);
-        }
-        if self.header_c.val() & self.data_c.val() & !self.mute.val() {
-            self.allowed.d.next = self.allowed.d.val() | bits::<4>(4);
-        }
+        self.may_p.next = self.bus_master.val() & self.header_p.val() & self.data_p.val() & !self.hold.val();
+        self.allowed.d.next.posted = self.may_p.val();
+        self.allowed.d.next.message = self.may_p.val();
+        self.allowed.d.next.nonposted = self.bus_master.val() & self.header_n.val() & !self.hold.val();
+        self.allowed.d.next.completion = self.header_c.val() & self.data_c.val() & !self.mute.val();
 
         self.held.d.next = self.hold.val();
         self.muted.d.next = self.mute.val();
@@ -149,88 +171,85 @@ impl Logic for TlpTransmit {
             & !self.active.q.val()
             & (!self.mute.val() | (self.muted.q.val() & self.exact.q.val()));
 
-        // The sources that could send.
-        self.waiting.next = bits::<4>(0);
-        if self.posted.valid.val() {
-            self.waiting.next = self.waiting.val() | bits::<4>(1);
-        }
-        if self.nonposted.valid.val() {
-            self.waiting.next = self.waiting.val() | bits::<4>(2);
-        }
-        if self.completion.valid.val() {
-            self.waiting.next = self.waiting.val() | bits::<4>(4);
-        }
-        if self.message.valid.val() {
-            self.waiting.next = self.waiting.val() | bits::<4>(8);
-        }
         // Whose turn it is, and its beat.
         self.room.next = self.out.sink.ready.val();
-        self.posted.ready.next = self.room.val() & self.ready.q.val().get_bit(0);
-        self.nonposted.ready.next = self.room.val() & self.ready.q.val().get_bit(1);
-        self.completion.ready.next = self.room.val() & self.ready.q.val().get_bit(2);
-        self.message.ready.next = self.room.val() & self.ready.q.val().get_bit(3);
-        self.offered.next = (self.waiting.val() & self.ready.q.val()).any();
-        if self.turn.q.val() == bits::<2>(0) {
+        self.posted.ready.next = self.room.val() & self.ready.q.val().posted;
+        self.nonposted.ready.next = self.room.val() & self.ready.q.val().nonposted;
+        self.completion.ready.next = self.room.val() & self.ready.q.val().completion;
+        self.message.ready.next = self.room.val() & self.ready.q.val().message;
+        self.offered.next = (self.posted.valid.val() & self.ready.q.val().posted)
+            | (self.nonposted.valid.val() & self.ready.q.val().nonposted)
+            | (self.completion.valid.val() & self.ready.q.val().completion)
+            | (self.message.valid.val() & self.ready.q.val().message);
+        self.whose.next.posted = false;
+        self.whose.next.nonposted = false;
+        self.whose.next.completion = false;
+        self.whose.next.message = false;
+        if self.turn.q.val() == self.posted_class.val() {
             self.beat.next = self.posted.data.val();
-            self.whose.next = bits::<4>(1);
-        } else if self.turn.q.val() == bits::<2>(1) {
+            self.whose.next.posted = true;
+        } else if self.turn.q.val() == self.nonposted_class.val() {
             self.beat.next = self.nonposted.data.val();
-            self.whose.next = bits::<4>(2);
-        } else if self.turn.q.val() == bits::<2>(2) {
+            self.whose.next.nonposted = true;
+        } else if self.turn.q.val() == self.completion_class.val() {
             self.beat.next = self.completion.data.val();
-            self.whose.next = bits::<4>(4);
+            self.whose.next.completion = true;
         } else {
             self.beat.next = self.message.data.val();
-            self.whose.next = bits::<4>(8);
+            self.whose.next.message = true;
         }
         self.out.sink.valid.next = self.offered.val();
         self.out.sink.data.next.data = self.beat.val().data;
         self.out.sink.data.next.keep = self.beat.val().keep;
         self.out.sink.data.next.last = self.beat.val().last;
         self.out.sink.data.next.class = self.turn.q.val();
-        if self.turn.q.val().all() {
-            self.out.sink.data.next.class = bits::<2>(0);
+        if self.turn.q.val() == self.interrupts.val() {
+            self.out.sink.data.next.class = self.posted_class.val();
         }
         self.moved.next = self.offered.val() & self.out.sink.ready.val();
         // Whether it is a packet's last, without a look at whose it is.
-        self.lasts.next = bits::<4>(0);
-        if self.posted.valid.val() & self.posted.data.val().last {
-            self.lasts.next = self.lasts.val() | bits::<4>(1);
-        }
-        if self.nonposted.valid.val() & self.nonposted.data.val().last {
-            self.lasts.next = self.lasts.val() | bits::<4>(2);
-        }
-        if self.completion.valid.val() & self.completion.data.val().last {
-            self.lasts.next = self.lasts.val() | bits::<4>(4);
-        }
-        if self.message.valid.val() & self.message.data.val().last {
-            self.lasts.next = self.lasts.val() | bits::<4>(8);
-        }
-        self.last.next = (self.lasts.val() & self.ready.q.val()).any();
+        self.last.next = (self.posted.valid.val() & self.posted.data.val().last & self.ready.q.val().posted)
+            | (self.nonposted.valid.val() & self.nonposted.data.val().last & self.ready.q.val().nonposted)
+            | (self.completion.valid.val() & self.completion.data.val().last & self.ready.q.val().completion)
+            | (self.message.valid.val() & self.message.data.val().last & self.ready.q.val().message);
         if self.moved.val() {
             self.active.d.next = !self.last.val();
         }
         self.passes.next =
             (self.moved.val() & self.last.val()) | (!self.offered.val() & !self.active.q.val());
-        self.successor.turn.next = self.whose.val();
-        self.successor.request.next = self.waiting.val() & self.allowed.q.val();
-        self.next_one.next = self.successor.grant.val();
-        self.ready.d.next = self.whose.val() & self.allowed.d.val();
-        if self.active.d.val() {
-            self.ready.d.next = self.whose.val();
-        }
+        self.whose_bits.from.next = self.whose.val();
+        self.successor.turn.next = self.whose_bits.to.val();
+        self.request.next.posted = self.posted.valid.val() & self.allowed.q.val().posted;
+        self.request.next.nonposted = self.nonposted.valid.val() & self.allowed.q.val().nonposted;
+        self.request.next.completion = self.completion.valid.val() & self.allowed.q.val().completion;
+        self.request.next.message = self.message.valid.val() & self.allowed.q.val().message;
+        self.request_bits.from.next = self.request.val();
+        self.successor.request.next = self.request_bits.to.val();
+        self.grant.from.next = self.successor.grant.val();
+        self.next_one.next = self.grant.to.val();
+        self.ready.d.next.posted =
+            self.whose.val().posted & (self.allowed.d.val().posted | self.active.d.val());
+        self.ready.d.next.nonposted =
+            self.whose.val().nonposted & (self.allowed.d.val().nonposted | self.active.d.val());
+        self.ready.d.next.completion =
+            self.whose.val().completion & (self.allowed.d.val().completion | self.active.d.val());
+        self.ready.d.next.message =
+            self.whose.val().message & (self.allowed.d.val().message | self.active.d.val());
         if self.passes.val() & self.successor.valid.val() {
-            self.turn.d.next = bits::<2>(0);
-            if self.next_one.val().get_bit(1) {
-                self.turn.d.next = bits::<2>(1);
+            self.turn.d.next = self.posted_class.val();
+            if self.next_one.val().nonposted {
+                self.turn.d.next = self.nonposted_class.val();
             }
-            if self.next_one.val().get_bit(2) {
-                self.turn.d.next = bits::<2>(2);
+            if self.next_one.val().completion {
+                self.turn.d.next = self.completion_class.val();
             }
-            if self.next_one.val().get_bit(3) {
-                self.turn.d.next = bits::<2>(3);
+            if self.next_one.val().message {
+                self.turn.d.next = self.interrupts.val();
             }
-            self.ready.d.next = self.next_one.val() & self.allowed.d.val();
+            self.ready.d.next.posted = self.next_one.val().posted & self.allowed.d.val().posted;
+            self.ready.d.next.nonposted = self.next_one.val().nonposted & self.allowed.d.val().nonposted;
+            self.ready.d.next.completion = self.next_one.val().completion & self.allowed.d.val().completion;
+            self.ready.d.next.message = self.next_one.val().message & self.allowed.d.val().message;
         }
 
         // The beat leaves.
@@ -245,10 +264,16 @@ impl Logic for TlpTransmit {
         self.exact.d.next = !self.moved.val() & !self.active.q.val() & !self.out.source.valid.val();
 
         if self.reset.val() {
-            self.turn.d.next = bits::<2>(0);
+            self.turn.d.next = self.posted_class.val();
             self.active.d.next = false;
-            self.allowed.d.next = bits::<4>(0);
-            self.ready.d.next = bits::<4>(0);
+            self.allowed.d.next.posted = false;
+            self.allowed.d.next.nonposted = false;
+            self.allowed.d.next.completion = false;
+            self.allowed.d.next.message = false;
+            self.ready.d.next.posted = false;
+            self.ready.d.next.nonposted = false;
+            self.ready.d.next.completion = false;
+            self.ready.d.next.message = false;
             self.exact.d.next = false;
             self.held.d.next = false;
             self.muted.d.next = false;

@@ -29,6 +29,19 @@ pub struct FirstWord {
     pub kind: Bits<8>,
 }
 
+/// What is in KIND.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct PacketKind {
+    /// See packet_type.
+    pub packet_type: Bits<5>,
+    /// The header has 4 double words, otherwise 3.
+    pub long: bool,
+    /// Data follows the header.
+    pub with_data: bool,
+    /// Not a packet but a prefix of one: not agreed on.
+    pub prefix: bool,
+}
+
 /// Second header double word of a memory request.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct RequestWord {

@@ -39,7 +39,8 @@ fn every_load_is_answered_once_and_as_it_asks() {
             ("byte_count", count),
             ("tag", tag),
             ("requester", requester),
-            ("attributes", attributes),
+            ("traffic_class", attributes >> 2),
+            ("attr", attributes & 3),
         ];
         read.set(&mut bench, &fields);
         let words = match (unsupported, pair) {

@@ -4,9 +4,12 @@
 mod bundle;
 
 mod beat;
+mod class;
 mod complete;
 mod dma_read;
 mod dma_write;
+mod enabled;
+mod read_memory;
 mod read_time;
 mod receive;
 mod transmit;

@@ -27,7 +27,7 @@ fn read_on_show(bench: &Bench) -> Read {
         count: get("byte_count"),
         tag: get("tag"),
         requester: get("requester"),
-        attributes: get("attributes"),
+        attributes: get("traffic_class") << 2 | get("attr"),
     }
 }
 
