@@ -77,8 +77,10 @@ pub struct Arm {
 /// What the doorbells of a work queue have left behind.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct DoorbellRow {
-    /// Token of the last doorbell, without its position.
-    pub token: Bits<50>,
+    /// Where the descriptor of the last doorbell's token lies in its region, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// Region of that descriptor.
+    pub region: Bits<16>,
     /// One past the last position posted.
     pub posted: Position,
     /// The last doorbell brought a token.

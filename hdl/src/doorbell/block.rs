@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!      mmio_write ──►┌──────────────────────────┐──► send
-//!          commit ──►│ open bits   2 run queues │──► receive
+//!          commit ──►│ ViPages      2 WorkLists │──► receive
 //!     again_fetch ──►│                          │◄── row: queue, its row
-//!   again_receive ──►│ rows       copy of       │◄── posted: VI, its position
-//!      again_send ──►│            posted        │──► arm
+//!   again_receive ──►│ open bits    copy of     │◄── posted: VI, its position
+//!      again_send ──►│ rows         posted      │──► arm
 //!                    └──────────────────────────┘──► count_ignored, busy
 //! ```
 //! Contract:
@@ -34,16 +34,15 @@
 
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
-use viaduct_spec::doorbell::{arm, page, token};
-use viaduct_spec::profile::{VIS, VI_LOG2};
-use viaduct_spec::tables::{table, work_queue};
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::tables::table;
 
-use crate::bus::{
-    Arm, Commit, DoorbellRow, MmioWrite, Position, Queue, QueueId, Vi, PAGE_NUMBER_LOG2, QUEUE_LOG2,
-    STORE_LOG2,
-};
-use crate::prims::Number;
-use crate::prims::{LutRam, Ram, RunQueue};
+use super::vi_pages::{ViPages, ViStore};
+use super::WorkList;
+use crate::bus::{Arm, Commit, DoorbellRow, MmioWrite, Position, Queue, QueueId, Vi, QUEUE_LOG2};
+use crate::prims::{Cast, LutRam, Number, Ram, Unpack};
+use crate::rows::doorbell::{ArmWord, Token};
+use crate::rows::tables::WorkQueueRow;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -77,18 +76,8 @@ pub struct Doorbell {
     /// A queue has work, or the run queues are being cleared.
     pub busy: Signal<Out, bool>,
 
-    /// There was a store to a VI's page in the cycle before.
-    stored: DFF<bool>,
-    /// The store of the cycle before is a doorbell, if its queue is open.
-    posts: DFF<bool>,
-    /// The store of the cycle before is an arm word, if its queue is open.
-    arms: DFF<bool>,
-    /// The store of the cycle before had the whole token.
-    whole: DFF<bool>,
-    /// The word stored.
-    word: DFF<Bits<64>>,
-    /// The work queue that was stored to.
-    queue: DFF<Queue>,
+    /// The stores of the cycle before.
+    pages: ViPages,
     /// The queues that are open.
     opened: LutRam<bool, QUEUE_LOG2>,
     /// What the last doorbell of each queue said.
@@ -102,9 +91,9 @@ pub struct Doorbell {
     /// What `posted` shows.
     posted_shown: DFF<Bits<14>>,
     /// The VIs whose send queues have work.
-    sends: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    sends: WorkList,
     /// The VIs whose receive queues have work.
-    receives: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
+    receives: WorkList,
     /// What was written in the cycle before: for a reader that asked in that very cycle, and for `posted`.
     written: DFF<DoorbellRow>,
     /// `row` shows `written`.
@@ -117,138 +106,72 @@ pub struct Doorbell {
     armed_queue: DFF<Queue>,
     /// The position that `arm` names.
     armed_position: DFF<Position>,
-    /// `send_head` is on show.
-    send_shown: DFF<bool>,
-    /// The VI on show at `send`.
-    send_head: DFF<Vi>,
-    /// `receive_head` is on show.
-    receive_shown: DFF<bool>,
-    /// The VI on show at `receive`.
-    receive_head: DFF<Vi>,
 
-    address: Signal<Local, Bits<STORE_LOG2>>,
-    page_number: Signal<Local, Bits<PAGE_NUMBER_LOG2>>,
-    in_page: Signal<Local, Bits<12>>,
-    said: Signal<Local, Bits<64>>,
-    store: Signal<Local, bool>,
-    proper: Signal<Local, bool>,
-    all_of_it: Signal<Local, bool>,
-    high: Signal<Local, bool>,
-    named: Signal<Local, bool>,
-    to_receive: Signal<Local, bool>,
+    /// The store of the cycle before.
+    store: Signal<Local, ViStore>,
+    /// Its queue.
+    queue: Cast<QueueId, Queue>,
+    /// Its word, as a doorbell and as an arm word.
+    token: Cast<Bits<64>, Token>,
+    arm_word: Cast<Bits<64>, ArmWord>,
+    /// It is a doorbell of an open queue.
     taken: Signal<Local, bool>,
     commit_here: Signal<Local, bool>,
     commit_taken: Signal<Local, bool>,
     commit_row: Signal<Local, Bits<16>>,
-    commit_word: Signal<Local, Bits<64>>,
+    committed: Unpack<Commit, WorkQueueRow>,
     kept: Signal<Local, DoorbellRow>,
     write: Signal<Local, bool>,
-    write_queue: Signal<Local, Bits<QUEUE_LOG2>>,
-    write_vi: Signal<Local, Bits<VI_LOG2>>,
-    write_receive: Signal<Local, bool>,
-    position: Signal<Local, Bits<14>>,
+    write_queue: Signal<Local, Queue>,
+    /// The queue that is written, by name.
+    written_name: Cast<Queue, QueueId>,
     shown: Signal<Local, DoorbellRow>,
 
-    vis: Number<PAGE_NUMBER_LOG2, { VIS as u64 }>,
     work_queue_table: Number<4, { table::WORK_QUEUE as u64 }>,
 }
-
-// The slices below are the specification's.
-const _: () = {
-    assert!(token::OFFSET.lo == 0 && token::REGION.lo == 34 && token::REGION.width == 16);
-    assert!(token::POSITION.lo == 50 && token::POSITION.width == 14);
-    assert!(work_queue::OPEN.lo == 54 && work_queue::OPEN.width == 1);
-    assert!(viaduct_spec::profile::DOORBELL_SHIFT == 12);
-    assert!(page::SEND == 0x00 && page::RECEIVE == 0x08);
-    assert!(page::SEND_ARM == 0x10 && page::RECEIVE_ARM == 0x18);
-    assert!(arm::POSITION.lo == 0 && arm::POSITION.width == 14);
-};
 
 impl Logic for Doorbell {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            stored,
-            posts,
-            arms,
-            whole,
-            word,
-            queue,
-            written,
-            row_forward,
-            posted_write,
-            posted_write_vi,
-            posted_shown,
-            ignored,
-            armed,
-            armed_queue,
-            armed_position,
-            send_shown,
-            send_head,
-            receive_shown,
-            receive_head
-        );
-        clock!(self, clock, opened, rows, posted_copy, sends, receives);
+        dff_setup!(self, clock, written, row_forward, posted_write, posted_write_vi, posted_shown);
+        dff_setup!(self, clock, ignored, armed, armed_queue, armed_position);
+        clock!(self, clock, pages, opened, rows, posted_copy, sends, receives);
+        self.pages.reset.next = self.reset.val();
         self.sends.reset.next = self.reset.val();
         self.receives.reset.next = self.reset.val();
+        FlowSink::<MmioWrite>::link(&mut self.mmio_write, &mut self.pages.mmio_write);
 
-        // The store, as far as it says itself what it is.
-        self.address.next = self.mmio_write.data.val().address;
-        self.said.next = self.mmio_write.data.val().data;
-        self.page_number.next = self.address.val().get_bits::<PAGE_NUMBER_LOG2>(12);
-        self.in_page.next = self.address.val().get_bits::<12>(0);
-        self.store.next = self.mmio_write.valid.val()
-            & self.mmio_write.data.val().doorbell
-            & (self.page_number.val() < self.vis.val());
-        self.proper.next = self.store.val()
-            & !self.in_page.val().get_bits::<7>(5).any()
-            & !self.in_page.val().get_bits::<3>(0).any();
-        self.all_of_it.next = self.mmio_write.data.val().enables == bits::<8>(0xFF);
-        self.high.next = self.mmio_write.data.val().enables == bits::<8>(0xF0);
-        self.named.next = self.said.val().get_bits::<16>(34).any();
-        self.stored.d.next = self.store.val();
-        self.posts.d.next = self.proper.val()
-            & !self.in_page.val().get_bit(4)
-            & (self.high.val() | (self.all_of_it.val() & self.named.val()));
-        self.arms.d.next = self.proper.val() & self.in_page.val().get_bit(4) & self.all_of_it.val();
-        self.whole.d.next = self.all_of_it.val();
-        self.word.d.next = self.said.val();
-        self.queue.d.next = bit_cast::<QUEUE_LOG2, PAGE_NUMBER_LOG2>(self.page_number.val()) << bits::<1>(1);
-        if self.in_page.val().get_bit(3) {
-            self.queue.d.next = (bit_cast::<QUEUE_LOG2, PAGE_NUMBER_LOG2>(self.page_number.val())
-                << bits::<1>(1))
-                | bits::<QUEUE_LOG2>(1);
-        }
-
-        // In the next cycle it is known whether the store counts.
-        self.opened.read_address.next = self.queue.q.val();
-        self.taken.next = self.posts.q.val() & self.opened.read_data.val();
-        self.to_receive.next = self.queue.q.val().get_bit(0);
-        self.armed.d.next = self.arms.q.val() & self.opened.read_data.val();
-        self.ignored.d.next =
-            self.stored.q.val() & !((self.posts.q.val() | self.arms.q.val()) & self.opened.read_data.val());
-        self.armed_queue.d.next = self.queue.q.val();
-        self.armed_position.d.next = self.word.q.val().get_bits::<14>(0);
+        // The store of the cycle before: now it is known whether it counts.
+        self.store.next = self.pages.store.data.val();
+        self.token.from.next = self.store.val().word;
+        self.arm_word.from.next = self.store.val().word;
+        self.queue.from.next.vi = self.store.val().vi;
+        self.queue.from.next.receive = self.store.val().receive;
+        self.opened.read_address.next = self.queue.to.val();
+        self.taken.next = self.pages.posts.val() & self.opened.read_data.val();
+        self.armed.d.next = self.pages.arms.val() & self.opened.read_data.val();
+        self.ignored.d.next = self.pages.store.valid.val()
+            & !((self.pages.posts.val() | self.pages.arms.val()) & self.opened.read_data.val());
+        self.armed_queue.d.next = self.queue.to.val();
+        self.armed_position.d.next = self.arm_word.to.val().position;
         self.arm.valid.next = self.armed.q.val();
         self.arm.data.next.queue = self.armed_queue.q.val();
         self.arm.data.next.position = self.armed_position.q.val();
-        self.position.next = self.word.q.val().get_bits::<14>(50) + 1;
 
         // A commit finds the write port free when there is no store.
         self.commit_row.next = self.commit.data.val().row;
-        self.commit_word.next = self.commit.data.val().word0;
+        self.committed.from.next = self.commit.data.val();
         self.commit_here.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.work_queue_table.val());
         self.commit_taken.next = self.commit_here.val() & !self.taken.val();
         self.commit.ready.next = self.commit_taken.val();
 
-        self.kept.next.token = self.word.q.val().get_bits::<50>(0);
-        self.kept.next.posted = self.position.val();
-        self.kept.next.with_token = self.whole.q.val();
+        self.kept.next.offset = self.token.to.val().offset;
+        self.kept.next.region = self.token.to.val().region;
+        self.kept.next.posted = self.token.to.val().position + 1;
+        self.kept.next.with_token = self.store.val().whole;
         self.write.next = self.taken.val();
-        self.write_queue.next = self.queue.q.val();
+        self.write_queue.next = self.queue.to.val();
         if self.commit_taken.val() {
             self.kept.next.posted = bits::<14>(0);
             self.kept.next.with_token = false;
@@ -256,16 +179,15 @@ impl Logic for Doorbell {
                 == self.commit_row.val();
             self.write_queue.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
         }
-        self.write_vi.next = bit_cast::<VI_LOG2, QUEUE_LOG2>(self.write_queue.val() >> bits::<1>(1));
-        self.write_receive.next = self.write_queue.val().get_bit(0);
+        self.written_name.from.next = self.write_queue.val();
         self.opened.write_enable.next = self.write.val() & self.commit_taken.val();
         self.opened.write_address.next = self.write_queue.val();
-        self.opened.write_data.next = self.commit_word.val().get_bit(54);
+        self.opened.write_data.next = self.committed.to.val().open;
         self.rows.write_enable.next = self.write.val();
         self.rows.write_address.next = self.write_queue.val();
         self.rows.write_data.next = self.kept.val();
-        self.posted_write.d.next = self.write.val() & self.write_receive.val();
-        self.posted_write_vi.d.next = self.write_vi.val();
+        self.posted_write.d.next = self.write.val() & self.written_name.to.val().receive;
+        self.posted_write_vi.d.next = self.written_name.to.val().vi;
         self.posted_copy.write_enable.next = self.posted_write.q.val();
         self.posted_copy.write_address.next = self.posted_write_vi.q.val();
         self.posted_copy.write_data.next = self.written.q.val().posted;
@@ -276,7 +198,7 @@ impl Logic for Doorbell {
         self.posted_shown.d.next = self.posted_copy.read_data.val();
         self.written.d.next = self.kept.val();
         // Both are compared while it is found out which of them it is.
-        self.row_forward.d.next = self.taken.val() & (self.queue.q.val() == self.row.index.val());
+        self.row_forward.d.next = self.taken.val() & (self.queue.to.val() == self.row.index.val());
         if self.commit_taken.val() {
             self.row_forward.d.next =
                 self.commit_row.val() == bit_cast::<16, QUEUE_LOG2>(self.row.index.val());
@@ -288,79 +210,35 @@ impl Logic for Doorbell {
         self.row.row.next = self.shown.val();
         self.posted.row.next = self.posted_shown.q.val();
 
-        // Run queues: a store first, then fetch, then whoever made room. Whether the store's queue is open is known late, so the others wait
-        // in any case.
-        self.sends.push.valid.next = false;
-        self.sends.push.data.next = self.again_send.data.val();
-        self.again_send.ready.next = false;
-        self.receives.push.valid.next = false;
-        self.receives.push.data.next = self.again_receive.data.val();
-        self.again_receive.ready.next = false;
-        self.again_fetch.ready.next = false;
-        if self.posts.q.val() & !self.to_receive.val() {
-            self.sends.push.valid.next = self.taken.val();
-            self.sends.push.data.next = self.write_vi.val();
-        } else if !self.sends.busy.val() {
-            if self.again_fetch.valid.val() & !self.again_fetch.data.val().receive {
-                self.sends.push.valid.next = true;
-                self.sends.push.data.next = self.again_fetch.data.val().vi;
-                self.again_fetch.ready.next = true;
-            } else {
-                self.sends.push.valid.next = self.again_send.valid.val();
-                self.again_send.ready.next = true;
-            }
+        // The VIs that have work.
+        self.sends.posting.next = self.pages.posts.val() & !self.store.val().receive;
+        self.sends.counts.next = self.taken.val();
+        self.sends.store.next = self.store.val().vi;
+        self.sends.fetch.valid.next = self.again_fetch.valid.val() & !self.again_fetch.data.val().receive;
+        self.sends.fetch.data.next = self.again_fetch.data.val().vi;
+        Sink::<Vi>::link(&mut self.again_send, &mut self.sends.room);
+        Source::<Vi>::link(&mut self.send, &mut self.sends.next);
+        self.receives.posting.next = self.pages.posts.val() & self.store.val().receive;
+        self.receives.counts.next = self.taken.val();
+        self.receives.store.next = self.store.val().vi;
+        self.receives.fetch.valid.next = self.again_fetch.valid.val() & self.again_fetch.data.val().receive;
+        self.receives.fetch.data.next = self.again_fetch.data.val().vi;
+        Sink::<Vi>::link(&mut self.again_receive, &mut self.receives.room);
+        Source::<Vi>::link(&mut self.receive, &mut self.receives.next);
+        self.again_fetch.ready.next = self.sends.fetch.ready.val();
+        if self.again_fetch.data.val().receive {
+            self.again_fetch.ready.next = self.receives.fetch.ready.val();
         }
-        if self.posts.q.val() & self.to_receive.val() {
-            self.receives.push.valid.next = self.taken.val();
-            self.receives.push.data.next = self.write_vi.val();
-        } else if !self.receives.busy.val() {
-            if self.again_fetch.valid.val() & self.again_fetch.data.val().receive {
-                self.receives.push.valid.next = true;
-                self.receives.push.data.next = self.again_fetch.data.val().vi;
-                self.again_fetch.ready.next = true;
-            } else {
-                self.receives.push.valid.next = self.again_receive.valid.val();
-                self.again_receive.ready.next = true;
-            }
-        }
-        // The heads, in registers: whoever takes one decides late in the cycle. While a VI is on show here, it may be
-        // queued again.
-        self.sends.pop.ready.next = !self.send_shown.q.val();
-        if !self.send_shown.q.val() {
-            self.send_shown.d.next = self.sends.pop.valid.val();
-            self.send_head.d.next = self.sends.pop.data.val();
-        } else if self.send.ready.val() {
-            self.send_shown.d.next = false;
-        }
-        self.send.valid.next = self.send_shown.q.val();
-        self.send.data.next = self.send_head.q.val();
-        self.receives.pop.ready.next = !self.receive_shown.q.val();
-        if !self.receive_shown.q.val() {
-            self.receive_shown.d.next = self.receives.pop.valid.val();
-            self.receive_head.d.next = self.receives.pop.data.val();
-        } else if self.receive.ready.val() {
-            self.receive_shown.d.next = false;
-        }
-        self.receive.valid.next = self.receive_shown.q.val();
-        self.receive.data.next = self.receive_head.q.val();
+
         self.count_ignored.next = self.ignored.q.val();
-        self.busy.next = self.sends.held.val()
-            | self.receives.held.val()
-            | self.stored.q.val()
-            | self.armed.q.val()
-            | self.send_shown.q.val()
-            | self.receive_shown.q.val()
-            | self.sends.busy.val()
-            | self.receives.busy.val();
+        self.busy.next = self.sends.busy.val()
+            | self.receives.busy.val()
+            | self.pages.store.valid.val()
+            | self.armed.q.val();
 
         if self.reset.val() {
-            self.stored.d.next = false;
-            self.posts.d.next = false;
-            self.arms.d.next = false;
             self.ignored.d.next = false;
             self.armed.d.next = false;
-            self.send_shown.d.next = false;
-            self.receive_shown.d.next = false;
         }
     }
 }

@@ -15,13 +15,29 @@
 //!
 //! Tests: `tests/queues/cq_pages.rs`.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use crate::stream::{FlowSink, FlowSource, Pulse};
 use rust_hdl::prelude::*;
-use viaduct_spec::doorbell::{cq_index, cq_page};
+use viaduct_spec::doorbell::cq_page;
 use viaduct_spec::profile::{CQS, CQ_LOG2, DOORBELL_SHIFT, VIS};
 
 use crate::bus::{CqStore, MmioWrite, PAGE_NUMBER_LOG2, STORE_LOG2};
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
+use crate::rows::doorbell::CqIndexWord;
+
+/// The address of a store to a completion queue's page.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct CqAddress {
+    /// Place in the word.
+    pub byte: Bits<3>,
+    /// The word is ARM, otherwise INDEX.
+    pub arm: bool,
+    /// 0 in the page's two words.
+    pub beyond: Bits<8>,
+    /// Number of the page: VIS + its completion queue.
+    pub page: Bits<PAGE_NUMBER_LOG2>,
+}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -42,47 +58,44 @@ pub struct CqPages {
     ignored: DFF<bool>,
     /// The store that is given.
     held: DFF<CqStore>,
-    address: Signal<Local, Bits<STORE_LOG2>>,
-    word: Signal<Local, Bits<64>>,
-    page: Signal<Local, Bits<PAGE_NUMBER_LOG2>>,
+    address: Cast<Bits<STORE_LOG2>, CqAddress>,
+    word: Cast<Bits<64>, CqIndexWord>,
+    at: Signal<Local, CqAddress>,
     queue: Signal<Local, Bits<PAGE_NUMBER_LOG2>>,
-    place: Signal<Local, Bits<12>>,
     here: Signal<Local, bool>,
     sound: Signal<Local, bool>,
     vis: Number<PAGE_NUMBER_LOG2, { VIS as u64 }>,
 }
 
-// The slices below are the specification's.
+// What `CqAddress` says is the specification's.
 const _: () = {
     assert!(DOORBELL_SHIFT == 12 && VIS + CQS <= 1 << PAGE_NUMBER_LOG2);
-    assert!(cq_page::INDEX == 0x00 && cq_page::ARM == 0x08);
-    assert!(cq_index::INDEX.lo == 0 && cq_index::INDEX.width == 18);
+    assert!(cq_page::INDEX == 0 && cq_page::ARM == 1 << 3);
 };
 
 impl Logic for CqPages {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, taken, ignored, held);
-        self.address.next = self.mmio_write.data.val().address;
-        self.word.next = self.mmio_write.data.val().data;
-        self.page.next = self.address.val().get_bits::<PAGE_NUMBER_LOG2>(12);
-        self.place.next = self.address.val().get_bits::<12>(0);
-        self.queue.next = self.page.val() - self.vis.val();
+        self.address.from.next = self.mmio_write.data.val().address;
+        self.word.from.next = self.mmio_write.data.val().data;
+        self.at.next = self.address.to.val();
+        self.queue.next = self.at.val().page - self.vis.val();
         self.here.next = self.mmio_write.valid.val()
             & self.mmio_write.data.val().doorbell
-            & (self.page.val() >= self.vis.val());
+            & (self.at.val().page >= self.vis.val());
         // One of the two words, of a queue that the table has a row for.
         self.sound.next = (self.mmio_write.data.val().enables == bits::<8>(0xFF))
-            & !self.place.val().get_bits::<8>(4).any()
-            & !self.place.val().get_bits::<3>(0).any()
+            & !self.at.val().beyond.any()
+            & !self.at.val().byte.any()
             & (bit_cast::<PAGE_NUMBER_LOG2, CQ_LOG2>(bit_cast::<CQ_LOG2, PAGE_NUMBER_LOG2>(
                 self.queue.val(),
             )) == self.queue.val());
         self.taken.d.next = self.here.val() & self.sound.val();
         self.ignored.d.next = self.here.val() & !self.sound.val();
         self.held.d.next.cq = bit_cast::<CQ_LOG2, PAGE_NUMBER_LOG2>(self.queue.val());
-        self.held.d.next.index = self.word.val().get_bits::<18>(0);
-        self.held.d.next.arm = self.place.val().get_bit(3);
+        self.held.d.next.index = self.word.to.val().index;
+        self.held.d.next.arm = self.at.val().arm;
         self.store.valid.next = self.taken.q.val();
         self.store.data.next = self.held.q.val();
         self.count_ignored.next = self.ignored.q.val();

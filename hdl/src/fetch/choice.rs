@@ -3,7 +3,7 @@
 //! ```text
 //!          found ──►┌────────┐──► chosen
 //!         rewind ──►│ Choice │
-//!      send_work ──►│        │──► vi, receive, landed, rewinding, count
+//!      send_work ──►│        │──► queue
 //!   receive_work ──►└────────┘
 //! ```
 //! Contract: while `idle`, the block chooses one queue in each cycle. A rewind goes first; rewinds are rare. Otherwise the queues whose
@@ -13,16 +13,33 @@
 //! the next cycle on, until the next choice.
 //!
 //! Example: `send_work` and `receive_work` each offer a VI, and the send queues were served last. So the block takes `receive_work`;
-//! `chosen` is high in that cycle, and in the next one `vi` is its VI and `receive` is high.
+//! `chosen` is high in that cycle, and in the next one `queue` has its VI, and is `receive`.
 //!
 //! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch/`.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use crate::stream::{FlowSink, Sink};
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::VI_LOG2;
 
-use super::lines::Found;
-use crate::bus::{Vi, QUEUE_LOG2};
+use super::lines::FoundTokens;
+use crate::bus::{Queue, QueueId, Vi};
+use crate::prims::Cast;
+
+/// The queue that has its turn, and why.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ChosenQueue {
+    /// The queue is the receive queue of `vi`; otherwise it is the send queue.
+    pub receive: bool,
+    /// VI of the queue.
+    pub vi: Vi,
+    /// The queue was chosen because its ring line is in.
+    pub landed: bool,
+    /// With `landed`: how many tokens that line brought.
+    pub count: Bits<4>,
+    /// The queue was chosen because its VI is to be rewound.
+    pub rewinding: bool,
+}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -38,31 +55,19 @@ pub struct Choice {
     /// Gather has room for at least one more send head.
     pub heads_free: Signal<In, bool>,
     /// A ring line is in: its queue, and how many tokens it brought.
-    pub found: Sink<Found>,
+    pub found: Sink<FoundTokens>,
     /// A VI whose send queue is to be rewound.
     pub rewind: FlowSink<Vi>,
     /// A VI that has work in its send queue, from that run queue.
     pub send_work: Sink<Vi>,
     /// A VI that has work in its receive queue, from that run queue.
     pub receive_work: Sink<Vi>,
-    /// Pulses in the cycle in which a queue is chosen. The ports below describe the queue from the next cycle on.
+    /// Pulses in the cycle in which a queue is chosen: it is `queue` from the next cycle on.
     pub chosen: Signal<Out, bool>,
-    /// VI of the queue that was chosen.
-    pub vi: Signal<Out, Vi>,
-    /// The chosen queue is the receive queue of `vi`; otherwise it is the send queue.
-    pub receive: Signal<Out, bool>,
-    /// The queue was chosen because its ring line is in.
-    pub landed: Signal<Out, bool>,
-    /// With `landed`: how many tokens that line brought.
-    pub count: Signal<Out, Bits<4>>,
-    /// The queue was chosen because its VI is to be rewound.
-    pub rewinding: Signal<Out, bool>,
+    /// The queue that was chosen, and why.
+    pub queue: Signal<Out, ChosenQueue>,
 
-    vi_now: DFF<Vi>,
-    receive_now: DFF<bool>,
-    landed_now: DFF<bool>,
-    rewinding_now: DFF<bool>,
-    found_now: DFF<Found>,
+    now: DFF<ChosenQueue>,
     /// The run queue that was served last is that of the receive queues.
     received: DFF<bool>,
 
@@ -73,13 +78,13 @@ pub struct Choice {
     /// A run queue, not a ring line, is served.
     run: Signal<Local, bool>,
     taken: Signal<Local, bool>,
-    queue: Signal<Local, Bits<QUEUE_LOG2>>,
+    line_queue: Cast<Queue, QueueId>,
 }
 
 impl Logic for Choice {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, vi_now, receive_now, landed_now, rewinding_now, found_now, received);
+        dff_setup!(self, clock, now, received);
 
         self.rewinds.next = self.idle.val() & self.open.val() & self.rewind.valid.val();
         self.sends.next = self.open.val() & self.send_work.valid.val() & self.heads_free.val();
@@ -87,7 +92,7 @@ impl Logic for Choice {
         self.lands.next = self.idle.val()
             & self.found.valid.val()
             & !self.rewinds.val()
-            & !(self.landed_now.q.val() & (self.sends.val() | self.receives.val()));
+            & !(self.now.q.val().landed & (self.sends.val() | self.receives.val()));
         self.run.next = self.idle.val() & !self.rewinds.val() & !self.lands.val();
         self.send_work.ready.next =
             self.run.val() & self.sends.val() & (self.received.q.val() | !self.receives.val());
@@ -99,38 +104,34 @@ impl Logic for Choice {
             | (self.run.val() & (self.sends.val() | self.receives.val()));
         self.chosen.next = self.taken.val();
 
-        self.queue.next = self.found.data.val().queue;
+        self.line_queue.from.next = self.found.data.val().queue;
         if self.taken.val() {
-            self.landed_now.d.next = self.lands.val();
-            self.rewinding_now.d.next = self.rewinds.val();
-            self.found_now.d.next = self.found.data.val();
-            self.vi_now.d.next = self.send_work.data.val();
-            self.receive_now.d.next = false;
+            self.now.d.next.landed = self.lands.val();
+            self.now.d.next.rewinding = self.rewinds.val();
+            self.now.d.next.count = self.found.data.val().count;
+            self.now.d.next.vi = self.send_work.data.val();
+            self.now.d.next.receive = false;
             if self.run.val() {
                 self.received.d.next = false;
             }
             if self.run.val() & self.receives.val() & !(self.received.q.val() & self.sends.val()) {
-                self.vi_now.d.next = self.receive_work.data.val();
-                self.receive_now.d.next = true;
+                self.now.d.next.vi = self.receive_work.data.val();
+                self.now.d.next.receive = true;
                 self.received.d.next = true;
             }
             if self.lands.val() {
-                self.vi_now.d.next = bit_cast::<VI_LOG2, QUEUE_LOG2>(self.queue.val() >> bits::<1>(1));
-                self.receive_now.d.next = self.queue.val().get_bit(0);
+                self.now.d.next.vi = self.line_queue.to.val().vi;
+                self.now.d.next.receive = self.line_queue.to.val().receive;
             }
             if self.rewinds.val() {
-                self.vi_now.d.next = self.rewind.data.val();
+                self.now.d.next.vi = self.rewind.data.val();
             }
         }
-        self.vi.next = self.vi_now.q.val();
-        self.receive.next = self.receive_now.q.val();
-        self.landed.next = self.landed_now.q.val();
-        self.count.next = self.found_now.q.val().count;
-        self.rewinding.next = self.rewinding_now.q.val();
+        self.queue.next = self.now.q.val();
 
         if self.reset.val() {
-            self.landed_now.d.next = false;
-            self.rewinding_now.d.next = false;
+            self.now.d.next.landed = false;
+            self.now.d.next.rewinding = false;
             self.received.d.next = false;
         }
     }

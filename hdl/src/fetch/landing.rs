@@ -28,7 +28,7 @@ use crate::prims::{Fifo, RamFifo};
 
 /// What a descriptor read is for.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Expected {
+pub struct DescriptorRead {
     /// The VI.
     pub vi: Vi,
     /// Receive queue.
@@ -45,9 +45,9 @@ pub struct Expected {
     pub restart: bool,
 }
 
-/// A beat, as far as it matters here.
+/// A beat of a descriptor read, as far as it matters here.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Piece {
+pub struct DescriptorBeat {
     /// Eight bytes.
     pub data: Bits<64>,
     /// All eight are there.
@@ -68,7 +68,7 @@ pub struct Landing {
     /// Eight bytes that a read brought, of any client; the block picks those of fetch.
     pub beat: FlowSink<ReadBeat>,
     /// What the next descriptor read is for. `Fetch` gives it before it asks for the read.
-    pub entry: Sink<Expected>,
+    pub entry: Sink<DescriptorRead>,
     /// A word of a send descriptor, for gather.
     pub word: FlowSource<Bits<64>>,
     /// The word in `word.data` is one of a receive descriptor, for receive/ahead; `number` and `whose` belong to it.
@@ -76,7 +76,7 @@ pub struct Landing {
     /// Number of the word in its descriptor, 0 to 7.
     pub number: Signal<Out, Bits<3>>,
     /// The descriptor that the word on show belongs to: its VI, its queue and its place.
-    pub whose: Signal<Out, Expected>,
+    pub whose: Signal<Out, DescriptorRead>,
     /// A send descriptor, whole: where it lies, and how many of its words are there.
     pub head: FlowSource<SendHead>,
     /// The rewind under way, from complete/sends; the first head behind it takes its skip count and PSN.
@@ -90,12 +90,12 @@ pub struct Landing {
     /// No descriptor is expected, and no word is on its way out.
     pub empty: Signal<Out, bool>,
 
-    pieces: RamFifo<Piece, 7, 8>,
-    expected: Fifo<Expected, 3, 4>,
+    pieces: RamFifo<DescriptorBeat, 7, 8>,
+    expected: Fifo<DescriptorRead, 3, 4>,
     /// `shown` holds a piece that is not passed on yet.
     shown_valid: DFF<bool>,
     /// The piece that is being passed on: out of the FIFO, or past it.
-    shown: DFF<Piece>,
+    shown: DFF<DescriptorBeat>,
     /// Words passed on, 0 to 8.
     at: DFF<Bits<4>>,
     /// Whole words among them.
@@ -108,7 +108,7 @@ pub struct Landing {
     number_out: DFF<Bits<3>>,
     to_gather: DFF<bool>,
     to_ahead: DFF<bool>,
-    whose_out: DFF<Expected>,
+    whose_out: DFF<DescriptorRead>,
     words_out: DFF<Bits<4>>,
     lost_out: DFF<bool>,
     head_out: DFF<bool>,
@@ -116,8 +116,8 @@ pub struct Landing {
 
     /// A beat of a descriptor read of fetch comes in.
     here: Signal<Local, bool>,
-    piece_in: Signal<Local, Piece>,
-    piece: Signal<Local, Piece>,
+    piece_in: Signal<Local, DescriptorBeat>,
+    piece: Signal<Local, DescriptorBeat>,
     /// There is a piece to pass on.
     on_show: Signal<Local, bool>,
     refill: Signal<Local, bool>,
@@ -170,7 +170,7 @@ impl Logic for Landing {
         self.past.next = !self.pieces.level.val().any() & self.refill.val();
         self.pieces.sink.valid.next = self.here.val() & !self.past.val();
         self.pieces.sink.data.next = self.piece_in.val();
-        Sink::<Expected>::link(&mut self.entry, &mut self.expected.sink);
+        Sink::<DescriptorRead>::link(&mut self.entry, &mut self.expected.sink);
 
         // One word a cycle: a piece on show, or nothing once the last piece is in. The piece on show is in a register
         // of its own: what a block RAM gives comes late in the cycle.

@@ -26,23 +26,33 @@ use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
 
 use crate::bus::{client, Position, ReadBeat, QUEUE_LOG2};
-use crate::prims::{Fifo, FifoSlice, Number, Ram};
+use crate::prims::{Cast, Fifo, FifoSlice, Number, Ram};
+use crate::rows::doorbell::Token;
 
 /// Address of a token: queue and place.
 const PLACE_LOG2: usize = QUEUE_LOG2 + 3;
 
 /// A line on its way.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Asked {
+pub struct AskedLine {
     /// Its queue.
     pub queue: Bits<QUEUE_LOG2>,
     /// Position of its first token.
     pub position: Position,
 }
 
+/// Where a token says that its descriptor lies.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct DescriptorPlace {
+    /// Its offset in the region, in units of 64 bytes.
+    pub offset: Bits<34>,
+    /// Region that holds it; 0, which does not exist, if the token is wrong.
+    pub region: Bits<16>,
+}
+
 /// What came of a line.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Found {
+pub struct FoundTokens {
     /// Its queue.
     pub queue: Bits<QUEUE_LOG2>,
     /// Tokens.
@@ -57,46 +67,47 @@ pub struct Lines {
     /// While high, the block forgets every line in flight.
     pub reset: Signal<In, bool>,
     /// A ring line that is about to be read: its queue, and the position of its first token. `Fetch` gives it before the access.
-    pub ask: Sink<Asked>,
+    pub ask: Sink<AskedLine>,
     /// Eight bytes that a read brought, of any client; the block picks the ring lines of fetch.
     pub beat: FlowSink<ReadBeat>,
     /// A line that is in: its queue, and how many of its tokens are in place.
-    pub found: Source<Found>,
+    pub found: Source<FoundTokens>,
     /// Queue whose token `Turn` wants to read, {VI, receive}.
     pub queue: Signal<In, Bits<QUEUE_LOG2>>,
     /// Place of that token: its position modulo 8.
     pub place: Signal<In, Bits<3>>,
-    /// The token at the `queue` and `place` of the cycle before, without its position: region and offset.
-    pub token: Signal<Out, Bits<50>>,
+    /// The token at the `queue` and `place` of the cycle before, without its position.
+    pub token: Signal<Out, DescriptorPlace>,
     /// Every line that was asked for has been taken from `found`.
     pub empty: Signal<Out, bool>,
 
-    tokens: Ram<Bits<50>, PLACE_LOG2>,
-    asked: FifoSlice<Asked, 4, 5>,
-    come: Fifo<Found, 4, 5>,
+    tokens: Ram<DescriptorPlace, PLACE_LOG2>,
+    asked: FifoSlice<AskedLine, 4, 5>,
+    come: Fifo<FoundTokens, 4, 5>,
     /// Lines that are asked for and not taken from `found`, 0 to 16.
     out: DFF<Bits<5>>,
-    /// `piece` holds a token that has just come.
-    piece_valid: DFF<bool>,
-    /// The token that came in the cycle before.
-    piece: DFF<Bits<64>>,
-    /// All eight bytes of the piece are there.
-    piece_whole: DFF<bool>,
-    /// The piece is the last of its line.
-    piece_last: DFF<bool>,
+    /// `word` holds a token that has just come.
+    word_valid: DFF<bool>,
+    /// The eight bytes that came in the cycle before.
+    word: DFF<Bits<64>>,
+    /// All eight of them are there.
+    word_whole: DFF<bool>,
+    /// They are the last of their line.
+    word_last: DFF<bool>,
+    /// They are a token.
+    token_now: Cast<Bits<64>, Token>,
     /// A line has ended in the cycle before; `ended_found` says what it brought.
     ended: DFF<bool>,
-    ended_found: DFF<Found>,
+    ended_found: DFF<FoundTokens>,
     /// Tokens of the line at hand that are in place.
     count: DFF<Bits<4>>,
 
     own: Number<2, { client::FETCH }>,
     minus_one: Number<5, 0x1F>,
-    line: Signal<Local, Asked>,
+    line: Signal<Local, AskedLine>,
     first: Signal<Local, Bits<14>>,
     position: Signal<Local, Bits<14>>,
     place_now: Signal<Local, Bits<3>>,
-    word: Signal<Local, Bits<64>>,
     /// The token could not be read, or has a position that is not its own.
     wrong: Signal<Local, bool>,
     more: Signal<Local, Bits<4>>,
@@ -108,7 +119,7 @@ pub struct Lines {
 impl Logic for Lines {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, out, piece_valid, piece, piece_whole, piece_last, count);
+        dff_setup!(self, clock, out, word_valid, word, word_whole, word_last, count);
         dff_setup!(self, clock, ended, ended_found);
         clock!(self, clock, tokens, asked, come);
         self.asked.reset.next = self.reset.val();
@@ -129,37 +140,38 @@ impl Logic for Lines {
         self.empty.next = !self.out.q.val().any();
 
         // A beat waits a cycle in a register, and is judged there.
-        self.piece_valid.d.next = self.beat.valid.val()
+        self.word_valid.d.next = self.beat.valid.val()
             & (self.beat.data.val().client == self.own.val())
             & (self.beat.data.val().user & bits::<8>(1)).any();
-        self.piece.d.next = self.beat.data.val().data;
-        self.piece_whole.d.next = (self.beat.data.val().count == bits::<4>(8))
+        self.word.d.next = self.beat.data.val().data;
+        self.word_whole.d.next = (self.beat.data.val().count == bits::<4>(8))
             & !self.beat.data.val().refused
             & !self.beat.data.val().failed;
-        self.piece_last.d.next = self.beat.data.val().last;
+        self.word_last.d.next = self.beat.data.val().last;
 
         self.line.next = self.asked.source.data.val();
         self.first.next = self.line.val().position;
         self.place_now.next = self.first.val().get_bits::<3>(0) + self.count.q.val().get_bits::<3>(0);
         self.position.next = ((self.first.val() >> 3) << 3) | bit_cast::<14, 3>(self.place_now.val());
-        self.word.next = self.piece.q.val();
+        self.token_now.from.next = self.word.q.val();
         // WQ-6: a slot that cannot be read (WQ-8: or that the host has not given), or without the token of its position.
         self.wrong.next =
-            !self.piece_whole.q.val() | (self.word.val().get_bits::<14>(50) != self.position.val());
-        self.last.next = self.piece_valid.q.val() & self.piece_last.q.val();
-        self.tokens.write_enable.next = self.piece_valid.q.val();
+            !self.word_whole.q.val() | (self.token_now.to.val().position != self.position.val());
+        self.last.next = self.word_valid.q.val() & self.word_last.q.val();
+        self.tokens.write_enable.next = self.word_valid.q.val();
         self.tokens.write_address.next = (bit_cast::<PLACE_LOG2, QUEUE_LOG2>(self.line.val().queue) << 3)
             | bit_cast::<PLACE_LOG2, 3>(self.place_now.val());
-        self.tokens.write_data.next = self.word.val().get_bits::<50>(0);
+        self.tokens.write_data.next.offset = self.token_now.to.val().offset;
+        self.tokens.write_data.next.region = self.token_now.to.val().region;
         if self.wrong.val() {
-            self.tokens.write_data.next = bit_cast::<50, 34>(self.word.val().get_bits::<34>(0));
+            self.tokens.write_data.next.region = bits::<16>(0);
         }
         self.tokens.read_address.next = (bit_cast::<PLACE_LOG2, QUEUE_LOG2>(self.queue.val()) << 3)
             | bit_cast::<PLACE_LOG2, 3>(self.place.val());
         self.token.next = self.tokens.read_data.val();
 
         self.more.next = self.count.q.val();
-        if self.piece_valid.q.val() {
+        if self.word_valid.q.val() {
             self.more.next = self.count.q.val() + 1;
         }
         self.count.d.next = self.more.val();
@@ -169,14 +181,14 @@ impl Logic for Lines {
         self.come.sink.data.next = self.ended_found.q.val();
         self.ended_found.d.next.queue = self.line.val().queue;
         self.ended_found.d.next.count = self.more.val();
-        Source::<Found>::link(&mut self.found, &mut self.come.source);
+        Source::<FoundTokens>::link(&mut self.found, &mut self.come.source);
         if self.last.val() {
             self.count.d.next = bits::<4>(0);
         }
 
         if self.reset.val() {
             self.out.d.next = bits::<5>(0);
-            self.piece_valid.d.next = false;
+            self.word_valid.d.next = false;
             self.ended.d.next = false;
             self.count.d.next = bits::<4>(0);
         }

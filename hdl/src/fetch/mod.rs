@@ -3,8 +3,8 @@
 //! ```text
 //!             ┌────────┐   ┌─────────────┐         ┌─────────┐
 //!  doorbell ─►│ Choice │──►│    Fetch    │────────►│ Request │──► protect
-//!             └────────┘   │ Turn, Plan, │         └─────────┘
-//!                 ▲        │   Queues    │
+//!             └────────┘   │ Turn,       │         └─────────┘
+//!                 ▲        │ QueueRows   │
 //!                 │        └─────────────┘
 //!                 │ found    ▲ tokens   │ entry
 //!              ┌───────┐─────┘          ▼         ──► head, word      (to gather)
@@ -17,16 +17,18 @@ mod choice;
 mod landing;
 mod lines;
 mod plan;
-mod queues;
+mod progress;
+mod queue_rows;
 mod request;
+mod rewind_mark;
 mod scheduler;
 mod turn;
 
-pub use choice::Choice;
-pub use landing::{Expected, Landing, Piece};
-pub use lines::{Asked, Found, Lines};
+pub use choice::{Choice, ChosenQueue};
+pub use landing::{DescriptorBeat, DescriptorRead, Landing};
+pub use lines::{AskedLine, DescriptorPlace, FoundTokens, Lines};
 pub use plan::Plan;
-pub use queues::{Queues, WorkQueue};
+pub use queue_rows::{QueueRows, WorkQueue};
 pub use request::Request;
 pub use scheduler::Fetch;
 pub use turn::Turn;

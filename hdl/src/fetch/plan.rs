@@ -26,6 +26,7 @@
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
+use crate::arithmetic::RingLevel;
 use crate::bus::Position;
 use crate::prims::Number;
 
@@ -100,14 +101,13 @@ pub struct Plan {
     stays: DFF<bool>,
 
     short: Signal<Local, bool>,
-    size: Signal<Local, Bits<14>>,
+    ring: RingLevel<14, 4>,
     limit: Signal<Local, Bits<14>>,
     left: Signal<Local, Bits<14>>,
     missing: Signal<Local, Bits<14>>,
     left_8: Signal<Local, Bits<4>>,
     unread_8: Signal<Local, Bits<4>>,
     line: Signal<Local, Bits<4>>,
-    first: Signal<Local, Bits<14>>,
     heads_room: Signal<Local, Bits<4>>,
     least: Signal<Local, Bits<4>>,
     remain: Signal<Local, Bits<4>>,
@@ -132,7 +132,8 @@ impl Logic for Plan {
         self.short.next = self.fresh.q.val() < bit_cast::<14, 5>(self.again.val());
         self.some.next = self.fresh.q.val().any() | self.beyond.q.val();
 
-        self.size.next = bits::<14>(1) << self.ring_log2.val();
+        self.ring.level.next = self.fresh.q.val();
+        self.ring.log2.next = self.ring_log2.val();
         // WQ-2, REQ-1: at most SEND_WINDOW sends or RECEIVE_AHEAD receives at a time.
         self.limit.next = self.send_window.val();
         if self.receive.val() {
@@ -153,7 +154,7 @@ impl Logic for Plan {
         self.missing.next = self.fresh.q.val() - bit_cast::<14, 4>(self.cached.val());
         if self.weigh.val() {
             // WQ-6: more is posted than the ring holds, or less than was fetched already.
-            self.beyond.d.next = (self.fresh.q.val() > self.size.val()) | self.short.val();
+            self.beyond.d.next = self.ring.over.val() | self.short.val();
             self.open.d.next = self.left_8.val();
             self.allowed.d.next = self.heads_room.val();
             if self.left_8.val() < self.heads_room.val() {
@@ -180,8 +181,7 @@ impl Logic for Plan {
         if self.unread.q.val() < bits::<14>(8) {
             self.unread_8.next = bit_cast::<4, 14>(self.unread.q.val());
         }
-        self.first.next = self.filled.val();
-        self.line.next = bits::<4>(8) - bit_cast::<4, 3>(self.first.val().get_bits::<3>(0));
+        self.line.next = bits::<4>(8) - bit_cast::<4, 3>(bit_cast::<3, 14>(self.filled.val()));
         self.least.next = self.ready.q.val();
         if self.allowed.q.val() < self.ready.q.val() {
             self.least.next = self.allowed.q.val();

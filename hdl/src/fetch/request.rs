@@ -1,7 +1,7 @@
 //! Makes the accesses of fetch: a descriptor, or a line of a ring.
 //!
 //! ```text
-//!  read, token  ──►┌─────────┐──► free
+//!  read         ──►┌─────────┐──► free
 //!  line, filled ──►│ Request │
 //!           row ──►└─────────┘──► access
 //! ```
@@ -14,11 +14,12 @@
 //!
 //! Latency: 1 cycle; an access every 2 cycles. Tests: with the scheduler, `tests/queues/fetch/`.
 
-use crate::stream::Source;
+use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::REGION_LOG2;
 
-use super::WorkQueue;
+use super::{DescriptorRead, WorkQueue};
+use crate::arithmetic::RingSlot;
 use crate::bus::{Access, Position};
 
 /// See the module's description.
@@ -30,10 +31,8 @@ pub struct Request {
     pub reset: Signal<In, bool>,
     /// No access waits, so `read` or `line` may come.
     pub free: Signal<Out, bool>,
-    /// Pulse from `Turn`: read the 64 bytes of the descriptor at `token`.
-    pub read: Signal<In, bool>,
-    /// Where the descriptor lies: region in bits 49:34, offset in units of 64 bytes in bits 33:0.
-    pub token: Signal<In, Bits<50>>,
+    /// The descriptor whose 64 bytes are to be read, from `Turn`: only its place counts.
+    pub read: FlowSink<DescriptorRead>,
     /// Pulse from `Turn`: read `tokens` tokens of the ring, from position `filled` on.
     pub line: Signal<In, bool>,
     /// Position of the first token to read.
@@ -52,12 +51,9 @@ pub struct Request {
     start: DFF<Bits<35>>,
     slot_in_line: DFF<Bits<3>>,
 
-    ones: Signal<Local, Bits<14>>,
-    past_slots: Signal<Local, Bits<14>>,
-    last_slot: Signal<Local, Bits<14>>,
+    ring: RingSlot<14, 4>,
     slot: Signal<Local, Bits<14>>,
     line_address: Signal<Local, Bits<64>>,
-    place: Signal<Local, Bits<50>>,
     next_access: Signal<Local, Access>,
 }
 
@@ -66,22 +62,19 @@ impl Logic for Request {
     fn update(&mut self) {
         dff_setup!(self, clock, waits, held, start, slot_in_line);
 
-        self.ones.next = !bits::<14>(0);
-        self.past_slots.next = self.ones.val() << self.row.val().ring_log2;
-        self.last_slot.next = !self.past_slots.val();
-        self.slot.next = self.filled.val() & self.last_slot.val();
+        self.ring.position.next = self.filled.val();
+        self.ring.log2.next = self.row.val().ring_log2;
+        self.slot.next = self.ring.slot.val();
         self.start.d.next = bit_cast::<35, 34>(self.row.val().ring_offset)
             + bit_cast::<35, 14>(self.slot.val() >> bits::<2>(3));
         self.slot_in_line.d.next = self.slot.val().get_bits::<3>(0);
         self.line_address.next = (bit_cast::<64, 35>(self.start.q.val()) << bits::<3>(6))
             | (bit_cast::<64, 3>(self.slot_in_line.q.val()) << bits::<3>(3));
 
-        self.place.next = self.token.val();
-        self.next_access.next.address =
-            bit_cast::<64, 34>(self.place.val().get_bits::<34>(0)) << bits::<3>(6);
+        self.next_access.next.address = bit_cast::<64, 34>(self.read.data.val().offset) << bits::<3>(6);
         self.next_access.next.span = bits::<32>(64);
         self.next_access.next.length = bits::<13>(64);
-        self.next_access.next.region = self.place.val().get_bits::<16>(34);
+        self.next_access.next.region = self.read.data.val().region;
         self.next_access.next.key = bits::<16>(0);
         self.next_access.next.tag = self.row.val().tag;
         self.next_access.next.by_offset = true;
@@ -104,7 +97,7 @@ impl Logic for Request {
         if self.access.ready.val() {
             self.waits.d.next = false;
         }
-        if self.read.val() | self.line.val() {
+        if self.read.valid.val() | self.line.val() {
             self.waits.d.next = true;
             self.held.d.next = self.next_access.val();
         }

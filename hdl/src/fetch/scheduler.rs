@@ -34,23 +34,23 @@
 //! Latency: 7 cycles from a VI on show to the access for an inline token. A turn takes 9 cycles for one descriptor,
 //! 3 more for each other, 1 more for a line; 6 or 7 if there is nothing to do. Tests: `tests/queues/fetch/`, `tests/queues/rewind.rs`.
 
-use super::lines::Found;
+use super::lines::FoundTokens;
 use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
+use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::table;
 
 use super::choice::Choice;
-use super::lines::{Asked, Lines};
+use super::lines::{AskedLine, Lines};
 use super::request::Request;
 use super::turn::Turn;
-use super::{Expected, Landing, Queues};
+use super::{DescriptorRead, Landing, QueueRows, WorkQueue};
 use crate::bus::{
     Access, AheadWord, Commit, DoorbellRow, Fault, Filled, Position, Queue, QueueId, ReadBeat, Rewind,
-    SendHead, Vi, QUEUE_LOG2,
+    SendHead, Vi,
 };
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -97,7 +97,7 @@ pub struct Fetch {
     pub busy: Signal<Out, bool>,
 
     choice: Choice,
-    queues: Queues,
+    queues: QueueRows,
     turn: Turn,
     lines: Lines,
     request: Request,
@@ -119,13 +119,13 @@ pub struct Fetch {
     commit_taken: Signal<Local, bool>,
     vi: Signal<Local, Vi>,
     is_receive: Signal<Local, bool>,
-    queue: Signal<Local, Bits<QUEUE_LOG2>>,
-    ask: Signal<Local, Asked>,
+    queue: Cast<QueueId, Queue>,
+    ask: Signal<Local, AskedLine>,
     /// A descriptor of a send queue is being asked for.
     issue_send: Signal<Local, bool>,
     heads_step: Signal<Local, Bits<4>>,
     fault_free: Signal<Local, bool>,
-    whose: Signal<Local, Expected>,
+    whose: Signal<Local, DescriptorRead>,
     whose_position: Signal<Local, Bits<14>>,
     arrived: Signal<Local, SendHead>,
 
@@ -167,8 +167,7 @@ impl Logic for Fetch {
         self.commit.ready.next = self.commit_taken.val();
         self.queues.write.next = self.commit_taken.val();
         self.queues.commit.next = self.commit.data.val();
-        self.queues.store.next = self.turn.store.val();
-        self.queues.stored.next = self.turn.stored.val();
+        FlowSource::<WorkQueue>::join(&mut self.turn.store, &mut self.queues.store);
 
         // Which queue next.
         // From a commit's second cycle on: what is read in its first is looked at later.
@@ -176,35 +175,26 @@ impl Logic for Fetch {
         self.choice.idle.next = self.idle.val();
         self.choice.open.next = !self.hold.q.val();
         self.choice.heads_free.next = !self.heads.q.val().get_bit(3);
-        Source::<Found>::join(&mut self.lines.found, &mut self.choice.found);
+        Source::<FoundTokens>::join(&mut self.lines.found, &mut self.choice.found);
         self.choice.rewind.valid.next = self.rewind.valid.val() & !self.turn.begun.val();
         self.choice.rewind.data.next = self.rewind.data.val().vi;
         Sink::<Vi>::link(&mut self.send, &mut self.choice.send_work);
         Sink::<Vi>::link(&mut self.receive, &mut self.choice.receive_work);
 
         // The queue at hand.
-        self.vi.next = self.choice.vi.val();
-        self.is_receive.next = self.choice.receive.val();
-        self.queue.next = bit_cast::<QUEUE_LOG2, VI_LOG2>(self.vi.val()) << bits::<1>(1);
-        if self.is_receive.val() {
-            self.queue.next =
-                (bit_cast::<QUEUE_LOG2, VI_LOG2>(self.vi.val()) << bits::<1>(1)) | bits::<QUEUE_LOG2>(1);
-        }
-        self.queues.queue.next = self.queue.val();
-        self.row.index.next = self.queue.val();
+        self.vi.next = self.choice.queue.val().vi;
+        self.is_receive.next = self.choice.queue.val().receive;
+        self.queue.from.next.vi = self.vi.val();
+        self.queue.from.next.receive = self.is_receive.val();
+        self.queues.queue.next = self.queue.to.val();
+        self.row.index.next = self.queue.to.val();
         self.completed.index.next = self.vi.val();
         self.consumed.index.next = self.vi.val();
         self.turn.start.next = self.choice.chosen.val();
         self.turn.hold.next = self.hold.q.val();
-        self.turn.vi.next = self.vi.val();
-        self.turn.receive.next = self.is_receive.val();
-        self.turn.landed.next = self.choice.landed.val();
-        self.turn.found_count.next = self.choice.count.val();
-        self.turn.rewinding.next = self.choice.rewinding.val();
+        self.turn.queue.next = self.choice.queue.val();
         self.turn.row.next = self.queues.row.val();
-        self.turn.row_token.next = self.row.row.val().token;
-        self.turn.row_posted.next = self.row.row.val().posted;
-        self.turn.row_inline.next = self.row.row.val().with_token;
+        self.turn.doorbell.next = self.row.row.val();
         self.turn.done.next = self.completed.row.val();
         if self.is_receive.val() {
             self.turn.done.next = self.consumed.row.val();
@@ -217,19 +207,18 @@ impl Logic for Fetch {
         self.turn.again_ready.next = self.again.ready.val();
 
         // A descriptor.
-        self.lines.queue.next = self.queue.val();
+        self.lines.queue.next = self.queue.to.val();
         self.lines.place.next = self.turn.place.val();
         self.turn.token.next = self.lines.token.val();
         self.turn.request_free.next = self.request.free.val();
         self.turn.entry_ready.next = self.landing.entry.ready.val();
-        self.landing.entry.valid.next = self.turn.issue.val();
-        self.landing.entry.data.next = self.turn.entry.val();
-        self.request.read.next = self.turn.issue.val();
-        self.request.token.next = self.turn.read_token.val();
+        self.landing.entry.valid.next = self.turn.issue.valid.val();
+        self.landing.entry.data.next = self.turn.issue.data.val();
+        FlowSource::<DescriptorRead>::join(&mut self.turn.issue, &mut self.request.read);
 
         // A line.
         self.turn.ask_ready.next = self.lines.ask.ready.val();
-        self.ask.next.queue = self.queue.val();
+        self.ask.next.queue = self.queue.to.val();
         self.ask.next.position = self.turn.filled.val();
         self.lines.ask.valid.next = self.turn.ask.val();
         self.lines.ask.data.next = self.ask.val();
@@ -260,7 +249,7 @@ impl Logic for Fetch {
             }
         }
 
-        self.issue_send.next = self.turn.issue.val() & !self.is_receive.val();
+        self.issue_send.next = self.turn.issue.valid.val() & !self.is_receive.val();
         self.heads_step.next = bits::<4>(0);
         if self.issue_send.val() & !self.head_taken.val() {
             self.heads_step.next = bits::<4>(1);

@@ -134,9 +134,10 @@ impl World {
     fn step(&mut self) {
         let queue = &self.queues[(self.row >> 1) as usize];
         // A doorbell leaves its token, which serves when it is the only new one.
-        let newest = token(self.row >> 1, queue.posted.wrapping_sub(1) % WRAP) & ((1 << 50) - 1);
+        let newest = token(self.row >> 1, queue.posted.wrapping_sub(1) % WRAP);
         let posted = queue.claimed.unwrap_or(queue.posted) % WRAP;
-        let row = [("posted", posted), ("with_token", (queue.posted > 0).into()), ("token", newest)];
+        let [offset, region] = crate::place(newest);
+        let row = [("posted", posted), ("with_token", (queue.posted > 0).into()), offset, region];
         Bundle::of::<bus::DoorbellRow>("row_row").set(&mut self.bench, &row);
         self.bench.set("completed_row", self.queues[self.completed as usize].done % WRAP);
         self.bench.set("send_valid", (!self.run.is_empty()).into());

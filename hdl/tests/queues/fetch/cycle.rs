@@ -69,7 +69,8 @@ impl World {
             bench.set(&format!("{name}_valid"), (!run.is_empty()).into());
             bench.set(name, run.front().copied().unwrap_or(0));
         }
-        let row = [("posted", self.row.0), ("with_token", self.row.1), ("token", self.row.2)];
+        let [offset, region] = crate::place(self.row.2);
+        let row = [("posted", self.row.0), ("with_token", self.row.1), offset, region];
         Bundle::of::<bus::DoorbellRow>("row_row").set(bench, &row);
         bench.set("completed_row", self.positions.0);
         bench.set("consumed_row", self.positions.1);

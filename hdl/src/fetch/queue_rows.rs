@@ -1,15 +1,15 @@
 //! Keeps what fetch knows of each queue: where its ring is, whose it is, and how far it has come.
 //!
 //! ```text
-//!  write, commit ──►┌────────┐
-//!          queue ──►│ Queues │──► row
-//!  store, stored ──►└────────┘
+//!  write, commit ──►┌───────────┐
+//!          queue ──►│ QueueRows │──► row
+//!          store ──►└───────────┘
 //! ```
 //! Contract: `row` is that of the `queue` of the cycle before, if it was not written then. `write` puts the commit's
 //! row in place and the queue at position 0 of epoch 0, without tokens. `store` writes the row of `queue`. The two never come together.
 //! A commit of a row that does not exist changes nothing.
 //!
-//! Example: `queue` is 5 in one cycle. In the next one `row` is the row of queue 5, and `store` with `queue` 5 writes `stored` back.
+//! Example: `queue` is 5 in one cycle. In the next one `row` is the row of queue 5, and `store` with `queue` 5 writes it back.
 //!
 //! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch/`.
 
@@ -17,10 +17,11 @@
 
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{REGIONS, REGION_LOG2};
-use viaduct_spec::tables::work_queue;
 
 use crate::bus::{Commit, QUEUE_LOG2};
-use crate::prims::{Number, Ram};
+use crate::prims::{Number, Ram, Unpack};
+use crate::rows::tables::WorkQueueRow;
+use crate::stream::FlowSink;
 
 /// A row of the work queue table (see `viaduct_spec::tables::work_queue`), and how far the queue has come.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -53,7 +54,7 @@ pub struct WorkQueue {
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Queues {
+pub struct QueueRows {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// The row of `commit` is written, if it is a work queue's that exists. `Fetch` says so.
@@ -62,10 +63,8 @@ pub struct Queues {
     pub commit: Signal<In, Commit>,
     /// Queue whose row is read, and written with `store`.
     pub queue: Signal<In, Bits<QUEUE_LOG2>>,
-    /// The row of `queue` is written with `stored`.
-    pub store: Signal<In, bool>,
-    /// The row that `store` writes: the queue's progress after a turn.
-    pub stored: Signal<In, WorkQueue>,
+    /// The row that is written into that of `queue`: its progress after a turn.
+    pub store: FlowSink<WorkQueue>,
     /// Row of the `queue` of the cycle before.
     pub row: Signal<Out, WorkQueue>,
 
@@ -74,42 +73,28 @@ pub struct Queues {
     committed: Signal<Local, Bits<QUEUE_LOG2>>,
     /// The row's number is that of a queue that exists.
     exists: Signal<Local, bool>,
-    low: Signal<Local, Bits<64>>,
-    high: Signal<Local, Bits<64>>,
-    region: Signal<Local, Bits<16>>,
+    table_row: Unpack<Commit, WorkQueueRow>,
     regions: Number<16, { REGIONS as u64 }>,
     fields: Signal<Local, WorkQueue>,
 }
 
-// The slices below are the specification's.
-const _: () = {
-    const fn at(field: viaduct_spec::layout::Field, lo: usize, width: usize) -> bool {
-        field.lo == lo && field.width == width
-    }
-    assert!(at(work_queue::RING_OFFSET, 0, 34) && at(work_queue::RING_REGION, 34, 16));
-    assert!(at(work_queue::RING_LOG2, 50, 4) && at(work_queue::OPEN, 54, 1));
-    assert!(at(work_queue::SYSTEM_TAG, 64, 16) && at(work_queue::TAG, 80, 16));
-};
-
-impl Logic for Queues {
+impl Logic for QueueRows {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, rows);
         self.commit_row.next = self.commit.val().row;
         self.committed.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
         self.exists.next = bit_cast::<16, QUEUE_LOG2>(self.committed.val()) == self.commit_row.val();
-        self.low.next = self.commit.val().word0;
-        self.high.next = self.commit.val().word1;
-        self.fields.next.ring_offset = self.low.val().get_bits::<34>(0);
-        self.region.next = self.low.val().get_bits::<16>(34);
-        self.fields.next.ring_region = bit_cast::<REGION_LOG2, 16>(self.region.val());
-        if self.region.val() >= self.regions.val() {
+        self.table_row.from.next = self.commit.val();
+        self.fields.next.ring_offset = self.table_row.to.val().ring_offset;
+        self.fields.next.ring_region = bit_cast::<REGION_LOG2, 16>(self.table_row.to.val().ring_region);
+        if self.table_row.to.val().ring_region >= self.regions.val() {
             self.fields.next.ring_region = bits::<REGION_LOG2>(0);
         }
-        self.fields.next.ring_log2 = self.low.val().get_bits::<4>(50);
-        self.fields.next.open = self.low.val().get_bit(54);
-        self.fields.next.system_tag = self.high.val().get_bits::<16>(0);
-        self.fields.next.tag = self.high.val().get_bits::<16>(16);
+        self.fields.next.ring_log2 = self.table_row.to.val().ring_log2;
+        self.fields.next.open = self.table_row.to.val().open;
+        self.fields.next.system_tag = self.table_row.to.val().system_tag;
+        self.fields.next.tag = self.table_row.to.val().tag;
         // LIFE-1: a queue is opened empty, at position 0.
         self.fields.next.position = bits::<14>(0);
         self.fields.next.cached = bits::<4>(0);
@@ -117,9 +102,9 @@ impl Logic for Queues {
         self.fields.next.spoilt = false;
         self.fields.next.epoch = false;
         self.fields.next.top = bits::<5>(0);
-        self.rows.write_enable.next = self.store.val();
+        self.rows.write_enable.next = self.store.valid.val();
         self.rows.write_address.next = self.queue.val();
-        self.rows.write_data.next = self.stored.val();
+        self.rows.write_data.next = self.store.data.val();
         if self.write.val() {
             self.rows.write_enable.next = self.exists.val();
             self.rows.write_address.next = self.committed.val();

@@ -1,0 +1,159 @@
+//! Keeps the row of the queue that has its turn, and counts how far the turn has brought it.
+//!
+//! ```text
+//!    queue, row, rewind ──►┌───────────────┐──► held, position, cached, filled, asked, epoch
+//!    load, count, lined ──►│ QueueProgress │──► again, passed   (what was fetched before a rewind)
+//! issue, from_ring, rests ►└───────────────┘──► ended, stored
+//! ```
+//! Contract: `load` reads the row of the queue, and of a rewind the place where it begins again. `count` comes in the next cycle: a line
+//! that has landed adds its tokens to those at hand, unless they are spoilt, and a rewind forgets those at hand. Later
+//! `issue` says that a descriptor is asked for (`from_ring`: by a token at hand), and `lined` that a line is asked for. `stored` is the row
+//! as it is to be written back.
+//!
+//! An overrun queue whose ring has come to its first wrong slot (`rests`) has `cached` 15, and shows that as `ended`.
+//!
+//! Example: a row has position 6 and two tokens at hand. After two `issue`s `from_ring` `position` is 8, `cached` is 0, and `filled`, the
+//! position of the first token that is not at hand, is 8 as before.
+//!
+//! Latency: 1 cycle; `filled` is right the cycle after that. Tests: with the scheduler, `tests/queues/fetch/`.
+
+use rust_hdl::prelude::*;
+
+use super::{ChosenQueue, WorkQueue};
+use crate::bus::{Position, Rewind};
+use crate::prims::Number;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct QueueProgress {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Pulse from `Turn`: `row` is the queue's.
+    pub load: Signal<In, bool>,
+    /// Row of the queue, from `Queues`.
+    pub row: Signal<In, WorkQueue>,
+    /// The queue that has its turn, and why: if for a rewind, it begins again where `rewind` says.
+    pub queue: Signal<In, ChosenQueue>,
+    /// Where a rewound queue begins.
+    pub rewind: Signal<In, Rewind>,
+    /// Pulse from `Turn`, a cycle behind `load`: what came of a line is added.
+    pub count: Signal<In, bool>,
+    /// Pulse from `Turn`: the descriptor at `position` is asked for.
+    pub issue: Signal<In, bool>,
+    /// With `issue`: its token was at hand; otherwise the doorbell brought it.
+    pub from_ring: Signal<In, bool>,
+    /// With `issue`: the ring of the overrun queue has been followed to its end.
+    pub rests: Signal<In, bool>,
+    /// Pulse from `Turn`: a line of the ring is asked for.
+    pub lined: Signal<In, bool>,
+    /// The row as it was read.
+    pub held: Signal<Out, WorkQueue>,
+    /// Position of the next descriptor to fetch.
+    pub position: Signal<Out, Position>,
+    /// Tokens at hand, 0 to 8; 15 if the queue is `ended`.
+    pub cached: Signal<Out, Bits<4>>,
+    /// Position of the first token that is not at hand. It stays when a token is used.
+    pub filled: Signal<Out, Position>,
+    /// A line of the ring is under way.
+    pub asked: Signal<Out, bool>,
+    /// Epoch of what is fetched: it turns with each rewind.
+    pub epoch: Signal<Out, bool>,
+    /// Descriptors from `position` on that were fetched before the rewind; below none if `passed`.
+    pub again: Signal<Out, Bits<5>>,
+    /// More has been fetched than ever before.
+    pub passed: Signal<Out, bool>,
+    /// The ring of an overrun queue has been followed to its end.
+    pub ended: Signal<Out, bool>,
+    /// The row to write back.
+    pub stored: Signal<Out, WorkQueue>,
+
+    /// What a block RAM gives comes late in the cycle: rows are only looked at from registers.
+    row_now: DFF<WorkQueue>,
+    position_now: DFF<Position>,
+    cached_now: DFF<Bits<4>>,
+    asked_now: DFF<bool>,
+    /// What the line under way brings is not wanted any more.
+    spoilt: DFF<bool>,
+    epoch_now: DFF<bool>,
+    filled_now: DFF<Position>,
+
+    row_next: Signal<Local, WorkQueue>,
+    again_left: Signal<Local, Bits<5>>,
+    over: Signal<Local, bool>,
+    followed: Signal<Local, bool>,
+    low: Signal<Local, Bits<5>>,
+    minus_one: Number<4, 0xF>,
+}
+
+impl Logic for QueueProgress {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, row_now, position_now, cached_now, asked_now, spoilt, epoch_now, filled_now);
+        self.filled_now.d.next = self.position_now.q.val() + bit_cast::<14, 4>(self.cached_now.q.val());
+
+        // `top` is one past the last position ever fetched, modulo 32, and at most 16 ahead.
+        self.low.next = self.position_now.q.val().get_bits::<5>(0);
+        self.again_left.next = self.row_now.q.val().top - self.low.val();
+        self.over.next = self.again_left.val().get_bit(4) & self.again_left.val().get_bits::<4>(0).any();
+        // More tokens than there can be.
+        self.followed.next = self.cached_now.q.val().get_bit(3) & self.cached_now.q.val().get_bit(0);
+
+        if self.load.val() {
+            self.row_now.d.next = self.row.val();
+            self.position_now.d.next = self.row.val().position;
+            self.cached_now.d.next = self.row.val().cached;
+            self.asked_now.d.next = self.row.val().asked;
+            self.spoilt.d.next = self.row.val().spoilt;
+            self.epoch_now.d.next = self.row.val().epoch;
+            if self.queue.val().rewinding {
+                self.position_now.d.next = self.rewind.val().position;
+                self.epoch_now.d.next = self.rewind.val().epoch;
+            }
+        }
+        if self.count.val() {
+            if self.queue.val().landed {
+                self.asked_now.d.next = false;
+                self.spoilt.d.next = false;
+                if !self.spoilt.q.val() & !self.followed.val() {
+                    self.cached_now.d.next = self.cached_now.q.val() + self.queue.val().count;
+                }
+            }
+            if self.queue.val().rewinding {
+                self.cached_now.d.next = bits::<4>(0);
+                self.spoilt.d.next = self.asked_now.q.val();
+            }
+        }
+        if self.issue.val() {
+            self.position_now.d.next = self.position_now.q.val() + 1;
+            if self.from_ring.val() {
+                self.cached_now.d.next = self.cached_now.q.val() + self.minus_one.val();
+            }
+            if self.rests.val() {
+                self.cached_now.d.next = bits::<4>(15);
+            }
+        }
+        if self.lined.val() {
+            self.asked_now.d.next = true;
+        }
+
+        self.row_next.next = self.row_now.q.val();
+        self.row_next.next.position = self.position_now.q.val();
+        self.row_next.next.cached = self.cached_now.q.val();
+        self.row_next.next.asked = self.asked_now.q.val();
+        self.row_next.next.spoilt = self.spoilt.q.val();
+        self.row_next.next.epoch = self.epoch_now.q.val();
+        if self.over.val() {
+            self.row_next.next.top = self.low.val();
+        }
+        self.stored.next = self.row_next.val();
+        self.held.next = self.row_now.q.val();
+        self.position.next = self.position_now.q.val();
+        self.cached.next = self.cached_now.q.val();
+        self.filled.next = self.filled_now.q.val();
+        self.asked.next = self.asked_now.q.val();
+        self.epoch.next = self.epoch_now.q.val();
+        self.again.next = self.again_left.val();
+        self.passed.next = self.over.val();
+        self.ended.next = self.followed.val();
+    }
+}
