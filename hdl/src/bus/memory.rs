@@ -17,6 +17,19 @@ pub mod client {
     pub const COMPLETE: u64 = 3;
 }
 
+/// One bit for each client: in the order of [`client`], so that packed the bit of client n is bit n.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ByClient {
+    /// Work queue fetch.
+    pub fetch: bool,
+    /// Gather.
+    pub gather: bool,
+    /// Scatter.
+    pub scatter: bool,
+    /// Completion.
+    pub complete: bool,
+}
+
 /// Bits of [`Access`]'s remote rights.
 pub mod remote {
     /// The access is of the agent's own program.
@@ -25,6 +38,15 @@ pub mod remote {
     pub const WRITE: u64 = 1;
     /// A peer reads.
     pub const READ: u64 = 2;
+}
+
+/// [`Access`]'s remote rights, unpacked.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct RemoteRights {
+    /// A peer writes.
+    pub write: bool,
+    /// A peer reads.
+    pub read: bool,
 }
 
 /// A request to reach host memory. All of them go through the protection checker.

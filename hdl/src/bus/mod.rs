@@ -17,7 +17,9 @@ pub use acknowledge::{local, syndrome_class, word, AckRequest, Acknowledged, Syn
 pub use agent::{Arm, Commit, DoorbellRow, Event, Fault, NicState, QueueId, StateWrite};
 pub use complete::{Closed, Completion, CqEntry, CqStore};
 pub use frame::{FrameBeat, FrameInfo};
-pub use memory::{client, remote, Access, DmaCommand, ReadBeat, WriteBeat, WriteVerdict};
+pub use memory::{
+    client, remote, Access, ByClient, DmaCommand, ReadBeat, RemoteRights, WriteBeat, WriteVerdict,
+};
 pub use pcie::{MmioRead, MmioWrite, TlpBeat};
 pub use read::{Admission, Answer, ReadRequest, ReadSent, Reply};
 pub use receive::{AheadWord, Filled};

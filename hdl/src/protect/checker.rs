@@ -35,10 +35,12 @@ use rust_hdl::prelude::*;
 use viaduct_spec::profile::PAGE_LOG2;
 use viaduct_spec::tables::table;
 
-use super::{Intake, Outstanding, Range};
-use crate::bus::{Access, Commit, DmaCommand, WriteVerdict};
-use crate::prims::Number;
-use crate::prims::Ram;
+use super::command_cut::CommandCut;
+use super::command_out::CommandOut;
+use super::{AccessIntake, Outstanding, Range};
+use crate::bus::{Access, ByClient, Commit, DmaCommand, WriteVerdict};
+use crate::prims::{Cast, Number, Ram, Unpack};
+use crate::rows::tables::PageRow;
 
 /// The steps of an access.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -97,7 +99,7 @@ pub struct Protect {
     /// An access is refused.
     pub count_refused: Pulse,
 
-    intake: Intake,
+    intake: AccessIntake,
     range: Range,
     /// Bits 56:12 of a page's DMA address.
     pages: Ram<Bits<45>, PAGE_LOG2>,
@@ -110,30 +112,19 @@ pub struct Protect {
     writes: DFF<bool>,
     /// `user` of the access at hand.
     user: DFF<Bits<8>>,
-    /// The client whose port the access stays on until it is issued, one-hot; 0: nobody's.
-    owner: DFF<Bits<4>>,
-    /// A read has waited for `read_waits`.
+    /// The client whose port the access stays on until it is issued, one bit high; none: nobody's.
+    owner: DFF<ByClient>,
+    /// A read has waited for its engine in the cycle before.
     stuck: DFF<bool>,
-    /// `read_command` is on show at `read`.
-    read_waits: DFF<bool>,
-    /// The command for the read engine; its address is the offset in the page.
-    read_command: DFF<DmaCommand>,
-    /// The page of that command.
-    read_page: DFF<Bits<45>>,
-    /// `write_command` is on show at `write`.
-    write_waits: DFF<bool>,
-    /// The command for the write engine; its address is the offset in the page.
-    write_command: DFF<DmaCommand>,
-    /// The page of that command.
-    write_page: DFF<Bits<45>>,
+    cut: CommandCut,
+    /// The command for the read engine.
+    read_out: CommandOut,
+    /// The command for the write engine.
+    write_out: CommandOut,
     /// A verdict is given in this cycle.
     decided: DFF<bool>,
-    /// The verdict that is given: the write is granted.
-    decided_ok: DFF<bool>,
-    /// The client that the verdict is for.
-    decided_client: DFF<Bits<2>>,
-    /// `user` of the access that the verdict is for.
-    decided_user: DFF<Bits<8>>,
+    /// The verdict that is given.
+    decision: DFF<WriteVerdict>,
     /// `issued`.
     issued_count: DFF<Bits<8>>,
     /// An access was refused in the cycle before.
@@ -145,7 +136,8 @@ pub struct Protect {
     region_commit: Signal<Local, bool>,
     page_commit: Signal<Local, bool>,
     commit_row: Signal<Local, Bits<16>>,
-    page_word: Signal<Local, Bits<64>>,
+    page_row: Unpack<Commit, PageRow>,
+    page_address: Signal<Local, Bits<57>>,
     issuing: Signal<Local, bool>,
     free: Signal<Local, bool>,
     silent: Signal<Local, bool>,
@@ -157,10 +149,12 @@ pub struct Protect {
     blocked: Signal<Local, bool>,
     /// The access at hand goes back to its client.
     back: Signal<Local, bool>,
-    issued_late: Signal<Local, Bits<4>>,
+    issued_late: Signal<Local, ByClient>,
+    nobody: Signal<Local, ByClient>,
+    owner_bits: Cast<ByClient, Bits<4>>,
+    shown_owner: Cast<ByClient, Bits<4>>,
     done: Signal<Local, bool>,
     look: Signal<Local, bool>,
-    command: Signal<Local, DmaCommand>,
 
     region_table: Number<4, { table::REGION as u64 }>,
     page_table: Number<4, { table::PAGE as u64 }>,
@@ -169,30 +163,18 @@ pub struct Protect {
 impl Logic for Protect {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            step,
-            client,
-            writes,
-            user,
-            owner,
-            stuck,
-            read_waits,
-            read_command,
-            read_page,
-            write_waits,
-            write_command,
-            write_page,
-            decided,
-            decided_ok,
-            decided_client,
-            decided_user,
-            issued_count,
-            refused
-        );
-        clock!(self, clock, intake, pages, range, outstanding);
+        dff_setup!(self, clock, step, client, writes, user, owner, stuck, decided, decision);
+        dff_setup!(self, clock, issued_count, refused);
+        clock!(self, clock, intake, pages, range, outstanding, read_out, write_out);
+        self.read_out.reset.next = self.reset.val();
+        self.write_out.reset.next = self.reset.val();
         self.intake.reset.next = self.reset.val();
+        self.nobody.next.fetch = false;
+        self.nobody.next.gather = false;
+        self.nobody.next.scatter = false;
+        self.nobody.next.complete = false;
+        self.owner_bits.from.next = self.owner.q.val();
+        self.shown_owner.from.next = self.intake.owner.val();
         self.outstanding.reset.next = self.reset.val();
 
         // The clients.
@@ -218,13 +200,14 @@ impl Logic for Protect {
         self.intake.write.next = self.between.val() & self.region_commit.val();
         self.intake.commit.next = self.commit.data.val();
         self.commit_row.next = self.commit.data.val().row;
-        self.page_word.next = self.commit.data.val().word0;
+        self.page_row.from.next = self.commit.data.val();
+        self.page_address.next = self.page_row.to.val().address;
         self.pages.write_enable.next = self.between.val()
             & self.page_commit.val()
             & (bit_cast::<16, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 16>(self.commit_row.val()))
                 == self.commit_row.val());
         self.pages.write_address.next = bit_cast::<PAGE_LOG2, 16>(self.commit_row.val());
-        self.pages.write_data.next = self.page_word.val().get_bits::<45>(12);
+        self.pages.write_data.next = bit_cast::<45, 57>(self.page_address.val() >> bits::<4>(12));
 
         // The last step of one access: its command goes out when the register before its engine is free. Not in the
         // cycle in which it is emptied, which is known late: the next command is three cycles behind.
@@ -233,9 +216,9 @@ impl Logic for Protect {
         self.silent.next = self.writes.q.val() & !self.range.granted.val();
         self.whole.next =
             (self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val();
-        self.free.next = !self.read_waits.q.val() & (self.whole.val() | self.read.ready.val());
+        self.free.next = !self.read_out.waits.val() & (self.whole.val() | self.read.ready.val());
         if self.writes.q.val() {
-            self.free.next = !self.write_waits.q.val();
+            self.free.next = !self.write_out.waits.val();
         }
         self.offered.next = self.issuing.val() & !self.silent.val() & self.free.val();
         self.go.next = self.issuing.val() & (self.silent.val() | self.free.val());
@@ -244,7 +227,7 @@ impl Logic for Protect {
         self.blocked.next = (self.step.q.val() == Step::Issue) & !self.writes.q.val() & !self.free.val();
         self.stuck.d.next = self.blocked.val();
         self.back.next = self.blocked.val()
-            & self.owner.q.val().any()
+            & self.owner_bits.to.val().any()
             & (self.hold.val() | (self.intake.valid.val() & self.intake.access.val().write));
         // The first step of the next.
         self.look.next =
@@ -271,7 +254,7 @@ impl Logic for Protect {
             self.step.d.next = Step::Idle;
         }
         if self.go.val() | self.back.val() {
-            self.owner.d.next = bits::<4>(0);
+            self.owner.d.next = self.nobody.val();
         }
         if self.look.val() {
             self.step.d.next = Step::Compare;
@@ -282,19 +265,19 @@ impl Logic for Protect {
         }
         self.intake.next_access.next = self.look.val();
         self.intake.give_back.next =
-            self.blocked.val() & self.intake.valid.val() & self.intake.owner.val().any();
+            self.blocked.val() & self.intake.valid.val() & self.shown_owner.to.val().any();
         self.intake.stuck.next = self.stuck.q.val();
         self.intake.away.next = self.owner.q.val();
         self.intake.sure.next = self.read.ready.val()
-            & !self.read_waits.q.val()
+            & !self.read_out.waits.val()
             & !self.stuck.q.val()
             & ((self.step.q.val() == Step::Idle) | self.writes.q.val());
-        self.issued_late.next = bits::<4>(0);
+        self.issued_late.next = self.nobody.val();
         if self.go.val() {
             self.issued_late.next = self.owner.q.val();
         }
         self.intake.issued.next = self.issued_late.val();
-        self.complete_issued.next = self.issued_late.val().get_bit(3);
+        self.complete_issued.next = self.issued_late.val().complete;
         self.range.look.next = self.look.val();
         self.range.compare.next = self.step.q.val() == Step::Compare;
         self.range.place.next = self.step.q.val() == Step::Place;
@@ -305,50 +288,32 @@ impl Logic for Protect {
         self.range.extent.next = self.intake.extent.val();
         self.pages.read_address.next = self.range.page.val();
 
-        // The command, but for the page: that comes late in the cycle, and goes straight into a register of its own.
-        self.command.next.address = bit_cast::<64, 43>(self.range.offset.val());
-        self.command.next.length = self.range.length.val();
-        self.command.next.last = true;
-        if self.range.crosses.val() {
-            self.command.next.length = self.range.head.val();
-            self.command.next.last = false;
-        }
-        if self.step.q.val() == Step::Second {
-            self.command.next.address = bits::<64>(0);
-            self.command.next.length = bit_cast::<13, 12>(self.range.rest.val());
-            self.command.next.last = true;
-        }
-        self.command.next.client = self.client.q.val();
-        self.command.next.user = self.user.q.val();
-        self.command.next.epoch = self.outstanding.epoch.val();
-        self.command.next.refused = false;
-        if !self.range.granted.val() {
-            self.command.next.address = bits::<64>(0);
-            self.command.next.length = bits::<13>(0);
-            self.command.next.last = true;
-            self.command.next.refused = true;
-        }
-        if self.read.ready.val() {
-            self.read_waits.d.next = false;
-        }
-        if self.write.ready.val() {
-            self.write_waits.d.next = false;
-        }
-        if self.offered.val() & !self.writes.q.val() {
-            self.read_waits.d.next = true;
-            self.read_command.d.next = self.command.val();
-            self.read_page.d.next = self.pages.read_data.val();
-        }
+        // The command, and the page, which comes late in the cycle.
+        self.cut.granted.next = self.range.granted.val();
+        self.cut.offset.next = self.range.offset.val();
+        self.cut.length.next = self.range.length.val();
+        self.cut.crosses.next = self.range.crosses.val();
+        self.cut.head.next = self.range.head.val();
+        self.cut.rest.next = self.range.rest.val();
+        self.cut.second.next = self.step.q.val() == Step::Second;
+        self.cut.client.next = self.client.q.val();
+        self.cut.user.next = self.user.q.val();
+        self.cut.epoch.next = self.outstanding.epoch.val();
+        self.read_out.issue.next = self.offered.val() & !self.writes.q.val();
+        self.read_out.command.next = self.cut.command.val();
+        self.read_out.page.next = self.pages.read_data.val();
+        Source::<DmaCommand>::link(&mut self.read, &mut self.read_out.engine);
+        self.write_out.issue.next = self.offered.val() & self.writes.q.val();
+        self.write_out.command.next = self.cut.command.val();
+        self.write_out.page.next = self.pages.read_data.val();
+        Source::<DmaCommand>::link(&mut self.write, &mut self.write_out.engine);
         if self.offered.val() & self.writes.q.val() {
-            self.write_waits.d.next = true;
-            self.write_command.d.next = self.command.val();
-            self.write_page.d.next = self.pages.read_data.val();
             self.issued_count.d.next = self.issued_count.q.val() + 1;
         }
         self.decided.d.next = self.done.val() & self.writes.q.val();
-        self.decided_ok.d.next = self.range.granted.val();
-        self.decided_client.d.next = self.client.q.val();
-        self.decided_user.d.next = self.user.q.val();
+        self.decision.d.next.ok = self.range.granted.val();
+        self.decision.d.next.client = self.client.q.val();
+        self.decision.d.next.user = self.user.q.val();
         self.refused.d.next = self.done.val() & !self.range.granted.val();
 
         self.outstanding.issue.next = self.offered.val();
@@ -357,36 +322,21 @@ impl Logic for Protect {
         self.outstanding.drain.next = self.drain.val();
         self.outstanding.between.next = self.between.val();
 
-        self.read.valid.next = self.read_waits.q.val();
-        // What is refused carries nothing that came from the tables.
-        self.read.data.next = self.read_command.q.val();
-        if !self.read_command.q.val().refused {
-            self.read.data.next.address = self.read_command.q.val().address
-                | (bit_cast::<64, 45>(self.read_page.q.val()) << bits::<4>(12));
-        }
-        self.write.valid.next = self.write_waits.q.val();
-        self.write.data.next = self.write_command.q.val();
-        self.write.data.next.address = self.write_command.q.val().address
-            | (bit_cast::<64, 45>(self.write_page.q.val()) << bits::<4>(12));
         self.verdict.valid.next = self.decided.q.val();
-        self.verdict.data.next.ok = self.decided_ok.q.val();
-        self.verdict.data.next.client = self.decided_client.q.val();
-        self.verdict.data.next.user = self.decided_user.q.val();
+        self.verdict.data.next = self.decision.q.val();
         self.issued.next = self.issued_count.q.val();
         self.draining.next = self.outstanding.draining.val();
         self.count_refused.next = self.refused.q.val();
         self.busy.next = !self.idle.val()
-            | self.read_waits.q.val()
-            | self.write_waits.q.val()
+            | self.read_out.waits.val()
+            | self.write_out.waits.val()
             | self.outstanding.active.val()
             | self.outstanding.draining.val();
 
         if self.reset.val() {
             self.step.d.next = Step::Idle;
-            self.owner.d.next = bits::<4>(0);
+            self.owner.d.next = self.nobody.val();
             self.stuck.d.next = false;
-            self.read_waits.d.next = false;
-            self.write_waits.d.next = false;
             self.decided.d.next = false;
             self.refused.d.next = false;
             self.issued_count.d.next = bits::<8>(0);

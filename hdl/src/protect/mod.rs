@@ -1,11 +1,11 @@
 //! The protection checker: the only way from any block of the NIC to host memory.
 //!
 //! ```text
-//!   fetch ──►┌───────────────────────────────────────┐
-//!  gather ──►│ Intake ──────► Range ──────► page RAM │──► read   (DmaCommand)
-//! scatter ──►│ arbiter,       distances,             │──► write  (DmaCommand)
-//! complete ─►│ RegionTable    limits     Outstanding │──► verdict
-//!  commit ──►└───────────────────────────────────────┘──► draining
+//!   fetch ──►┌────────────────────────────────────────────────────────────┐
+//!  gather ──►│ AccessIntake ──► Range ──────► page RAM ──► two CommandOut │──► read   (DmaCommand)
+//! scatter ──►│ turns,           distances,                                │──► write  (DmaCommand)
+//! complete ─►│ RegionTable      limits                       Outstanding  │──► verdict
+//!  commit ──►└────────────────────────────────────────────────────────────┘──► draining
 //! ```
 //! An access is granted if and only if
 //! - its region is a row of the table other than 0, and the row is live;
@@ -19,16 +19,18 @@
 //!
 //! No sum in these rules is ever cut to a width in which it could wrap.
 
+mod access_intake;
 mod checker;
-mod intake;
+mod command_cut;
+mod command_out;
+mod epoch_tally;
 mod outstanding;
 mod range;
 mod region;
-mod tally;
 
+pub use access_intake::AccessIntake;
 pub use checker::Protect;
-pub use intake::Intake;
+pub use epoch_tally::EpochTally;
 pub use outstanding::Outstanding;
 pub use range::Range;
-pub use region::{Extent, Region, RegionTable};
-pub use tally::Tally;
+pub use region::{Region, RegionExtent, RegionTable};

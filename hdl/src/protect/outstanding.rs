@@ -22,7 +22,7 @@
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 
-use super::Tally;
+use super::EpochTally;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -52,9 +52,9 @@ pub struct Outstanding {
     /// Something is outstanding.
     pub active: Signal<Out, bool>,
     /// The commands of epoch 0.
-    tally_0: Tally,
+    tally_0: EpochTally,
     /// The commands of epoch 1.
-    tally_1: Tally,
+    tally_1: EpochTally,
     /// `epoch`.
     now: DFF<bool>,
     /// A drain waits for the epoch to turn.

@@ -30,9 +30,9 @@
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::PAGE_LOG2;
 
-use super::{Extent, Region};
-use crate::bus::Access;
-use crate::prims::Number;
+use super::{Region, RegionExtent};
+use crate::bus::{Access, RemoteRights};
+use crate::prims::{Cast, Number};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -54,7 +54,7 @@ pub struct Range {
     /// First half of that row.
     pub region: Signal<In, Region>,
     /// Second half of that row.
-    pub extent: Signal<In, Extent>,
+    pub extent: Signal<In, RegionExtent>,
     /// The access is granted.
     pub granted: Signal<Out, bool>,
     /// Number of bytes to move.
@@ -88,7 +88,7 @@ pub struct Range {
     twice: Signal<Local, Bits<50>>,
     length_fits: Signal<Local, bool>,
     in_page: Signal<Local, Bits<49>>,
-    remote: Signal<Local, Bits<2>>,
+    remote: Cast<Bits<2>, RemoteRights>,
     /// Every rule but those about key, tag and range holds.
     allowed: DFF<bool>,
     /// The access is by offset: its key is not compared.
@@ -98,7 +98,7 @@ pub struct Range {
     /// Tag that the access gives.
     tag: DFF<Bits<16>>,
     /// `extent`, a cycle later.
-    extent_row: DFF<Extent>,
+    extent_row: DFF<RegionExtent>,
     /// Bytes from the region's first byte; only if `far` is 0.
     delta: DFF<Bits<48>>,
     /// 0: the first byte is not before the region, and less than 2^48 behind its start.
@@ -208,14 +208,14 @@ impl Logic for Range {
         self.distance_high.next = self.distance.val() >> bits::<6>(48);
         self.length_fits.next =
             self.access.val().length.any() & (self.access.val().length <= bits::<13>(4096));
-        self.remote.next = self.access.val().remote;
+        self.remote.from.next = self.access.val().remote;
         if self.look.val() {
             self.allowed.d.next = self.member.val()
                 & self.region.val().live
                 & (self.region.val().system == self.access.val().system)
                 & !(self.access.val().write & self.region.val().read_only)
-                & (!self.remote.val().get_bit(0) | self.region.val().rdma_write)
-                & (!self.remote.val().get_bit(1) | self.region.val().rdma_read)
+                & (!self.remote.to.val().write | self.region.val().rdma_write)
+                & (!self.remote.to.val().read | self.region.val().rdma_read)
                 & self.length_fits.val();
             self.by_offset.d.next = self.access.val().by_offset;
             self.key.d.next = self.access.val().key;

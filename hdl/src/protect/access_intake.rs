@@ -1,12 +1,12 @@
 //! Takes the clients' accesses one at a time and looks their regions up.
 //!
 //! ```text
-//!    fetch ──►┌────────┐
-//!   gather ──►│        │──► valid, access, client, member, region
-//!  scatter ──►│ Intake │◄── next_access
-//! complete ──►│        │──► empty
-//!     hold ──►│        │◄── give_back
-//!   commit ──►└────────┘◄── sure, stuck, away, issued
+//!    fetch ──►┌──────────────┐
+//!   gather ──►│              │──► valid, access, client, member, region
+//!  scatter ──►│ AccessIntake │◄── next_access
+//! complete ──►│              │──► empty
+//!     hold ──►│              │◄── give_back
+//!   commit ──►└──────────────┘◄── sure, stuck, away, issued
 //! ```
 //! Contract:
 //! - Whose turn it is stands in a register, and so does whether there is room, so that no client's path goes through another's, nor
@@ -34,13 +34,13 @@ use crate::stream::Sink;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::REGION_LOG2;
 
-use super::{Extent, Region, RegionTable};
-use crate::bus::{Access, Commit};
-use crate::prims::Successor;
+use super::{Region, RegionExtent, RegionTable};
+use crate::bus::{client, Access, ByClient, Commit};
+use crate::prims::{Cast, Number, Successor};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Intake {
+pub struct AccessIntake {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// Forgets what it holds; the table stays.
@@ -71,12 +71,12 @@ pub struct Intake {
     pub sure: Signal<In, bool>,
     /// A read waits for its engine: no other is taken.
     pub stuck: Signal<In, bool>,
-    /// The client whose read is in the checker and not issued, one-hot.
-    pub away: Signal<In, Bits<4>>,
-    /// The client whose read is issued in this cycle, one-hot.
-    pub issued: Signal<In, Bits<4>>,
-    /// The client whose read, not `sure`, is on show, one-hot.
-    pub owner: Signal<Out, Bits<4>>,
+    /// The client whose read is in the checker and not issued, one bit high.
+    pub away: Signal<In, ByClient>,
+    /// The client whose read is issued in this cycle, one bit high.
+    pub issued: Signal<In, ByClient>,
+    /// The client whose read, not `sure`, is on show, one bit high.
+    pub owner: Signal<Out, ByClient>,
     /// The access on show.
     pub access: Signal<Out, Access>,
     /// The client of the access on show: see `bus::client`.
@@ -86,7 +86,7 @@ pub struct Intake {
     /// First half of that row.
     pub region: Signal<Out, Region>,
     /// Second half of that row.
-    pub extent: Signal<Out, Extent>,
+    pub extent: Signal<Out, RegionExtent>,
     /// An access can be taken in this cycle.
     pub open: Signal<Out, bool>,
     /// No access is held.
@@ -94,8 +94,8 @@ pub struct Intake {
 
     successor: Successor,
     rows: RegionTable,
-    /// The client whose turn it is, one-hot.
-    turn: DFF<Bits<4>>,
+    /// The client whose turn it is, one bit high.
+    turn: DFF<ByClient>,
     /// An access can be taken.
     room: DFF<bool>,
     /// The row of the access is being read.
@@ -106,8 +106,8 @@ pub struct Intake {
     held: DFF<Access>,
     /// The client of that access.
     held_client: DFF<Bits<2>>,
-    /// The client on whose port that access stays until it is issued, one-hot.
-    held_owner: DFF<Bits<4>>,
+    /// The client on whose port that access stays until it is issued, one bit high.
+    held_owner: DFF<ByClient>,
     /// `member`.
     held_member: DFF<bool>,
     /// The row, straight from the table: what a block RAM gives comes late in the cycle.
@@ -116,10 +116,13 @@ pub struct Intake {
     half: DFF<bool>,
 
     /// Clients that may ask for a read.
-    reads: Signal<Local, Bits<4>>,
-    granted: Signal<Local, Bits<4>>,
-    request: Signal<Local, Bits<4>>,
-    mover: Signal<Local, Bits<4>>,
+    reads: Signal<Local, ByClient>,
+    granted: Signal<Local, ByClient>,
+    request: Signal<Local, ByClient>,
+    nobody: Signal<Local, ByClient>,
+    turn_bits: Cast<ByClient, Bits<4>>,
+    request_bits: Cast<ByClient, Bits<4>>,
+    grant: Cast<Bits<4>, ByClient>,
     asks: Signal<Local, bool>,
     take: Signal<Local, bool>,
     chosen: Signal<Local, Access>,
@@ -128,9 +131,13 @@ pub struct Intake {
     number_low: Signal<Local, Bits<REGION_LOG2>>,
     held_number: Signal<Local, Bits<16>>,
     held_low: Signal<Local, Bits<REGION_LOG2>>,
+    fetch_client: Number<2, { client::FETCH }>,
+    gather_client: Number<2, { client::GATHER }>,
+    scatter_client: Number<2, { client::SCATTER }>,
+    complete_client: Number<2, { client::COMPLETE }>,
 }
 
-impl Logic for Intake {
+impl Logic for AccessIntake {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
@@ -149,69 +156,75 @@ impl Logic for Intake {
         );
         clock!(self, clock, rows);
 
-        self.reads.next = !(self.away.val() | self.held_owner.q.val());
-        if self.stuck.val() {
-            self.reads.next = bits::<4>(0);
-        }
-        self.request.next = bits::<4>(0);
-        if self.fetch.valid.val() & (self.fetch.data.val().write | self.reads.val().get_bit(0)) {
-            self.request.next = self.request.val() | bits::<4>(1);
-        }
-        if self.gather.valid.val() & (self.gather.data.val().write | self.reads.val().get_bit(1)) {
-            self.request.next = self.request.val() | bits::<4>(2);
-        }
-        if self.scatter.valid.val() & (self.scatter.data.val().write | self.reads.val().get_bit(2)) {
-            self.request.next = self.request.val() | bits::<4>(4);
-        }
-        if self.complete.valid.val() & (self.complete.data.val().write | self.reads.val().get_bit(3)) {
-            self.request.next = self.request.val() | bits::<4>(8);
-        }
-        self.asks.next = (self.request.val() & self.turn.q.val()).any();
+        self.nobody.next.fetch = false;
+        self.nobody.next.gather = false;
+        self.nobody.next.scatter = false;
+        self.nobody.next.complete = false;
+        self.reads.next.fetch = !(self.stuck.val() | self.away.val().fetch | self.held_owner.q.val().fetch);
+        self.reads.next.gather =
+            !(self.stuck.val() | self.away.val().gather | self.held_owner.q.val().gather);
+        self.reads.next.scatter =
+            !(self.stuck.val() | self.away.val().scatter | self.held_owner.q.val().scatter);
+        self.reads.next.complete =
+            !(self.stuck.val() | self.away.val().complete | self.held_owner.q.val().complete);
+        self.request.next.fetch =
+            self.fetch.valid.val() & (self.fetch.data.val().write | self.reads.val().fetch);
+        self.request.next.gather =
+            self.gather.valid.val() & (self.gather.data.val().write | self.reads.val().gather);
+        self.request.next.scatter =
+            self.scatter.valid.val() & (self.scatter.data.val().write | self.reads.val().scatter);
+        self.request.next.complete =
+            self.complete.valid.val() & (self.complete.data.val().write | self.reads.val().complete);
+        self.asks.next = (self.request.val().fetch & self.turn.q.val().fetch)
+            | (self.request.val().gather & self.turn.q.val().gather)
+            | (self.request.val().scatter & self.turn.q.val().scatter)
+            | (self.request.val().complete & self.turn.q.val().complete);
         self.take.next = self.room.q.val() & self.asks.val();
-        self.granted.next = bits::<4>(0);
-        if self.room.q.val() {
-            self.granted.next = self.turn.q.val();
-        }
-        self.fetch.ready.next = (self.granted.val().get_bit(0)
-            & (self.fetch.data.val().write | self.sure.val()))
-            | self.issued.val().get_bit(0);
-        self.gather.ready.next = (self.granted.val().get_bit(1)
+        self.granted.next.fetch = self.room.q.val() & self.turn.q.val().fetch;
+        self.granted.next.gather = self.room.q.val() & self.turn.q.val().gather;
+        self.granted.next.scatter = self.room.q.val() & self.turn.q.val().scatter;
+        self.granted.next.complete = self.room.q.val() & self.turn.q.val().complete;
+        self.fetch.ready.next = (self.granted.val().fetch & (self.fetch.data.val().write | self.sure.val()))
+            | self.issued.val().fetch;
+        self.gather.ready.next = (self.granted.val().gather
             & (self.gather.data.val().write | self.sure.val()))
-            | self.issued.val().get_bit(1);
-        self.scatter.ready.next = (self.granted.val().get_bit(2)
+            | self.issued.val().gather;
+        self.scatter.ready.next = (self.granted.val().scatter
             & (self.scatter.data.val().write | self.sure.val()))
-            | self.issued.val().get_bit(2);
+            | self.issued.val().scatter;
         self.complete.ready.next =
-            self.granted.val().get_bit(3) & (self.complete.data.val().write | self.sure.val());
+            self.granted.val().complete & (self.complete.data.val().write | self.sure.val());
 
         // The client whose turn is next.
-        self.mover.next = bits::<4>(4);
-        if (self.turn.q.val() & bits::<4>(3)).any() {
-            self.mover.next = bits::<4>(2);
-        }
-        self.successor.turn.next = self.turn.q.val();
-        self.successor.request.next = self.request.val();
+        self.turn_bits.from.next = self.turn.q.val();
+        self.request_bits.from.next = self.request.val();
+        self.successor.turn.next = self.turn_bits.to.val();
+        self.successor.request.next = self.request_bits.to.val();
+        self.grant.from.next = self.successor.grant.val();
         if self.take.val() | !self.asks.val() {
             if self.successor.valid.val() {
-                self.turn.d.next = self.successor.grant.val();
+                self.turn.d.next = self.grant.to.val();
             } else if self.take.val() {
-                self.turn.d.next = self.mover.val();
+                self.turn.d.next.fetch = false;
+                self.turn.d.next.gather = self.turn.q.val().fetch | self.turn.q.val().gather;
+                self.turn.d.next.scatter = !(self.turn.q.val().fetch | self.turn.q.val().gather);
+                self.turn.d.next.complete = false;
             }
         }
 
         self.chosen.next = self.fetch.data.val();
-        self.whose.next = bits::<2>(0);
-        if self.turn.q.val().get_bit(1) {
+        self.whose.next = self.fetch_client.val();
+        if self.turn.q.val().gather {
             self.chosen.next = self.gather.data.val();
-            self.whose.next = bits::<2>(1);
+            self.whose.next = self.gather_client.val();
         }
-        if self.turn.q.val().get_bit(2) {
+        if self.turn.q.val().scatter {
             self.chosen.next = self.scatter.data.val();
-            self.whose.next = bits::<2>(2);
+            self.whose.next = self.scatter_client.val();
         }
-        if self.turn.q.val().get_bit(3) {
+        if self.turn.q.val().complete {
             self.chosen.next = self.complete.data.val();
-            self.whose.next = bits::<2>(3);
+            self.whose.next = self.complete_client.val();
         }
 
         self.number.next = self.chosen.val().region;
@@ -228,10 +241,7 @@ impl Logic for Intake {
         self.written.next = self.half.q.val();
         self.rows.write_enable.next = self.write.val();
         self.rows.write_rest.next = self.half.q.val();
-        self.rows.write_row.next = self.commit.val().row;
-        self.rows.word0.next = self.commit.val().word0;
-        self.rows.word1.next = self.commit.val().word1;
-        self.rows.word2.next = self.commit.val().word2;
+        self.rows.commit.next = self.commit.val();
 
         self.room.d.next = !self.hold.val()
             & !self.take.val()
@@ -239,7 +249,7 @@ impl Logic for Intake {
             & (!self.shown.q.val() | self.next_access.val() | self.give_back.val());
         if self.next_access.val() | self.give_back.val() {
             self.shown.d.next = false;
-            self.held_owner.d.next = bits::<4>(0);
+            self.held_owner.d.next = self.nobody.val();
         }
         if self.reading.q.val() {
             self.shown.d.next = true;
@@ -250,7 +260,7 @@ impl Logic for Intake {
         if self.room.q.val() {
             self.held.d.next = self.chosen.val();
             self.held_client.d.next = self.whose.val();
-            self.held_owner.d.next = bits::<4>(0);
+            self.held_owner.d.next = self.nobody.val();
             if self.asks.val() & !self.chosen.val().write & !self.sure.val() {
                 self.held_owner.d.next = self.turn.q.val();
             }
@@ -269,12 +279,15 @@ impl Logic for Intake {
         self.empty.next = !self.reading.q.val() & !self.shown.q.val();
 
         if self.reset.val() {
-            self.turn.d.next = bits::<4>(1);
+            self.turn.d.next.fetch = true;
+            self.turn.d.next.gather = false;
+            self.turn.d.next.scatter = false;
+            self.turn.d.next.complete = false;
             self.room.d.next = false;
             self.reading.d.next = false;
             self.shown.d.next = false;
             self.half.d.next = false;
-            self.held_owner.d.next = bits::<4>(0);
+            self.held_owner.d.next = self.nobody.val();
         }
     }
 }

@@ -1,9 +1,9 @@
 //! How many commands of one epoch are outstanding.
 //!
 //! ```text
-//!   issue ──►┌───────┐──► some
-//!    read ──►│ Tally │
-//! written ──►└───────┘──► full
+//!   issue ──►┌────────────┐──► some
+//!    read ──►│ EpochTally │
+//! written ──►└────────────┘──► full
 //! ```
 //! Contract: one more with `issue`, one less with each of `read` and `written`, all in one cycle if they come. `full`
 //! has room to spare for what is half way: who takes no further access on it never makes the count wrap.
@@ -20,7 +20,7 @@ use crate::prims::Number;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Tally {
+pub struct EpochTally {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// Forgets all commands: none is outstanding.
@@ -45,7 +45,7 @@ pub struct Tally {
     minus_two: Number<8, 0xFE>,
 }
 
-impl Logic for Tally {
+impl Logic for EpochTally {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, count, almost);
