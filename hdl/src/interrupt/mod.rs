@@ -3,16 +3,19 @@
 //! | block | what for |
 //! |---|---|
 //! | [`Notify`] | what each queue has completed, and whether its consumer sleeps |
-//! | [`Vectors`] | pending bits, and the messages that leave for them |
+//! | [`Vectors`] | which interrupts are pending, and which may leave |
+//! | [`InterruptMessage`] | the memory write of one interrupt |
 //! | [`Holdoff`] | which vectors rest after an interrupt |
 //! | [`VectorTable`] | the MSI-X table in BAR 0 |
 
 mod holdoff;
+mod message;
 mod notify;
 mod table;
 mod vectors;
 
 pub use holdoff::Holdoff;
-pub use notify::{Job, Notify, Row};
+pub use message::InterruptMessage;
+pub use notify::{Notify, NotifyJob, NotifyRow};
 pub use table::{VectorTable, ROW_LOG2 as VECTOR_ROW_LOG2};
 pub use vectors::Vectors;

@@ -28,16 +28,15 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use crate::bus::{Arm, Commit, Position, Queue, Vector, QUEUE_LOG2};
-use crate::prims::Ram;
+use crate::prims::{Ram, Unpack};
+use crate::rows::tables::WorkQueueRow;
 use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
-use viaduct_spec::doorbell::arm;
 use viaduct_spec::profile::VECTOR_LOG2;
-use viaduct_spec::tables::work_queue;
 
 /// What is known of a queue.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Row {
+pub struct NotifyRow {
     /// Descriptors ended: the position of the next.
     pub position: Position,
     /// The queue's consumer sleeps.
@@ -48,7 +47,7 @@ pub struct Row {
 
 /// What is to be done to a row; neither `arm` nor `end`: a commit.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Job {
+pub struct NotifyJob {
     /// The work queue whose row it is.
     pub queue: Queue,
     /// The consumer goes to sleep.
@@ -79,42 +78,36 @@ pub struct Notify {
     /// A job or a raise is under way.
     pub busy: Signal<Out, bool>,
     /// The row of each queue.
-    rows: Ram<Row, QUEUE_LOG2>,
+    rows: Ram<NotifyRow, QUEUE_LOG2>,
     /// The memory gives the row of `reader` in this cycle.
     read: DFF<bool>,
     /// The job whose row comes out of the memory.
-    reader: DFF<Job>,
+    reader: DFF<NotifyJob>,
     /// There is a job in `job`.
     active: DFF<bool>,
     /// The job that is done in this cycle.
-    job: DFF<Job>,
+    job: DFF<NotifyJob>,
     /// The row of `job`.
-    row: DFF<Row>,
+    row: DFF<NotifyRow>,
     /// A row was written in the cycle before.
     wrote: DFF<bool>,
     /// The queue whose row that was.
     written_queue: DFF<Queue>,
     /// The row as it was written.
-    written: DFF<Row>,
+    written: DFF<NotifyRow>,
     /// A vector is raised in this cycle.
     raised: DFF<bool>,
     /// The vector that is raised.
     raised_vector: DFF<Vector>,
     /// The job that is taken in this cycle.
-    next_job: Signal<Local, Job>,
+    next_job: Signal<Local, NotifyJob>,
     /// The row as the job leaves it.
-    changed: Signal<Local, Row>,
+    changed: Signal<Local, NotifyRow>,
     /// The position behind the row's.
     following: Signal<Local, Position>,
     behind: Signal<Local, bool>,
-    commit_word: Signal<Local, Bits<64>>,
+    committed: Unpack<Commit, WorkQueueRow>,
 }
-
-// The slices below are the specification's.
-const _: () = {
-    assert!(arm::POSITION.lo == 0 && arm::POSITION.width == 14);
-    assert!(work_queue::VECTOR.lo == 96 && work_queue::VECTOR.width >= VECTOR_LOG2);
-};
 
 impl Logic for Notify {
     #[hdl_gen]
@@ -124,12 +117,12 @@ impl Logic for Notify {
         clock!(self, clock, rows);
 
         // The job is chosen, and its row is read.
-        self.commit_word.next = self.commit.data.val().word1;
+        self.committed.from.next = self.commit.data.val();
         self.next_job.next.queue = bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row);
         self.next_job.next.arm = self.arm.valid.val();
         self.next_job.next.end = false;
         self.next_job.next.position = self.arm.data.val().position;
-        self.next_job.next.vector = self.commit_word.val().get_bits::<VECTOR_LOG2>(32);
+        self.next_job.next.vector = bit_cast::<VECTOR_LOG2, 8>(self.committed.to.val().vector);
         self.ended.ready.next = !self.arm.valid.val();
         self.commit.ready.next = self.commit.valid.val() & !self.arm.valid.val() & !self.ended.valid.val();
         if self.arm.valid.val() {

@@ -12,7 +12,7 @@
 //!   was raised, the vector is not masked and does not rest, MSI-X is enabled and not masked, and the function is bus master. A vector that is
 //!   raised again before the first beat is taken gives one interrupt, which leaves behind the commands of the later time. `queue_raise` waits
 //!   while there is a `raise`.
-//! - An interrupt is a packet of two beats, or three with an address above 4 GiB, and two cycles between them. Until its first beat is taken
+//! - An interrupt leaves as [`InterruptMessage`] says. Until its first beat is taken
 //!   it is withdrawn (`tx.valid` falls) as soon as it may not leave any more: so whoever has masked a vector and reads its
 //!   mask back gets no interrupt after that.
 //! - An interrupt that leaves lets its vector rest for the ticks in its row of MODERATION: see [`Holdoff`]. What is raised meanwhile is one
@@ -31,22 +31,14 @@
 //! Tests: `tests/interrupt/vectors.rs`, `random.rs`, `moderation.rs`; in the whole NIC `nic.rs`.
 
 use super::holdoff::Holdoff;
+use super::message::InterruptMessage;
 use super::table::{VectorTable, ROW_LOG2};
+use crate::arithmetic::Distance;
 use crate::bus::{Commit, Mark, MmioWrite, TlpBeat, Vector};
 use crate::prims::{LutRam, Number};
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
-use viaduct_spec::tlp::{dw0, kind, request_dw1};
-
-#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum Step {
-    Look,
-    Length,
-    Fill,
-    Offer,
-    Shift,
-}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -107,40 +99,19 @@ pub struct Vectors {
     look: DFF<Vector>,
     /// The vector of the cycle before: it may leave.
     looked: DFF<Vector>,
-    step: DFF<Step>,
-    /// The vector whose interrupt is made or sent.
-    served: DFF<Vector>,
-    /// The same vector, one-hot.
+    message: InterruptMessage,
+    /// The vector whose message is made, one-hot.
     chosen: DFF<Bits<VECTORS>>,
-    /// The interrupt's address needs more than 32 bits.
-    long: DFF<bool>,
-    /// Which double word goes into the chain: header 0 and 1, address high and low, data.
-    part: DFF<Bits<3>>,
-    /// The packet. Words move one place at a time: a choice of one or two would cost a LUT a bit.
-    word0: DFF<Bits<32>>,
-    word1: DFF<Bits<32>>,
-    word2: DFF<Bits<32>>,
-    word3: DFF<Bits<32>>,
-    word4: DFF<Bits<32>>,
-    /// Double words to go, those on show included.
-    left: DFF<Bits<3>>,
-    /// The first beat is taken.
-    begun: DFF<bool>,
-    /// The words have moved one place since a beat was taken; they move two.
-    half: DFF<bool>,
-    /// A beat is on show at `tx`.
-    offered: DFF<bool>,
     /// `value` answers the load in this cycle.
     done: DFF<bool>,
     /// The row that was loaded.
     value: DFF<Bits<64>>,
     turn: Signal<Local, Bits<VECTORS>>,
     candidate: Signal<Local, Bits<VECTORS>>,
-    since: Signal<Local, Mark>,
-    reached: Signal<Local, bool>,
+    /// How far the retired commands are beyond the mark that is looked at.
+    since: Distance<8>,
     /// The vector in `looked` may leave.
     due: Signal<Local, bool>,
-    taken: Signal<Local, bool>,
     /// A vector was raised in the cycle before.
     raises: DFF<bool>,
     /// The vector that was raised in the cycle before.
@@ -148,30 +119,15 @@ pub struct Vectors {
     raised: Signal<Local, Bits<VECTORS>>,
     /// The vector in `served` may still leave.
     stays: Signal<Local, bool>,
-    /// The table is read for the packet, in `Length` and `Fill`: a register, because the table's words are behind it.
-    reading: DFF<bool>,
     row: Signal<Local, Bits<64>>,
-    upper: Signal<Local, Bits<32>>,
-    word: Signal<Local, Bits<32>>,
-    shift: Signal<Local, bool>,
-    ending: Signal<Local, bool>,
-    less: Signal<Local, Bits<3>>,
-    following: Signal<Local, Bits<3>>,
     one: Number<VECTORS, 1>,
-    data_part: Number<3, 4>,
-    /// A memory write of one double word, all four bytes of it; tag 0.
-    short_header: Number<32, { (kind::WRITE_3DW as u64) << dw0::KIND.lo | 1 << dw0::LENGTH.lo }>,
-    long_header: Number<32, { (kind::WRITE_4DW as u64) << dw0::KIND.lo | 1 << dw0::LENGTH.lo }>,
-    enables: Number<32, { 0xF << request_dw1::FIRST_BE.lo }>,
 }
 
 impl Logic for Vectors {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, waiting, held, allowed, look, looked, step, served, chosen, long, part);
-        dff_setup!(self, clock, word0, word1, word2, word3, word4, left, begun, half, offered);
-        dff_setup!(self, clock, done, value, raises, raising, reading);
-        clock!(self, clock, table_rows, marks, holdoff);
+        dff_setup!(self, clock, waiting, held, allowed, look, looked, chosen, done, value, raises, raising);
+        clock!(self, clock, table_rows, marks, holdoff, message);
         self.table_rows.reset.next = self.reset.val();
         FlowSink::<MmioWrite>::link(&mut self.mmio_write, &mut self.table_rows.mmio_write);
 
@@ -179,22 +135,22 @@ impl Logic for Vectors {
         Sink::<Commit>::link(&mut self.commit, &mut self.holdoff.commit);
         self.holdoff.look.next = self.look.q.val();
         self.holdoff.time_now.next = self.time_now.val();
-        self.holdoff.left.valid.next = self.tx.ready.val() & self.offered.q.val() & !self.begun.q.val();
-        self.holdoff.left.data.next = self.served.q.val();
-        self.count_interrupt.next = self.holdoff.left.valid.val();
+        self.holdoff.left.valid.next = self.message.begins.val();
+        self.holdoff.left.data.next = self.message.served.val();
+        self.count_interrupt.next = self.message.begins.val();
         FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.holdoff.deadline);
 
         // The table is read for the packet first, for a load otherwise.
-        self.table_rows.row.next = bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.served.q.val()) << 1;
-        if !self.reading.q.val() {
+        self.table_rows.row.next = bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.message.served.val()) << 1;
+        if !self.message.reading.val() {
             self.table_rows.row.next = self.load.data.val();
-        } else if self.part.q.val() == self.data_part.val() {
+        } else if self.message.data_row.val() {
             self.table_rows.row.next =
-                (bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.served.q.val()) << 1) | bits::<ROW_LOG2>(1);
+                (bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.message.served.val()) << 1) | bits::<ROW_LOG2>(1);
         }
         self.row.next = self.table_rows.data.val();
         self.value.d.next = self.row.val();
-        self.done.d.next = self.load.valid.val() & !self.reading.q.val() & !self.done.q.val();
+        self.done.d.next = self.load.valid.val() & !self.message.reading.val() & !self.done.q.val();
         self.load_value.valid.next = self.done.q.val();
         self.load_value.data.next = self.value.q.val();
 
@@ -202,9 +158,9 @@ impl Logic for Vectors {
         self.look.d.next = self.look.q.val() + 1;
         self.turn.next = self.one.val() << self.look.q.val();
         self.marks.read_address.next = self.look.q.val();
-        self.since.next = self.retired.val() - self.marks.read_data.val();
-        self.reached.next = !self.since.val().get_bit(7);
-        if self.reached.val() {
+        self.since.number.next = self.retired.val();
+        self.since.from.next = self.marks.read_data.val();
+        if !self.since.behind.val() {
             self.held.d.next = self.held.q.val() & !self.turn.val();
         }
         self.looked.d.next = self.look.q.val();
@@ -218,8 +174,7 @@ impl Logic for Vectors {
             .any();
 
         // What is raised is pending again, whatever else happens to it in this cycle.
-        self.taken.next = self.tx.ready.val() & self.offered.q.val();
-        if self.taken.val() & !self.begun.q.val() {
+        if self.message.begins.val() {
             self.waiting.d.next = self.waiting.q.val() & !self.chosen.q.val();
         }
         self.raises.d.next = self.raise.valid.val() | self.queue_raise.valid.val();
@@ -249,111 +204,28 @@ impl Logic for Vectors {
         // in which it is taken, so that has no part in it: it is known late. What is raised again is held from then on.
         self.stays.next = self.allowed.q.val()
             & !self.restart.val()
-            & !(self.raises.q.val() & (self.raising.q.val() == self.served.q.val()))
+            & !(self.raises.q.val() & (self.raising.q.val() == self.message.served.val()))
             & (self.chosen.q.val() & self.waiting.q.val() & !self.held.q.val() & self.table_rows.open.val())
                 .any();
 
-        // The packet, a double word a cycle through the chain.
-        self.upper.next = self.row.val().get_bits::<32>(32);
-        self.word.next = self.row.val().get_bits::<32>(0);
-        if self.part.q.val() == bits::<3>(0) {
-            self.word.next = self.short_header.val();
-            if self.long.q.val() {
-                self.word.next = self.long_header.val();
-            }
-        } else if self.part.q.val() == bits::<3>(1) {
-            self.word.next = (bit_cast::<32, 16>(self.cfg_requester_id.val()) << 16) | self.enables.val();
-        } else if self.part.q.val() == bits::<3>(2) {
-            self.word.next = self.upper.val();
+        self.message.reset.next = self.reset.val();
+        self.message.due.next = self.due.val();
+        self.message.candidate.next = self.looked.q.val();
+        self.message.stays.next = self.stays.val();
+        self.message.row.next = self.row.val();
+        self.message.requester_id.next = self.cfg_requester_id.val();
+        Source::<TlpBeat>::link(&mut self.tx, &mut self.message.tx);
+        // Until the message takes it, each candidate is chosen.
+        if self.message.idle.val() {
+            self.chosen.d.next = self.candidate.val();
         }
-        self.shift.next = (self.step.q.val() == Step::Fill) | (self.step.q.val() == Step::Shift);
-        if self.shift.val() {
-            self.word0.d.next = self.word1.q.val();
-            self.word1.d.next = self.word2.q.val();
-            self.word2.d.next = self.word3.q.val();
-            self.word3.d.next = self.word4.q.val();
-            self.word4.d.next = self.word.val();
-        }
-        self.ending.next = !self.left.q.val().get_bit(2) & !self.left.q.val().get_bits::<2>(0).all();
-        self.less.next = self.left.q.val() - 2;
-        self.following.next = self.part.q.val() + 1;
-        match self.step.q.val() {
-            Step::Look => {
-                self.served.d.next = self.looked.q.val();
-                self.chosen.d.next = self.candidate.val();
-                self.part.d.next = bits::<3>(0);
-                self.begun.d.next = false;
-                if self.due.val() {
-                    self.reading.d.next = true;
-                    self.step.d.next = Step::Length;
-                }
-            }
-            Step::Length => {
-                self.long.d.next = self.upper.val().any();
-                self.left.d.next = bits::<3>(4);
-                if self.upper.val().any() {
-                    self.left.d.next = bits::<3>(5);
-                }
-                self.step.d.next = Step::Fill;
-            }
-            Step::Fill => {
-                // A short packet has no part 2, and a last one that does not count.
-                self.part.d.next = self.following.val();
-                if (self.part.q.val() == bits::<3>(1)) & !self.long.q.val() {
-                    self.part.d.next = bits::<3>(3);
-                }
-                if self.part.q.val().get_bit(2) & (self.long.q.val() | self.part.q.val().get_bit(0)) {
-                    self.offered.d.next = self.stays.val();
-                    self.reading.d.next = false;
-                    self.step.d.next = Step::Offer;
-                }
-            }
-            Step::Offer => {
-                if self.taken.val() {
-                    self.begun.d.next = true;
-                    self.left.d.next = self.less.val();
-                    self.offered.d.next = false;
-                    self.half.d.next = false;
-                    self.step.d.next = Step::Shift;
-                    if self.ending.val() {
-                        self.step.d.next = Step::Look;
-                    }
-                } else if !self.begun.q.val() {
-                    self.offered.d.next = self.stays.val();
-                    if !self.stays.val() {
-                        self.step.d.next = Step::Look;
-                    }
-                }
-            }
-            Step::Shift => {
-                self.half.d.next = true;
-                if self.half.q.val() {
-                    self.offered.d.next = true;
-                    self.step.d.next = Step::Offer;
-                }
-            }
-            _ => {
-                self.step.d.next = Step::Look;
-            }
-        }
-        self.tx.data.next.data =
-            (bit_cast::<64, 32>(self.word1.q.val()) << 32) | bit_cast::<64, 32>(self.word0.q.val());
-        self.tx.data.next.keep = bits::<2>(3);
-        if self.ending.val() & self.left.q.val().get_bit(0) {
-            self.tx.data.next.keep = bits::<2>(1);
-        }
-        self.tx.data.next.last = self.ending.val();
-        self.tx.valid.next = self.offered.q.val();
-        self.busy.next = (self.step.q.val() != Step::Look)
+        self.busy.next = !self.message.idle.val()
             | self.table_rows.busy.val()
             | self.raises.q.val()
             | (self.allowed.q.val()
                 & (self.waiting.q.val() & self.table_rows.open.val() & !self.holdoff.resting.val()).any());
 
         if self.reset.val() {
-            self.step.d.next = Step::Look;
-            self.offered.d.next = false;
-            self.reading.d.next = false;
             self.done.d.next = false;
         }
     }
