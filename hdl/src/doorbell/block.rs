@@ -217,14 +217,14 @@ impl Logic for Doorbell {
         self.sends.fetch.valid.next = self.again_fetch.valid.val() & !self.again_fetch.data.val().receive;
         self.sends.fetch.data.next = self.again_fetch.data.val().vi;
         Sink::<Vi>::link(&mut self.again_send, &mut self.sends.room);
-        Source::<Vi>::link(&mut self.send, &mut self.sends.next);
+        Source::<Vi>::link(&mut self.send, &mut self.sends.first);
         self.receives.posting.next = self.pages.posts.val() & self.store.val().receive;
         self.receives.counts.next = self.taken.val();
         self.receives.store.next = self.store.val().vi;
         self.receives.fetch.valid.next = self.again_fetch.valid.val() & self.again_fetch.data.val().receive;
         self.receives.fetch.data.next = self.again_fetch.data.val().vi;
         Sink::<Vi>::link(&mut self.again_receive, &mut self.receives.room);
-        Source::<Vi>::link(&mut self.receive, &mut self.receives.next);
+        Source::<Vi>::link(&mut self.receive, &mut self.receives.first);
         self.again_fetch.ready.next = self.sends.fetch.ready.val();
         if self.again_fetch.data.val().receive {
             self.again_fetch.ready.next = self.receives.fetch.ready.val();

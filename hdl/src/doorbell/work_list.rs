@@ -2,17 +2,17 @@
 //!
 //! ```text
 //!       posting ──►┌──────────┐
-//! counts, store ──►│ WorkList │──► next
+//! counts, store ──►│ WorkList │──► first
 //!         fetch ──►│          │──► busy
 //!          room ──►└──────────┘
 //! ```
 //! Contract: a VI is queued by a store, by fetch, or by who has made room. Of those that come in one cycle the first of this order goes on;
-//! the others wait. In a cycle with `posting` the others wait in any case, and the VI of the store is queued if the store `counts`. `next`
-//! gives the VI that has waited longest. A VI is in the list at most once, not counting the one on show at `next`.
+//! the others wait. In a cycle with `posting` the others wait in any case, and the VI of the store is queued if the store `counts`. `first`
+//! gives the VI that has waited longest. A VI is in the list at most once, not counting the one on show at `first`.
 //!
-//! Latency: 2 cycles from a store to `next`. A VI can be taken every other cycle.
+//! Latency: 2 cycles from a store to `first`. A VI can be taken every other cycle.
 //!
-//! Example: a store queues VI 3 while fetch has VI 5 to queue again. VI 3 goes in first, and VI 5 in the next cycle; `next` shows 3, then 5.
+//! Example: a store queues VI 3 while fetch has VI 5 to queue again. VI 3 goes in first, and VI 5 in the next cycle; `first` shows 3, then 5.
 //!
 //! Tests: `tests/queues/work_list.rs`.
 
@@ -40,13 +40,13 @@ pub struct WorkList {
     /// A VI for whose descriptors there is room again.
     pub room: Sink<Vi>,
     /// The VI that has had work for longest, to fetch.
-    pub next: Source<Vi>,
+    pub first: Source<Vi>,
     /// A VI has work, or the list is being cleared.
     pub busy: Signal<Out, bool>,
     queue: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
     /// `head` is on show.
     shown: DFF<bool>,
-    /// The VI on show at `next`: in a register, because whoever takes it decides late in the cycle.
+    /// The VI on show at `first`: in a register, because whoever takes it decides late in the cycle.
     head: DFF<Vi>,
 }
 
@@ -78,11 +78,11 @@ impl Logic for WorkList {
         if !self.shown.q.val() {
             self.shown.d.next = self.queue.pop.valid.val();
             self.head.d.next = self.queue.pop.data.val();
-        } else if self.next.ready.val() {
+        } else if self.first.ready.val() {
             self.shown.d.next = false;
         }
-        self.next.valid.next = self.shown.q.val();
-        self.next.data.next = self.head.q.val();
+        self.first.valid.next = self.shown.q.val();
+        self.first.data.next = self.head.q.val();
         self.busy.next = self.queue.held.val() | self.shown.q.val() | self.queue.busy.val();
         if self.reset.val() {
             self.shown.d.next = false;

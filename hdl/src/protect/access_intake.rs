@@ -119,7 +119,6 @@ pub struct AccessIntake {
     reads: Signal<Local, ByClient>,
     granted: Signal<Local, ByClient>,
     request: Signal<Local, ByClient>,
-    nobody: Signal<Local, ByClient>,
     turn_bits: Cast<ByClient, Bits<4>>,
     request_bits: Cast<ByClient, Bits<4>>,
     grant: Cast<Bits<4>, ByClient>,
@@ -156,10 +155,6 @@ impl Logic for AccessIntake {
         );
         clock!(self, clock, rows);
 
-        self.nobody.next.fetch = false;
-        self.nobody.next.gather = false;
-        self.nobody.next.scatter = false;
-        self.nobody.next.complete = false;
         self.reads.next.fetch = !(self.stuck.val() | self.away.val().fetch | self.held_owner.q.val().fetch);
         self.reads.next.gather =
             !(self.stuck.val() | self.away.val().gather | self.held_owner.q.val().gather);
@@ -249,7 +244,10 @@ impl Logic for AccessIntake {
             & (!self.shown.q.val() | self.next_access.val() | self.give_back.val());
         if self.next_access.val() | self.give_back.val() {
             self.shown.d.next = false;
-            self.held_owner.d.next = self.nobody.val();
+            self.held_owner.d.next.fetch = false;
+            self.held_owner.d.next.gather = false;
+            self.held_owner.d.next.scatter = false;
+            self.held_owner.d.next.complete = false;
         }
         if self.reading.q.val() {
             self.shown.d.next = true;
@@ -260,7 +258,10 @@ impl Logic for AccessIntake {
         if self.room.q.val() {
             self.held.d.next = self.chosen.val();
             self.held_client.d.next = self.whose.val();
-            self.held_owner.d.next = self.nobody.val();
+            self.held_owner.d.next.fetch = false;
+            self.held_owner.d.next.gather = false;
+            self.held_owner.d.next.scatter = false;
+            self.held_owner.d.next.complete = false;
             if self.asks.val() & !self.chosen.val().write & !self.sure.val() {
                 self.held_owner.d.next = self.turn.q.val();
             }
@@ -287,7 +288,10 @@ impl Logic for AccessIntake {
             self.reading.d.next = false;
             self.shown.d.next = false;
             self.half.d.next = false;
-            self.held_owner.d.next = self.nobody.val();
+            self.held_owner.d.next.fetch = false;
+            self.held_owner.d.next.gather = false;
+            self.held_owner.d.next.scatter = false;
+            self.held_owner.d.next.complete = false;
         }
     }
 }

@@ -150,7 +150,6 @@ pub struct Protect {
     /// The access at hand goes back to its client.
     back: Signal<Local, bool>,
     issued_late: Signal<Local, ByClient>,
-    nobody: Signal<Local, ByClient>,
     owner_bits: Cast<ByClient, Bits<4>>,
     shown_owner: Cast<ByClient, Bits<4>>,
     done: Signal<Local, bool>,
@@ -169,10 +168,6 @@ impl Logic for Protect {
         self.read_out.reset.next = self.reset.val();
         self.write_out.reset.next = self.reset.val();
         self.intake.reset.next = self.reset.val();
-        self.nobody.next.fetch = false;
-        self.nobody.next.gather = false;
-        self.nobody.next.scatter = false;
-        self.nobody.next.complete = false;
         self.owner_bits.from.next = self.owner.q.val();
         self.shown_owner.from.next = self.intake.owner.val();
         self.outstanding.reset.next = self.reset.val();
@@ -254,7 +249,10 @@ impl Logic for Protect {
             self.step.d.next = Step::Idle;
         }
         if self.go.val() | self.back.val() {
-            self.owner.d.next = self.nobody.val();
+            self.owner.d.next.fetch = false;
+            self.owner.d.next.gather = false;
+            self.owner.d.next.scatter = false;
+            self.owner.d.next.complete = false;
         }
         if self.look.val() {
             self.step.d.next = Step::Compare;
@@ -272,10 +270,10 @@ impl Logic for Protect {
             & !self.read_out.waits.val()
             & !self.stuck.q.val()
             & ((self.step.q.val() == Step::Idle) | self.writes.q.val());
-        self.issued_late.next = self.nobody.val();
-        if self.go.val() {
-            self.issued_late.next = self.owner.q.val();
-        }
+        self.issued_late.next.fetch = self.go.val() & self.owner.q.val().fetch;
+        self.issued_late.next.gather = self.go.val() & self.owner.q.val().gather;
+        self.issued_late.next.scatter = self.go.val() & self.owner.q.val().scatter;
+        self.issued_late.next.complete = self.go.val() & self.owner.q.val().complete;
         self.intake.issued.next = self.issued_late.val();
         self.complete_issued.next = self.issued_late.val().complete;
         self.range.look.next = self.look.val();
@@ -335,7 +333,10 @@ impl Logic for Protect {
 
         if self.reset.val() {
             self.step.d.next = Step::Idle;
-            self.owner.d.next = self.nobody.val();
+            self.owner.d.next.fetch = false;
+            self.owner.d.next.gather = false;
+            self.owner.d.next.scatter = false;
+            self.owner.d.next.complete = false;
             self.stuck.d.next = false;
             self.decided.d.next = false;
             self.refused.d.next = false;

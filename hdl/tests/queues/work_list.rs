@@ -13,7 +13,7 @@ use viaduct_verilate::Bench;
 fn a_store_comes_first_and_nobody_is_there_twice() {
     let mut bench = Bench::new("work_list", &verilog(WorkList::default()));
     let mut rng = ChaCha8Rng::seed_from_u64(bench.seed());
-    for port in ["posting", "counts", "fetch_valid", "room_valid", "next_ready"] {
+    for port in ["posting", "counts", "fetch_valid", "room_valid", "first_ready"] {
         bench.set(port, 0);
     }
     bench.eval();
@@ -36,7 +36,7 @@ fn a_store_comes_first_and_nobody_is_there_twice() {
         bench.set("fetch", fetch);
         bench.set("room_valid", rooms.into());
         bench.set("room", room);
-        bench.set("next_ready", takes.into());
+        bench.set("first_ready", takes.into());
         bench.eval();
         assert_eq!(
             fetches && bench.get("fetch_ready") == 1,
@@ -48,9 +48,9 @@ fn a_store_comes_first_and_nobody_is_there_twice() {
             rooms && !posting && !fetches,
             "room waits for both"
         );
-        assert_eq!(bench.get("next_valid") == 1, shown.is_some());
+        assert_eq!(bench.get("first_valid") == 1, shown.is_some());
         if let Some(vi) = shown {
-            assert_eq!(bench.get("next"), vi, "who has waited longest comes first");
+            assert_eq!(bench.get("first"), vi, "who has waited longest comes first");
         }
         assert_eq!(bench.get("busy") == 1, shown.is_some() || late.is_some() || !list.is_empty());
         let pushed = match (posting, fetches, rooms) {
