@@ -14,9 +14,9 @@ pub enum Need {
     Lint,
     /// The runner of the tests: it runs each in a process of its own, and ends one that hangs.
     Tests,
-    /// Verilator and a C++ compiler: the co-simulation.
+    /// Verilator and two C++ compilers, g++ for what runs shortly and clang for the NIC: the co-simulation.
     Simulator,
-    /// The other C compiler, beside Debian's gcc: the C header is for both; and pkg-config.
+    /// What programs in C need beside the compilers: pkg-config.
     C,
     /// tshark, scapy, strace: independent readers of the frames on the wire, and of system calls.
     Decode,
@@ -110,7 +110,7 @@ pub const TOOLS: &[Tool] = &[
     Tool { name: "verilator", need: Need::Simulator, minimum: "5.006", probe: Probe::Program(&["verilator", "--version"]), source: Source::Debian("verilator") },
     Tool { name: "g++", need: Need::Simulator, minimum: "10.0", probe: Probe::Cxx, source: Source::Debian("g++") },
     Tool { name: "zlib", need: Need::Simulator, minimum: "", probe: Probe::Header("zlib.h"), source: Source::Debian("zlib1g-dev") },
-    Tool { name: "clang", need: Need::C, minimum: "11.0", probe: Probe::Program(&["clang", "--version"]), source: Source::Debian("clang") },
+    Tool { name: "clang", need: Need::Simulator, minimum: "11.0", probe: Probe::Program(&["clang", "--version"]), source: Source::Debian("clang") },
     Tool { name: "pkg-config", need: Need::C, minimum: "", probe: Probe::Program(&["pkg-config", "--version"]), source: Source::Debian("pkg-config") },
     Tool { name: "tshark", need: Need::Decode, minimum: "4.0", probe: Probe::Program(&["tshark", "--version"]), source: Source::Debian("tshark") },
     Tool { name: "scapy", need: Need::Decode, minimum: "", probe: Probe::Python("decode.txt"), source: Source::Pip },

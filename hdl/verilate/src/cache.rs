@@ -80,6 +80,7 @@ fn compiled(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
         &options.clock,
         &options.prefix,
         &options.optimise,
+        &tool::model_compiler(options),
         &crate::shim::cpp(&ports, options, mutated),
         verilog,
     ]);

@@ -17,6 +17,22 @@ fn compiler() -> String {
     std::env::var("CXX").unwrap_or_else(|_| "g++".into())
 }
 
+/// The compiler of a model, part of the cache's key: `CXX` if set. Else a model that is optimised for speed is clang's, if the machine
+/// has it: the NIC then runs a third faster, and is compiled sooner. All others are g++'s, which has their header beforehand.
+pub(crate) fn model_compiler(options: &Options) -> String {
+    static CLANG: OnceLock<bool> = OnceLock::new();
+    let has_clang = || {
+        *CLANG.get_or_init(|| {
+            Command::new("clang++").arg("--version").output().is_ok_and(|o| o.status.success())
+        })
+    };
+    match std::env::var("CXX") {
+        Ok(chosen) => chosen,
+        Err(_) if options.optimise == FAST && has_clang() => "clang++".into(),
+        Err(_) => compiler(),
+    }
+}
+
 /// The archiver: `AR` if set, else ar.
 fn archiver() -> String {
     std::env::var("AR").unwrap_or_else(|_| "ar".into())
@@ -98,9 +114,13 @@ pub(crate) fn verilate(verilog: &str, dir: &Path, shim: &str, options: &Options)
 /// process do not take each other's runtime.
 fn flags(command: &mut Command, root: &Path, optimise: &str) {
     let include = root.join("include");
+    // clang has no such symbols, and does not know the flag.
+    if !command.get_program().to_string_lossy().contains("clang") {
+        command.arg("-fno-gnu-unique");
+    }
     command
         .args(["-std=gnu++17", "-fPIC", "-pthread", "-w", "-fvisibility=hidden"])
-        .args(["-fno-gnu-unique", "-DVM_COVERAGE=0", "-DVM_SC=0"])
+        .args(["-DVM_COVERAGE=0", "-DVM_SC=0"])
         .arg(optimise)
         .arg("-I")
         .arg(&include)
@@ -111,6 +131,8 @@ fn flags(command: &mut Command, root: &Path, optimise: &str) {
 /// What every model includes, and the optimisation it is compiled with beforehand. It is half of what g++ does for a block.
 const HEADER: &str = "model.h";
 const HEADER_OPTIMISE: &str = "-O1";
+/// The optimisation of a model that runs for longer than it is compiled.
+const FAST: &str = "-O2";
 
 /// Compiles Verilator's runtime to one relocatable object, and its header for the models of blocks.
 pub(crate) fn compile_runtime(dir: &Path, options: &Options) -> Result<()> {
@@ -146,7 +168,7 @@ pub(crate) fn compile_runtime(dir: &Path, options: &Options) -> Result<()> {
 pub(crate) fn compile_model(dir: &Path, runtime: &Path, options: &Options) -> Result<()> {
     let (object, header) = (dir.join("model.o"), runtime.join(HEADER));
     let runtime = objects(runtime)?;
-    let mut compile = Command::new(compiler());
+    let mut compile = Command::new(model_compiler(options));
     flags(&mut compile, &verilator_root()?, &options.optimise);
     if options.optimise == HEADER_OPTIMISE {
         compile.arg("-include").arg(header);
