@@ -1,5 +1,8 @@
 //! Built models are kept by the hash of what made them, under `target/verilated/`.
 //!
+//! Comments do not count: a model of the same Verilog with other comments is the same. Where lines are counted they do, since a count names
+//! its line.
+//!
 //! Several test processes may want the same model at once: the first to take the lock builds it in a folder of its
 //! own and renames that into place; the others wait and find it there. A build that dies leaves nothing under the
 //! final name.
@@ -34,6 +37,12 @@ fn key(parts: &[&str]) -> String {
         hash.update(part.as_bytes());
     }
     hash.finalize()[..12].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The lines of a text that Verilator makes something of: all but comments that stand in a line of their own and are not for a tool.
+fn without_comments(verilog: &str) -> String {
+    let is_comment = |line: &str| line.trim_start().starts_with("//") && !line.contains("verilator");
+    verilog.lines().filter(|line| !is_comment(line)).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// `root/key`, built by `build` if it is not there yet.
@@ -73,6 +82,7 @@ fn compiled(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
         true => coverage::arguments(verilog).join(" ") + &coverage::configuration(verilog),
         false => String::new(),
     };
+    let text = if options.coverage { verilog.to_owned() } else { without_comments(verilog) };
     let key = key(&[
         version,
         trace,
@@ -82,7 +92,7 @@ fn compiled(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
         &options.optimise,
         &tool::model_compiler(options),
         &crate::shim::cpp(&ports, options, mutated),
-        verilog,
+        &text,
     ]);
     let dir = built(&key, |dir| {
         let shim = crate::shim::cpp(&ports, options, mutated);
@@ -105,4 +115,27 @@ pub(crate) fn model(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Po
 /// The folder of a model's static library and its ports.
 pub(crate) fn archive(verilog: &str, options: &Options) -> Result<(PathBuf, Vec<Port>)> {
     compiled(verilog, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_is_left_out_and_what_tells_a_tool_something_is_not() {
+        let text = "// What it is.\nmodule top (\n    // A port.\n    input  wire a // b\n);\n// verilator lint_off WIDTH\nendmodule";
+        let kept = "module top (\n    input  wire a // b\n);\n// verilator lint_off WIDTH\nendmodule\n";
+        assert_eq!(without_comments(text), kept);
+        assert_eq!(without_comments(kept), kept);
+    }
+
+    #[test]
+    fn another_comment_asks_for_the_same_model_and_another_statement_does_not() {
+        let model = |comment: &str, value: u8| {
+            let text = format!("// {comment}\nmodule top (\n    output wire [7:0] q\n);\n    assign q = 8'd{value};\nendmodule\n");
+            compiled(&text, &Options::named("comment")).unwrap().0
+        };
+        assert_eq!(model("one", 1), model("two", 1));
+        assert_ne!(model("one", 1), model("one", 2));
+    }
 }
