@@ -37,6 +37,7 @@ use crate::send::{Ack, Egress, Gather, Transmit};
 use crate::stream::{FlowSource, LookUp, Source};
 use crate::vi::ViState;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -119,6 +120,7 @@ pub struct Nic {
 }
 
 impl Logic for Nic {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, quiet);
@@ -139,35 +141,14 @@ impl Logic for Nic {
         self.tlp_transmit.hold.next = self.resets.hold.val();
         self.tlp_transmit.mute.next = self.cfg.function_reset.val();
         self.tlp_receive.down.next = self.resets.down.val();
-        self.tlp_receive.reset.next = self.resets.hard.val();
-        self.tlp_complete.reset.next = self.resets.hard.val();
-        self.registers.restart.next = self.resets.hard.val();
-        self.dma_read.down.next = self.resets.hard.val();
+        drive!(self, resets.hard => tlp_receive.reset, tlp_complete.reset, registers.restart, dma_read.down);
         self.dma_read.draining.next = self.resets.ending.val();
         // The vectors are the system's, not the agent's.
         self.vectors.reset.next = self.resets.hard.val();
-        self.vectors.restart.next = self.resets.clear.val();
-        self.registers.reset.next = self.resets.clear.val();
-        self.dma_read.reset.next = self.resets.clear.val();
-        self.dma_write.reset.next = self.resets.clear.val();
-        self.protect.reset.next = self.resets.clear.val();
-        self.command.reset.next = self.resets.clear.val();
-        self.broadcast.reset.next = self.resets.clear.val();
-        self.counters.reset.next = self.resets.clear.val();
-        self.vi_state.reset.next = self.resets.clear.val();
-        self.doorbell.reset.next = self.resets.clear.val();
-        self.cq_pages.reset.next = self.resets.clear.val();
-        self.fetch.reset.next = self.resets.clear.val();
-        self.gather.reset.next = self.resets.clear.val();
-        self.transmit.reset.next = self.resets.clear.val();
-        self.ack.reset.next = self.resets.clear.val();
-        self.egress.reset.next = self.resets.clear.val();
-        self.receive.reset.next = self.resets.clear.val();
-        self.sends.reset.next = self.resets.clear.val();
-        self.writer.reset.next = self.resets.clear.val();
-        self.queues.reset.next = self.resets.clear.val();
-        self.requests.reset.next = self.resets.clear.val();
-        self.notify.reset.next = self.resets.clear.val();
+        drive!(self, resets.clear => vectors.restart, registers.reset, dma_read.reset, dma_write.reset,
+            protect.reset, command.reset, broadcast.reset, counters.reset, vi_state.reset, doorbell.reset,
+            cq_pages.reset, fetch.reset, gather.reset, transmit.reset, ack.reset, egress.reset, receive.reset,
+            sends.reset, writer.reset, queues.reset, requests.reset, notify.reset);
 
         // PCIe: stores, loads and completions in; four kinds of packets out.
         self.rx_beat.next.data = self.tlp_rx.data.val();
@@ -177,18 +158,14 @@ impl Logic for Nic {
         self.tlp_receive.rx.data.next = self.rx_beat.val();
         self.tlp_receive.rx_bar.next = self.tlp_rx.bar.val();
         self.tlp_rx_np_ready.next = self.tlp_receive.np_ready.val();
-        Source::<MmioRead>::join(&mut self.tlp_receive.mmio_read, &mut self.tlp_complete.read);
-        FlowSource::<Bits<20>>::join(&mut self.tlp_complete.load, &mut self.registers.load);
-        FlowSource::<Bits<64>>::join(&mut self.registers.answer, &mut self.tlp_complete.answer);
-        FlowSource::<TlpBeat>::join(&mut self.tlp_receive.completion, &mut self.dma_read.completion);
-        FlowSource::<MmioWrite>::join(&mut self.tlp_receive.mmio_write, &mut self.registers.mmio_write);
-        FlowSource::<MmioWrite>::join(&mut self.tlp_receive.mmio_write, &mut self.doorbell.mmio_write);
-        FlowSource::<MmioWrite>::join(&mut self.tlp_receive.mmio_write, &mut self.cq_pages.mmio_write);
-        FlowSource::<MmioWrite>::join(&mut self.tlp_receive.mmio_write, &mut self.vectors.mmio_write);
-        Source::<TlpBeat>::join(&mut self.dma_write.tx, &mut self.tlp_transmit.posted);
-        Source::<TlpBeat>::join(&mut self.vectors.tx, &mut self.tlp_transmit.message);
-        Source::<TlpBeat>::join(&mut self.dma_read.tx, &mut self.tlp_transmit.nonposted);
-        Source::<TlpBeat>::join(&mut self.tlp_complete.tx, &mut self.tlp_transmit.completion);
+        join!(self, Source<MmioRead>, tlp_receive.mmio_read => tlp_complete.read);
+        join!(self, FlowSource<Bits<20>>, tlp_complete.load => registers.load);
+        join!(self, FlowSource<Bits<64>>, registers.answer => tlp_complete.answer);
+        join!(self, FlowSource<TlpBeat>, tlp_receive.completion => dma_read.completion);
+        join!(self, FlowSource<MmioWrite>,
+            tlp_receive.mmio_write => registers.mmio_write, doorbell.mmio_write, cq_pages.mmio_write, vectors.mmio_write);
+        join!(self, Source<TlpBeat>, dma_write.tx => tlp_transmit.posted; vectors.tx => tlp_transmit.message;
+            dma_read.tx => tlp_transmit.nonposted; tlp_complete.tx => tlp_transmit.completion);
         Credits::link(&mut self.credit, &mut self.tlp_transmit.credit);
         self.tlp_transmit.tx.ready.next = self.tlp_tx.ready.val();
         self.tlp_tx.valid.next = self.tlp_transmit.tx.valid.val();
@@ -196,12 +173,9 @@ impl Logic for Nic {
         self.tlp_tx.keep.next = self.tlp_transmit.tx.data.val().keep;
         self.tlp_tx.last.next = self.tlp_transmit.tx.data.val().last;
         self.tlp_tx.class.next = self.tlp_transmit.tx_class.val();
-        self.tlp_complete.cfg_requester_id.next = self.cfg.requester_id.val();
-        self.dma_read.cfg_requester_id.next = self.cfg.requester_id.val();
-        self.dma_write.cfg_requester_id.next = self.cfg.requester_id.val();
-        self.vectors.cfg_requester_id.next = self.cfg.requester_id.val();
-        self.tlp_transmit.bus_master.next = self.cfg.bus_master.val();
-        self.vectors.cfg_bus_master.next = self.cfg.bus_master.val();
+        drive!(self, cfg.requester_id => tlp_complete.cfg_requester_id, dma_read.cfg_requester_id,
+            dma_write.cfg_requester_id, vectors.cfg_requester_id);
+        drive!(self, cfg.bus_master => tlp_transmit.bus_master, vectors.cfg_bus_master);
         self.vectors.cfg_msix_enable.next = self.cfg.msix_enable.val();
         self.vectors.cfg_msix_mask.next = self.cfg.msix_mask.val();
         self.dma_read.max_read.next = self.cfg.max_read.val();
@@ -210,9 +184,8 @@ impl Logic for Nic {
         self.tlp_transmit.max_payload.next = self.dma_write.cut.val();
 
         // Every access to host memory passes the checker, and becomes a command or a verdict.
-        Source::<Access>::join(&mut self.fetch.access, &mut self.protect.fetch);
-        Source::<Access>::join(&mut self.gather.access, &mut self.protect.gather);
-        Source::<Access>::join(&mut self.receive.access, &mut self.protect.scatter);
+        join!(self, Source<Access>, fetch.access => protect.fetch; gather.access => protect.gather;
+            receive.access => protect.scatter);
         // The writer goes first; the other one reads.
         self.protect.complete.valid.next = self.writer.access.valid.val() | self.ack.access.valid.val();
         self.protect.complete.data.next = self.ack.access.data.val();
@@ -222,31 +195,22 @@ impl Logic for Nic {
         self.writer.access.ready.next = self.protect.complete.ready.val();
         self.ack.access.ready.next = (self.protect.complete.ready.val() & !self.writer.access.valid.val())
             | self.protect.complete_issued.val();
-        Source::<DmaCommand>::join(&mut self.protect.read, &mut self.dma_read.command);
-        Source::<DmaCommand>::join(&mut self.protect.write, &mut self.dma_write.command);
-        FlowSource::<bool>::join(&mut self.dma_read.retire, &mut self.protect.read_retire);
-        FlowSource::<bool>::join(&mut self.dma_write.retire, &mut self.protect.write_retire);
-        FlowSource::<WriteVerdict>::join(&mut self.protect.verdict, &mut self.receive.verdict);
-        FlowSource::<WriteVerdict>::join(&mut self.protect.verdict, &mut self.writer.verdict);
-        Source::<WriteBeat>::join(&mut self.receive.write, &mut self.dma_write.scatter);
-        Source::<WriteBeat>::join(&mut self.writer.write, &mut self.dma_write.complete);
-        FlowSource::<ReadBeat>::join(&mut self.dma_read.beat, &mut self.fetch.beat);
-        FlowSource::<ReadBeat>::join(&mut self.dma_read.beat, &mut self.gather.beat);
-        FlowSource::<ReadBeat>::join(&mut self.dma_read.beat, &mut self.receive.beat);
-        FlowSource::<ReadBeat>::join(&mut self.dma_read.beat, &mut self.ack.beat);
-        self.writer.issued.next = self.protect.issued.val();
-        self.requests.issued.next = self.protect.issued.val();
-        self.vectors.issued.next = self.protect.issued.val();
-        self.ack.retired.next = self.dma_write.retired.val();
-        self.requests.retired.next = self.dma_write.retired.val();
-        self.vectors.retired.next = self.dma_write.retired.val();
+        join!(self, Source<DmaCommand>, protect.read => dma_read.command; protect.write => dma_write.command);
+        join!(self, FlowSource<bool>, dma_read.retire => protect.read_retire;
+            dma_write.retire => protect.write_retire);
+        join!(self, FlowSource<WriteVerdict>, protect.verdict => receive.verdict, writer.verdict);
+        join!(self, Source<WriteBeat>, receive.write => dma_write.scatter;
+            writer.write => dma_write.complete);
+        join!(self, FlowSource<ReadBeat>, dma_read.beat => fetch.beat, gather.beat, receive.beat, ack.beat);
+        drive!(self, protect.issued => writer.issued, requests.issued, vectors.issued);
+        drive!(self, dma_write.retired => ack.retired, requests.retired, vectors.retired);
 
         // The agent's side: registers, commands, commits.
-        FlowSource::<Bits<6>>::join(&mut self.registers.counter, &mut self.counters.read);
-        FlowSource::<Bits<36>>::join(&mut self.counters.read_value, &mut self.registers.counter_value);
-        FlowSource::<Bits<VECTOR_ROW_LOG2>>::join(&mut self.registers.vector_row, &mut self.vectors.load);
-        FlowSource::<Bits<64>>::join(&mut self.vectors.load_value, &mut self.registers.vector_value);
-        FlowSource::<Bits<32>>::join(&mut self.registers.command, &mut self.command.command);
+        join!(self, FlowSource<Bits<6>>, registers.counter => counters.read);
+        join!(self, FlowSource<Bits<36>>, counters.read_value => registers.counter_value);
+        join!(self, FlowSource<Bits<VECTOR_ROW_LOG2>>, registers.vector_row => vectors.load);
+        join!(self, FlowSource<Bits<64>>, vectors.load_value => registers.vector_value);
+        join!(self, FlowSource<Bits<32>>, registers.command => command.command);
         StationSource::join(&mut self.registers.station, &mut self.receive.station);
         self.registers.result.next = self.command.result.val();
         self.registers.vectors_pending.next = self.vectors.pending.val();
@@ -261,63 +225,50 @@ impl Logic for Nic {
         self.vi_state.event_writing.next = self.queues.event_writing.val();
         self.fetch.enabled.next = self.registers.send_enable.val();
         self.receive.enabled.next = self.registers.receive_enable.val();
-        Source::<Commit>::join(&mut self.command.commit, &mut self.broadcast.commit);
-        Source::<Commit>::join(&mut self.broadcast.protect, &mut self.protect.commit);
-        Source::<Commit>::join(&mut self.broadcast.fetch, &mut self.fetch.commit);
-        Source::<Commit>::join(&mut self.broadcast.doorbell, &mut self.doorbell.commit);
-        Source::<Commit>::join(&mut self.broadcast.receive, &mut self.receive.commit);
-        Source::<Commit>::join(&mut self.broadcast.transmit, &mut self.transmit.commit);
-        Source::<Commit>::join(&mut self.broadcast.sends, &mut self.sends.commit);
-        Source::<Commit>::join(&mut self.broadcast.gather, &mut self.gather.commit);
-        Source::<Commit>::join(&mut self.broadcast.writer, &mut self.writer.commit);
-        Source::<Commit>::join(&mut self.broadcast.state, &mut self.vi_state.commit);
-        Source::<Commit>::join(&mut self.broadcast.notify, &mut self.notify.commit);
-        Source::<Commit>::join(&mut self.broadcast.queues, &mut self.queues.commit);
-        Source::<Commit>::join(&mut self.broadcast.vectors, &mut self.vectors.commit);
-        Source::<Commit>::join(&mut self.broadcast.requests, &mut self.requests.commit);
+        join!(self, Source<Commit>, command.commit => broadcast.commit; broadcast.protect => protect.commit;
+            broadcast.fetch => fetch.commit; broadcast.doorbell => doorbell.commit;
+            broadcast.receive => receive.commit; broadcast.transmit => transmit.commit;
+            broadcast.sends => sends.commit; broadcast.gather => gather.commit;
+            broadcast.writer => writer.commit; broadcast.state => vi_state.commit;
+            broadcast.notify => notify.commit; broadcast.queues => queues.commit;
+            broadcast.vectors => vectors.commit; broadcast.requests => requests.commit);
         // Who keeps the last word of a VI looks on, and is not waited for.
         self.ack.commit.valid.next = self.broadcast.fetch.valid.val();
         self.ack.commit.data.next = self.broadcast.fetch.data.val();
 
         // VI states: faults in, states out to every copy.
-        Source::<Fault>::join(&mut self.fetch.fault, &mut self.vi_state.fetch_fault);
-        Source::<Fault>::join(&mut self.transmit.fault, &mut self.vi_state.transmit_fault);
-        Source::<Fault>::join(&mut self.receive.fault, &mut self.vi_state.receive_fault);
-        Source::<Fault>::join(&mut self.sends.fault, &mut self.vi_state.sends_fault);
-        Source::<Fault>::join(&mut self.writer.fault, &mut self.vi_state.writer_fault);
-        Source::<Fault>::join(&mut self.queues.fault, &mut self.vi_state.queues_fault);
-        FlowSource::<StateWrite>::join(&mut self.vi_state.state, &mut self.gather.state);
-        FlowSource::<StateWrite>::join(&mut self.vi_state.state, &mut self.transmit.state);
-        FlowSource::<StateWrite>::join(&mut self.vi_state.state, &mut self.receive.state);
-        FlowSource::<StateWrite>::join(&mut self.vi_state.state, &mut self.sends.state);
-        LookUp::<Vi, Bits<2>>::join(&mut self.command.query, &mut self.vi_state.query);
-        Source::<Event>::join(&mut self.vi_state.ring_event, &mut self.queues.ring_event);
+        join!(self, Source<Fault>, fetch.fault => vi_state.fetch_fault;
+            transmit.fault => vi_state.transmit_fault; receive.fault => vi_state.receive_fault;
+            sends.fault => vi_state.sends_fault; writer.fault => vi_state.writer_fault;
+            queues.fault => vi_state.queues_fault);
+        join!(self, FlowSource<StateWrite>,
+            vi_state.state => gather.state, transmit.state, receive.state, sends.state);
+        join!(self, LookUp<Vi, Bits<2>>, command.query => vi_state.query);
+        join!(self, Source<Event>, vi_state.ring_event => queues.ring_event);
 
         // Doorbells and fetch.
-        Source::<Vi>::join(&mut self.doorbell.send, &mut self.fetch.send);
-        Source::<Vi>::join(&mut self.doorbell.receive, &mut self.fetch.receive);
-        LookUp::<Queue, DoorbellRow>::join(&mut self.fetch.row, &mut self.doorbell.row);
-        LookUp::<Vi, Position>::join(&mut self.receive.posted, &mut self.doorbell.posted);
-        Source::<QueueId>::join(&mut self.fetch.again, &mut self.doorbell.again_fetch);
-        Source::<Vi>::join(&mut self.receive.again_receive, &mut self.doorbell.again_receive);
-        Source::<Vi>::join(&mut self.sends.again_send, &mut self.doorbell.again_send);
-        LookUp::<Vi, Position>::join(&mut self.fetch.completed, &mut self.sends.completed);
-        LookUp::<Vi, Position>::join(&mut self.fetch.consumed, &mut self.receive.consumed);
-        FlowSource::<AheadWord>::join(&mut self.fetch.ahead, &mut self.receive.ahead);
-        FlowSource::<Filled>::join(&mut self.fetch.filled, &mut self.receive.filled);
-        Source::<Rewind>::join(&mut self.sends.rewind, &mut self.fetch.rewind);
-        FlowSource::<EpochWrite>::join(&mut self.sends.epoch, &mut self.gather.epoch);
-        FlowSource::<EpochWrite>::join(&mut self.sends.epoch, &mut self.transmit.epoch);
+        join!(self, Source<Vi>, doorbell.send => fetch.send; doorbell.receive => fetch.receive);
+        join!(self, LookUp<Queue, DoorbellRow>, fetch.row => doorbell.row);
+        join!(self, LookUp<Vi, Position>, receive.posted => doorbell.posted);
+        join!(self, Source<QueueId>, fetch.again => doorbell.again_fetch);
+        join!(self, Source<Vi>, receive.again_receive => doorbell.again_receive;
+            sends.again_send => doorbell.again_send);
+        join!(self, LookUp<Vi, Position>, fetch.completed => sends.completed;
+            fetch.consumed => receive.consumed);
+        join!(self, FlowSource<AheadWord>, fetch.ahead => receive.ahead);
+        join!(self, FlowSource<Filled>, fetch.filled => receive.filled);
+        join!(self, Source<Rewind>, sends.rewind => fetch.rewind);
+        join!(self, FlowSource<EpochWrite>, sends.epoch => gather.epoch, transmit.epoch);
 
         // Out.
-        FlowSource::<SendHead>::join(&mut self.fetch.head, &mut self.gather.head);
-        FlowSource::<Bits<64>>::join(&mut self.fetch.word, &mut self.gather.word);
+        join!(self, FlowSource<SendHead>, fetch.head => gather.head);
+        join!(self, FlowSource<Bits<64>>, fetch.word => gather.word);
         self.fetch.head_taken.next = self.gather.head_taken.val();
-        Source::<Packet>::join(&mut self.gather.packet, &mut self.transmit.packet);
-        Source::<PayloadWord>::join(&mut self.gather.payload, &mut self.transmit.payload);
-        Source::<Whole>::join(&mut self.gather.whole, &mut self.transmit.whole);
-        Source::<AckRequest>::join(&mut self.ack.ack, &mut self.transmit.ack);
-        Source::<FrameBeat>::join(&mut self.transmit.frame, &mut self.egress.frame);
+        join!(self, Source<Packet>, gather.packet => transmit.packet);
+        join!(self, Source<PayloadWord>, gather.payload => transmit.payload);
+        join!(self, Source<Whole>, gather.whole => transmit.whole);
+        join!(self, Source<AckRequest>, ack.ack => transmit.ack);
+        join!(self, Source<FrameBeat>, transmit.frame => egress.frame);
         self.egress.frame_loopback.next = self.transmit.frame_loopback.val();
         self.egress.frame_vlan.next = self.transmit.frame_vlan.val();
         self.egress.tx.ready.next = self.eth_tx.ready.val();
@@ -328,7 +279,7 @@ impl Logic for Nic {
         self.eth_tx.keep.next = self.tx_lanes.keep.val();
 
         // In. What turns round inside has the bytes that `eth_tx` shows, and a valid of its own.
-        Source::<FrameBeat>::join(&mut self.egress.loopback, &mut self.receive.loopback);
+        join!(self, Source<FrameBeat>, egress.loopback => receive.loopback);
         self.loopback.valid.next = self.egress.loopback.valid.val();
         self.loopback.ready.next = self.receive.loopback.ready.val();
         self.loopback.data.next = self.egress.loopback.data.val().data;
@@ -344,43 +295,39 @@ impl Logic for Nic {
         self.eth_rx_pause.next = self.receive.pause.val();
 
         // RDMA reads: what peers ask for, and what is asked of them.
-        FlowSource::<ReadRequest>::join(&mut self.receive.request, &mut self.requests.request);
-        FlowSource::<Admission>::join(&mut self.requests.answer, &mut self.receive.admission);
+        join!(self, FlowSource<ReadRequest>, receive.request => requests.request);
+        join!(self, FlowSource<Admission>, requests.answer => receive.admission);
         // The way of a completion: receive, writer, ack, in order. None follows while a request is looked at.
         self.requests.settled.next =
             !self.receive.completion.valid.val() & !self.writer.receiving.val() & !self.ack.waits.val();
-        Source::<Reply>::join(&mut self.requests.reply, &mut self.gather.reply);
+        join!(self, Source<Reply>, requests.reply => gather.reply);
         self.requests.gone.next = self.transmit.replied.val();
-        Source::<AckRequest>::join(&mut self.transmit.failed, &mut self.requests.failed);
-        Source::<AckRequest>::join(&mut self.requests.word, &mut self.ack.word);
-        Source::<Vi>::join(&mut self.requests.free, &mut self.ack.free);
-        LookUp::<Vi, bool>::join(&mut self.ack.held, &mut self.requests.held);
-        Source::<ReadSent>::join(&mut self.transmit.read, &mut self.receive.read);
-        LookUp::<Vi, Bits<3>>::join(&mut self.gather.reads, &mut self.sends.reads);
+        join!(self, Source<AckRequest>, transmit.failed => requests.failed; requests.word => ack.word);
+        join!(self, Source<Vi>, requests.free => ack.free);
+        join!(self, LookUp<Vi, bool>, ack.held => requests.held);
+        join!(self, Source<ReadSent>, transmit.read => receive.read);
+        join!(self, LookUp<Vi, Bits<3>>, gather.reads => sends.reads);
         self.sends.placing.next = self.receive.placing.val();
         self.sends.placing_vis.next = self.receive.placing_vis.val();
 
         // The end of a descriptor: completions, completion queues, acknowledgements, interrupts.
-        Source::<Sent>::join(&mut self.transmit.sent, &mut self.sends.sent);
-        Source::<Acknowledged>::join(&mut self.receive.acknowledged, &mut self.sends.acknowledged);
-        Source::<Completion>::join(&mut self.receive.completion, &mut self.writer.receive);
-        Source::<Completion>::join(&mut self.sends.completion, &mut self.writer.send);
-        Source::<AckRequest>::join(&mut self.writer.request, &mut self.ack.request);
+        join!(self, Source<Sent>, transmit.sent => sends.sent);
+        join!(self, Source<Acknowledged>, receive.acknowledged => sends.acknowledged);
+        join!(self, Source<Completion>, receive.completion => writer.receive;
+            sends.completion => writer.send);
+        join!(self, Source<AckRequest>, writer.request => ack.request);
         self.ack.request_mark.next = self.writer.request_mark.val();
-        Source::<Closed>::join(&mut self.writer.closed, &mut self.queues.closed);
-        FlowSource::<CqStore>::join(&mut self.cq_pages.store, &mut self.queues.store);
-        FlowSource::<CqEntry>::join(&mut self.queues.entry, &mut self.writer.entry);
-        FlowSource::<bool>::join(&mut self.writer.entry_end, &mut self.queues.entry_end);
-        Source::<Queue>::join(&mut self.writer.ended, &mut self.notify.ended);
-        FlowSource::<Arm>::join(&mut self.doorbell.arm, &mut self.notify.arm);
-        FlowSource::<Vector>::join(&mut self.notify.raise, &mut self.vectors.raise);
-        Source::<Vector>::join(&mut self.queues.raise, &mut self.vectors.queue_raise);
+        join!(self, Source<Closed>, writer.closed => queues.closed);
+        join!(self, FlowSource<CqStore>, cq_pages.store => queues.store);
+        join!(self, FlowSource<CqEntry>, queues.entry => writer.entry);
+        join!(self, FlowSource<bool>, writer.entry_end => queues.entry_end);
+        join!(self, Source<Queue>, writer.ended => notify.ended);
+        join!(self, FlowSource<Arm>, doorbell.arm => notify.arm);
+        join!(self, FlowSource<Vector>, notify.raise => vectors.raise);
+        join!(self, Source<Vector>, queues.raise => vectors.queue_raise);
 
         // Time.
-        self.registers.time_now.next = self.time_now.val();
-        self.dma_read.time_now.next = self.time_now.val();
-        self.sends.time_now.next = self.time_now.val();
-        self.vectors.time_now.next = self.time_now.val();
+        drive!(self, time_now => registers.time_now, dma_read.time_now, sends.time_now, vectors.time_now);
         FlowSource::<Bits<32>>::link(&mut self.read_deadline, &mut self.dma_read.deadline);
         FlowSource::<Bits<32>>::link(&mut self.interrupt_deadline, &mut self.vectors.deadline);
         FlowSource::<Bits<32>>::link(&mut self.send_deadline, &mut self.sends.deadline);
