@@ -16,9 +16,9 @@
 use crate::admin::{Broadcast, Command, Counters, Registers};
 use crate::bus::{
     Access, AckRequest, Acknowledged, Admission, AheadWord, Arm, Closed, Commit, Completion, CqEntry,
-    CqStore, DmaCommand, DoorbellRow, EpochWrite, Event, Fault, Filled, FrameBeat, MmioRead, MmioWrite,
-    Packet, PayloadWord, Position, Queue, QueueId, ReadBeat, ReadRequest, ReadSent, Reply, Rewind, SendHead,
-    Sent, StateWrite, TlpBeat, Vector, Vi, Whole, WriteBeat, WriteVerdict,
+    CqStore, DmaCommand, DoorbellRow, EpochWrite, Fault, Filled, FrameBeat, MmioRead, MmioWrite, Packet,
+    PayloadWord, Position, Queue, QueueId, ReadBeat, ReadRequest, ReadSent, Reply, Rewind, SendHead, Sent,
+    StateWrite, TlpBeat, Vector, Vi, Whole, WriteBeat, WriteVerdict,
 };
 use crate::complete::{CompletionQueues, Sends, Writer};
 use crate::dma::{DmaRead, DmaWrite};
@@ -33,6 +33,7 @@ use crate::protect::Protect;
 use crate::receive::{Receive, StationSource};
 use crate::reply::Requests;
 use crate::reset::Reset;
+use crate::rows::register::EventWord;
 use crate::send::{Ack, Egress, Gather, Transmit};
 use crate::stream::{FlowSource, LookUp, Source};
 use crate::vi::ViState;
@@ -244,7 +245,7 @@ impl Logic for Nic {
         join!(self, FlowSource<StateWrite>,
             vi_state.state => gather.state, transmit.state, receive.state, sends.state);
         join!(self, LookUp<Vi, Bits<2>>, command.query => vi_state.query);
-        join!(self, Source<Event>, vi_state.ring_event => queues.ring_event);
+        join!(self, Source<EventWord>, vi_state.ring_event => queues.ring_event);
 
         // Doorbells and fetch.
         join!(self, Source<Vi>, doorbell.send => fetch.send; doorbell.receive => fetch.receive);

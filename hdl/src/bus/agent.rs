@@ -43,19 +43,6 @@ pub struct Fault {
     pub breaks: bool,
 }
 
-/// An event for the error ring: `viaduct_spec::register::event`.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Event {
-    /// What has happened: `viaduct_spec::register::event_code`.
-    pub code: Bits<8>,
-    /// The VI that the event is about.
-    pub vi: Vi,
-    /// The event happened on the receive queue.
-    pub receive: bool,
-    /// The VI went into Error by it.
-    pub broke: bool,
-}
-
 /// A work queue by name. Packed it is the queue's index, a [`Queue`](super::Queue).
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct QueueId {

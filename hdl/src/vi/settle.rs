@@ -18,9 +18,9 @@
 //!
 //! Tests: with `ViState`, `tests/admin/settle.rs`.
 
-use rust_hdl::prelude::*;
-
+use super::FAULT_SOURCES;
 use crate::prims::Number;
+use rust_hdl::prelude::*;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -31,10 +31,10 @@ pub struct Settle {
     pub reset: Signal<In, bool>,
     /// The owner begins to wait in this cycle.
     pub settle: Signal<In, bool>,
-    /// One bit for each source that offers a fault.
-    pub fault_valid: Signal<In, Bits<6>>,
+    /// One bit for each source that offers a fault: [`FaultSources`](super::FaultSources), packed.
+    pub fault_valid: Signal<In, Bits<FAULT_SOURCES>>,
     /// One bit for the source whose fault is taken.
-    pub fault_ready: Signal<In, Bits<6>>,
+    pub fault_ready: Signal<In, Bits<FAULT_SOURCES>>,
     /// An event waits in the queue.
     pub event_valid: Signal<In, bool>,
     /// The event that waits is taken.
@@ -44,12 +44,13 @@ pub struct Settle {
     /// A fault or an event of before has not come to its end.
     pub settling: Signal<Out, bool>,
     /// The sources whose fault of before is not taken.
-    owing: DFF<Bits<6>>,
+    owing: DFF<Bits<FAULT_SOURCES>>,
     /// Events are waited for, behind the faults that they come of.
     waits: DFF<bool>,
     /// Number of events taken since the waiting began.
     taken: DFF<Bits<5>>,
     enough: Number<5, 17>,
+    all_sources: Number<FAULT_SOURCES, { (1 << FAULT_SOURCES) - 1 }>,
 }
 
 impl Logic for Settle {
@@ -69,7 +70,7 @@ impl Logic for Settle {
         }
         self.settling.next = self.waits.q.val();
         if self.settle.val() {
-            self.owing.d.next = bits::<6>(0x3f);
+            self.owing.d.next = self.all_sources.val();
             self.waits.d.next = true;
         }
         if self.reset.val() {

@@ -6,12 +6,9 @@
 //!          settle ──►│         │◄── query: VI, its state
 //!   event_writing ──►└─────────┘──► settling, count_lost, count_broken
 //! ```
-//! Contract: a commit of VI_STATE sets any state. A fault with `breaks` puts a connected VI into Error; an idle one
-//! only if it is a fault of its own queues (from fetch, writer or completion queues) and not of a connection. A fault with
-//! a code queues an event, with these exceptions: CONN_LOST queues one only if the VI breaks by it; of a VI in Error, what fetch finds is
-//! passed over, and so is what would break the VI again, but for COMP_PROT. An event that finds 16 others waiting is dropped and counted in
-//! `count_lost`: it waits for nobody. A fault is taken (`ready`) in the cycle in which the new state is on the bus: the source that goes on
-//! in the next cycle finds its own copy up to date. Faults are served round robin.
+//! Contract: a commit of VI_STATE sets any state. A fault may put its VI into Error and may make an event: [`FaultVerdict`] says when. Events wait for
+//! the error ring in an [`EventQueue`], which drops and counts what finds no room: it waits for nobody. A fault is taken (`ready`) in the cycle in
+//! which the new state is on the bus: the source that goes on in the next cycle finds its own copy up to date. Faults are served round robin.
 //!
 //! After a `settle` pulse, `settling` is high until every event of a fault of before is in the error ring: see [`Settle`].
 //!
@@ -23,13 +20,14 @@
 //!
 //! Tests: `tests/admin/state.rs`, `tests/admin/settle.rs`.
 
-use super::Settle;
-use crate::bus::{Commit, Event, Fault, StateWrite, Vi};
-use crate::prims::{Arbiter, Fifo, LutRam, Number};
+use super::{EventQueue, FaultSources, FaultVerdict, Settle, FAULT_SOURCES};
+use crate::bus::{Commit, Fault, StateWrite, Vi};
+use crate::prims::{Arbiter, Cast, LutRam, Number, Unpack};
+use crate::rows::register::EventWord;
+use crate::rows::tables::ViStateRow;
 use crate::stream::{FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
-use viaduct_spec::register::event_code;
 use viaduct_spec::tables::vi_states;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -66,7 +64,7 @@ pub struct ViState {
     /// For a VI: its state, in the same cycle.
     pub query: Table<Vi, Bits<2>>,
     /// An event for the error ring, to `complete/queues`.
-    pub ring_event: Source<Event>,
+    pub ring_event: Source<EventWord>,
     /// An event that was taken is neither in the error ring nor lost yet.
     pub event_writing: Signal<In, bool>,
     /// `admin/command` begins to wait for the events of before.
@@ -83,14 +81,23 @@ pub struct ViState {
     states: LutRam<Bits<2>, VI_LOG2>,
     /// State of each VI again, for `query`.
     query_states: LutRam<Bits<2>, VI_LOG2>,
-    arbiter: Arbiter<6, 3>,
+    /// Whose fault is next.
+    arbiter: Arbiter<FAULT_SOURCES, 3>,
+    /// The sources that offer a fault.
+    offers: Cast<FaultSources, Bits<FAULT_SOURCES>>,
     /// The sources that offered a fault in the cycle before, if that was an idle one: with the states as they are now.
-    offered: DFF<Bits<6>>,
+    offered: DFF<Bits<FAULT_SOURCES>>,
     /// The source whose fault is at hand, one-hot.
-    granted: DFF<Bits<6>>,
+    granted: DFF<Bits<FAULT_SOURCES>>,
+    /// The same by its name.
+    source: Cast<Bits<FAULT_SOURCES>, FaultSources>,
     /// The fault at hand.
     fault: DFF<Fault>,
-    offers: Signal<Local, Bits<6>>,
+    verdict: FaultVerdict,
+    /// The source whose fault is taken in this cycle.
+    taken: Cast<Bits<FAULT_SOURCES>, FaultSources>,
+    /// The row that is committed.
+    row: Unpack<Commit, ViStateRow>,
     /// The change of state that is told.
     told: DFF<StateWrite>,
     /// `told` is given in this cycle.
@@ -99,43 +106,26 @@ pub struct ViState {
     reports: DFF<bool>,
     /// The change is a commit's.
     by_commit: DFF<bool>,
-    /// An event was lost in the cycle before.
-    lost: DFF<bool>,
-    events: Fifo<Event, 4, 5>,
+    events: EventQueue,
     settler: Settle,
-    /// The source whose fault is taken, one-hot.
-    taken: Signal<Local, Bits<6>>,
-    new_event: Signal<Local, Event>,
-    vi_state: Signal<Local, Bits<2>>,
-    own: Signal<Local, bool>,
-    passed_over: Signal<Local, bool>,
-    broke: Signal<Local, bool>,
-    told_of: Signal<Local, bool>,
-    /// The fault would break a VI that is in Error already.
-    again: Signal<Local, bool>,
-    conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
-    idle: Number<2, { vi_states::IDLE as u64 }>,
-    comp_prot: Number<8, { event_code::COMP_PROT as u64 }>,
-    connected: Number<2, { vi_states::CONNECTED as u64 }>,
     error: Number<2, { vi_states::ERROR as u64 }>,
 }
 
 impl Logic for ViState {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, offered, granted, fault, told, telling, reports, by_commit, lost);
+        dff_setup!(self, clock, step, offered, granted, fault, told, telling, reports, by_commit);
         clock!(self, clock, states, query_states, arbiter, events, settler);
         self.arbiter.reset.next = self.reset.val();
         self.events.reset.next = self.reset.val();
 
-        // Who offers a fault: one bit a source, in the order of the ports.
-        self.offers.next = bits::<6>(0);
-        self.offers.next = self.offers.val().replace_bit(0, self.fetch_fault.valid.val());
-        self.offers.next = self.offers.val().replace_bit(1, self.transmit_fault.valid.val());
-        self.offers.next = self.offers.val().replace_bit(2, self.receive_fault.valid.val());
-        self.offers.next = self.offers.val().replace_bit(3, self.sends_fault.valid.val());
-        self.offers.next = self.offers.val().replace_bit(4, self.writer_fault.valid.val());
-        self.offers.next = self.offers.val().replace_bit(5, self.queues_fault.valid.val());
+        self.offers.from.next.fetch = self.fetch_fault.valid.val();
+        self.offers.from.next.transmit = self.transmit_fault.valid.val();
+        self.offers.from.next.receive = self.receive_fault.valid.val();
+        self.offers.from.next.sends = self.sends_fault.valid.val();
+        self.offers.from.next.writer = self.writer_fault.valid.val();
+        self.offers.from.next.queues = self.queues_fault.valid.val();
+        self.row.from.next = self.commit.data.val();
 
         // Copies of the states: written when told, so that they change with everybody else's.
         self.states.write_enable.next = self.telling.q.val();
@@ -150,45 +140,30 @@ impl Logic for ViState {
         self.state.valid.next = self.telling.q.val();
         self.state.data.next = self.told.q.val();
 
-        self.vi_state.next = self.states.read_data.val();
-        self.own.next = self.granted.q.val().get_bit(0)
-            | self.granted.q.val().get_bit(4)
-            | self.granted.q.val().get_bit(5);
-        // WQ-4: a connected VI breaks, once; an idle one by its own queues.
-        self.broke.next = self.fault.q.val().breaks
-            & ((self.vi_state.val() == self.connected.val())
-                | ((self.vi_state.val() == self.idle.val()) & self.own.val()));
-        self.again.next = self.fault.q.val().breaks & (self.fault.q.val().code != self.comp_prot.val());
-        self.passed_over.next =
-            (self.vi_state.val() == self.error.val()) & (self.granted.q.val().get_bit(0) | self.again.val());
-        // WQ-4: one event, and none for a send's own error.
-        self.told_of.next = self.fault.q.val().code.any()
-            & !self.passed_over.val()
-            & (self.broke.val() | (self.fault.q.val().code != self.conn_lost.val()));
-        self.new_event.next.code = self.fault.q.val().code;
-        self.new_event.next.vi = self.fault.q.val().vi;
-        self.new_event.next.receive = self.fault.q.val().receive;
-        self.new_event.next.broke = self.telling.q.val();
-        self.events.sink.data.next = self.new_event.val();
-        self.events.sink.valid.next = self.reports.q.val();
+        self.source.from.next = self.granted.q.val();
+        self.verdict.fault.next = self.fault.q.val();
+        self.verdict.source.next = self.source.to.val();
+        self.verdict.state.next = self.states.read_data.val();
+        self.events.report.next = self.reports.q.val();
+        self.events.fault.next = self.fault.q.val();
+        self.events.broke.next = self.telling.q.val();
         self.reports.d.next = false;
-        Source::<Event>::link(&mut self.ring_event, &mut self.events.source);
+        Source::<EventWord>::link(&mut self.ring_event, &mut self.events.ring_event);
+        Pulse::link(&mut self.count_lost, &mut self.events.count_lost);
 
         self.arbiter.request.next = self.offered.q.val();
-        self.offered.d.next = bits::<6>(0);
+        self.offered.d.next = bits::<FAULT_SOURCES>(0);
         self.arbiter.advance.next = false;
-        self.taken.next = bits::<6>(0);
+        self.taken.from.next = bits::<FAULT_SOURCES>(0);
         self.commit.ready.next = false;
         self.telling.d.next = false;
-        self.lost.d.next = self.reports.q.val() & !self.events.sink.ready.val();
-        self.count_lost.next = self.lost.q.val();
         self.count_broken.next = self.telling.q.val() & !self.by_commit.q.val();
 
         match self.step.q.val() {
             Step::Idle => {
                 if self.commit.valid.val() {
                     self.told.d.next.vi = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
-                    self.told.d.next.state = bit_cast::<2, 64>(self.commit.data.val().word0);
+                    self.told.d.next.state = self.row.to.val().state;
                     self.telling.d.next = true;
                     self.by_commit.d.next = true;
                     self.step.d.next = Step::Tell;
@@ -198,20 +173,20 @@ impl Logic for ViState {
                     self.by_commit.d.next = false;
                     self.step.d.next = Step::Take;
                 } else {
-                    self.offered.d.next = self.offers.val();
+                    self.offered.d.next = self.offers.to.val();
                 }
             }
             Step::Take => {
                 self.fault.d.next = self.queues_fault.data.val();
-                if self.granted.q.val().get_bit(0) {
+                if self.source.to.val().fetch {
                     self.fault.d.next = self.fetch_fault.data.val();
-                } else if self.granted.q.val().get_bit(1) {
+                } else if self.source.to.val().transmit {
                     self.fault.d.next = self.transmit_fault.data.val();
-                } else if self.granted.q.val().get_bit(2) {
+                } else if self.source.to.val().receive {
                     self.fault.d.next = self.receive_fault.data.val();
-                } else if self.granted.q.val().get_bit(3) {
+                } else if self.source.to.val().sends {
                     self.fault.d.next = self.sends_fault.data.val();
-                } else if self.granted.q.val().get_bit(4) {
+                } else if self.source.to.val().writer {
                     self.fault.d.next = self.writer_fault.data.val();
                 }
                 self.step.d.next = Step::Decide;
@@ -219,15 +194,15 @@ impl Logic for ViState {
             Step::Decide => {
                 self.told.d.next.vi = self.fault.q.val().vi;
                 self.told.d.next.state = self.error.val();
-                self.telling.d.next = self.broke.val();
-                self.reports.d.next = self.told_of.val();
+                self.telling.d.next = self.verdict.breaks.val();
+                self.reports.d.next = self.verdict.reports.val();
                 self.step.d.next = Step::Tell;
             }
             Step::Tell => {
                 if self.by_commit.q.val() {
                     self.commit.ready.next = true;
                 } else {
-                    self.taken.next = self.granted.q.val();
+                    self.taken.from.next = self.granted.q.val();
                 }
                 self.step.d.next = Step::Idle;
             }
@@ -235,17 +210,17 @@ impl Logic for ViState {
                 self.step.d.next = Step::Idle;
             }
         }
-        self.fetch_fault.ready.next = self.taken.val().get_bit(0);
-        self.transmit_fault.ready.next = self.taken.val().get_bit(1);
-        self.receive_fault.ready.next = self.taken.val().get_bit(2);
-        self.sends_fault.ready.next = self.taken.val().get_bit(3);
-        self.writer_fault.ready.next = self.taken.val().get_bit(4);
-        self.queues_fault.ready.next = self.taken.val().get_bit(5);
+        self.fetch_fault.ready.next = self.taken.to.val().fetch;
+        self.transmit_fault.ready.next = self.taken.to.val().transmit;
+        self.receive_fault.ready.next = self.taken.to.val().receive;
+        self.sends_fault.ready.next = self.taken.to.val().sends;
+        self.writer_fault.ready.next = self.taken.to.val().writer;
+        self.queues_fault.ready.next = self.taken.to.val().queues;
         self.settler.reset.next = self.reset.val();
         self.settler.settle.next = self.settle.val();
-        self.settler.fault_valid.next = self.offers.val();
-        self.settler.fault_ready.next = self.taken.val();
-        self.settler.event_valid.next = self.events.source.valid.val();
+        self.settler.fault_valid.next = self.offers.to.val();
+        self.settler.fault_ready.next = self.taken.from.val();
+        self.settler.event_valid.next = self.events.ring_event.valid.val();
         self.settler.event_ready.next = self.ring_event.ready.val();
         self.settler.writing.next = self.event_writing.val();
         self.settling.next = self.settler.settling.val();
@@ -253,7 +228,7 @@ impl Logic for ViState {
             self.step.d.next = Step::Idle;
             self.telling.d.next = false;
             self.reports.d.next = false;
-            self.offered.d.next = bits::<6>(0);
+            self.offered.d.next = bits::<FAULT_SOURCES>(0);
         }
     }
 }

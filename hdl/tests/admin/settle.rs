@@ -4,6 +4,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus;
 use viaduct_hdl::export::verilog;
+use viaduct_hdl::rows::register::EventWord;
 use viaduct_hdl::vi::ViState;
 use viaduct_spec::register::event_code;
 use viaduct_verilate::Bench;
@@ -77,7 +78,7 @@ impl Ring {
             }
             Some((vi, left)) => Some((vi, left - 1)),
             None if takes && self.dut.get("ring_event_valid") == 1 => {
-                Some((Bundle::of::<bus::Event>("ring_event").get(&self.dut, "vi"), WRITING))
+                Some((Bundle::of::<EventWord>("ring_event").get(&self.dut, "vi"), WRITING))
             }
             None => None,
         };

@@ -4,6 +4,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus;
 use viaduct_hdl::export::verilog;
+use viaduct_hdl::rows::register::EventWord;
 use viaduct_hdl::vi::ViState;
 use viaduct_spec::profile::VIS;
 use viaduct_spec::register::event_code;
@@ -119,7 +120,7 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
             told.push_back((state.get(&dut, "vi"), state.get(&dut, "state")));
         }
         if dut.get("ring_event_valid") == 1 {
-            let event = Bundle::of::<bus::Event>("ring_event").all(&dut);
+            let event = Bundle::of::<EventWord>("ring_event").all(&dut);
             assert_eq!(events.pop_front(), Some(event));
         }
         let ready = super::state::taken(&dut);
@@ -142,7 +143,13 @@ fn faults_break_the_vis_that_they_concern_and_events_come_in_order() {
             }
             // CONN_LOST is only said of a VI that has lost it by this; one in Error has said it all.
             if f.code != 0 && !passed_over && (broke || f.code != u64::from(event_code::CONN_LOST)) {
-                let event = [("code", f.code), ("vi", f.vi), ("receive", f.receive), ("broke", broke.into())];
+                let event = [
+                    ("code", f.code),
+                    ("vi", f.vi),
+                    ("receive", f.receive),
+                    ("broke", broke.into()),
+                    ("reserved_20", 0),
+                ];
                 // It comes in the next cycle.
                 assert!(events.is_empty(), "{events:?} before {f:?}");
                 events.push_back(fields(&event));

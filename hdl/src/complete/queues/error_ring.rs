@@ -1,12 +1,12 @@
-//! Which completion queue is the error ring, and what an event says there.
+//! Which completion queue is the error ring, and the event that says that a completion queue has lost an entry.
 //!
 //! ```text
 //!  commits, cq, row ──►┌───────────┐──► is_there, ring
-//!          reported ──►│ ErrorRing │──► word, overrun
+//!                      │ ErrorRing │──► overrun
 //!                      └───────────┘
 //! ```
 //! Contract: with `commits`, `row` is committed for `cq`: if it is live and takes events, the error ring is `cq` from then on; otherwise, if `cq` was the
-//! error ring, there is none. `word` is the entry of the event `reported`, `overrun` the entry that says that `cq` has lost one.
+//! error ring, there is none. `overrun` is the event that says that `cq` has lost an entry.
 //!
 //! Latency: 1 from `commits`, otherwise 0.
 //!
@@ -14,12 +14,12 @@
 //!
 //! Tests: with the whole, `tests/complete/queues.rs`.
 
-use crate::bus::{Cq, Event};
-use crate::prims::{Cast, Number};
+use crate::bus::Cq;
+use crate::prims::Number;
 use crate::rows::register::EventWord;
 use crate::rows::tables::CompletionQueueRow;
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{CQ_LOG2, VI_LOG2};
+use viaduct_spec::profile::CQ_LOG2;
 use viaduct_spec::register::event_code;
 
 /// See the module's description.
@@ -39,16 +39,10 @@ pub struct ErrorRing {
     pub is_there: Signal<Out, bool>,
     /// The completion queue that takes events.
     pub ring: Signal<Out, Cq>,
-    /// An event.
-    pub reported: Signal<In, Event>,
-    /// The first eight bytes of its entry.
-    pub word: Signal<Out, Bits<64>>,
-    /// Those of the event that `cq` has lost an entry. They name the queue, not the VI.
-    pub overrun: Signal<Out, Bits<64>>,
+    /// The event that `cq` has lost an entry. It names the queue, not the VI.
+    pub overrun: Signal<Out, EventWord>,
     exists: DFF<bool>,
     at: DFF<Cq>,
-    of_event: Cast<EventWord, Bits<64>>,
-    of_overrun: Cast<EventWord, Bits<64>>,
     overrun_code: Number<8, { event_code::CQ_OVERRUN as u64 }>,
 }
 
@@ -66,18 +60,11 @@ impl Logic for ErrorRing {
                 self.exists.d.next = false;
             }
         }
-        self.of_event.from.next.code = self.reported.val().code;
-        self.of_event.from.next.vi = bit_cast::<10, VI_LOG2>(self.reported.val().vi);
-        self.of_event.from.next.receive = self.reported.val().receive;
-        self.of_event.from.next.broke = self.reported.val().broke;
-        self.of_event.from.next.reserved_20 = bits::<44>(0);
-        self.word.next = self.of_event.to.val();
-        self.of_overrun.from.next.code = self.overrun_code.val();
-        self.of_overrun.from.next.vi = bit_cast::<10, CQ_LOG2>(self.cq.val());
-        self.of_overrun.from.next.receive = false;
-        self.of_overrun.from.next.broke = false;
-        self.of_overrun.from.next.reserved_20 = bits::<44>(0);
-        self.overrun.next = self.of_overrun.to.val();
+        self.overrun.next.code = self.overrun_code.val();
+        self.overrun.next.vi = bit_cast::<10, CQ_LOG2>(self.cq.val());
+        self.overrun.next.receive = false;
+        self.overrun.next.broke = false;
+        self.overrun.next.reserved_20 = bits::<44>(0);
         if self.reset.val() {
             self.exists.d.next = false;
         }

@@ -39,15 +39,14 @@ use next_entry::NextEntry;
 use words::{CqWords, RingAddress, WorkWord, HALF_LOG2};
 
 use super::indices::{CqRow, Indices};
-use crate::bus::{
-    Closed, Commit, Cq, CqEntry, CqIndex, CqStore, Event, Fault, Queue, QueueId, Vector, QUEUE_LOG2,
-};
+use crate::bus::{Closed, Commit, Cq, CqEntry, CqIndex, CqStore, Fault, Queue, QueueId, Vector, QUEUE_LOG2};
 use crate::prims::{Cast, Number, Unpack};
 use crate::rows::doorbell::Token;
+use crate::rows::register::EventWord;
 use crate::rows::tables::{CompletionQueueRow, WorkQueueRow};
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{CQ_LOG2, VECTOR_LOG2};
+use viaduct_spec::profile::{CQ_LOG2, VECTOR_LOG2, VI_LOG2};
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::table;
 
@@ -97,7 +96,7 @@ pub struct CompletionQueues {
     /// A descriptor that has ended, from `complete/writer`.
     pub closed: Sink<Closed>,
     /// An event for the error ring, from `vi/state`.
-    pub ring_event: Sink<Event>,
+    pub ring_event: Sink<EventWord>,
     /// The host stores to the page of a completion queue.
     pub store: FlowSink<CqStore>,
     /// The entry to write, to `complete/writer`; it holds still until `entry_end`.
@@ -180,6 +179,10 @@ pub struct CompletionQueues {
     commit_row: Cast<RingAddress, Bits<{ CQ_LOG2 + 1 }>>,
     /// The token of the descriptor that has ended.
     ended: Cast<Token, Bits<64>>,
+    /// `ring_event` as the first eight bytes of an entry.
+    reported: Cast<EventWord, Bits<64>>,
+    /// The event of an overrun of the queue at hand, likewise.
+    overrun_event: Cast<EventWord, Bits<64>>,
     following: Signal<Local, CqIndex>,
     work_queue_table: Number<4, { table::WORK_QUEUE as u64 }>,
     conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
@@ -212,7 +215,8 @@ impl Logic for CompletionQueues {
         self.errors.commits.next = false;
         self.errors.cq.next = self.cq.q.val();
         self.errors.row.next = self.cq_row.val();
-        self.errors.reported.next = self.ring_event.data.val();
+        self.reported.from.next = self.ring_event.data.val();
+        self.overrun_event.from.next = self.errors.overrun.val();
         self.indices.cq.next = self.cq.q.val();
         self.indices.start.next = false;
         self.indices.started.next.written = bits::<18>(0);
@@ -312,9 +316,9 @@ impl Logic for CompletionQueues {
                         self.closing.d.next = self.closed.data.val();
                         self.step.d.next = Step::Look;
                     } else if self.ring_event.valid.val() {
-                        self.closing.d.next.vi = self.ring_event.data.val().vi;
+                        self.closing.d.next.vi = bit_cast::<VI_LOG2, 10>(self.ring_event.data.val().vi);
                         self.closing.d.next.receive = self.ring_event.data.val().receive;
-                        self.token.d.next = self.errors.word.val();
+                        self.token.d.next = self.reported.to.val();
                         self.is_event.d.next = true;
                         self.cq.d.next = self.errors.ring.val();
                         self.step.d.next = Step::Read;
@@ -425,7 +429,7 @@ impl Logic for CompletionQueues {
             }
             Step::Tell => {
                 self.indices.tell.next = true;
-                self.token.d.next = self.errors.overrun.val();
+                self.token.d.next = self.overrun_event.to.val();
                 if self.indices.ready.val() {
                     self.is_event.d.next = true;
                     self.cq.d.next = self.errors.ring.val();

@@ -4,9 +4,10 @@ mod model;
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{Closed, Commit, CqEntry, CqStore, Event, Fault};
+use viaduct_hdl::bus::{Closed, Commit, CqEntry, CqStore, Fault};
 use viaduct_hdl::complete::CompletionQueues;
 use viaduct_hdl::export::verilog;
+use viaduct_hdl::rows::register::EventWord;
 use viaduct_spec::profile::{CQS, VIS};
 use viaduct_spec::tables::{completion_queue, table, work_queue};
 use viaduct_verilate::Bench;
@@ -51,7 +52,7 @@ impl World {
             model: Model::new(),
             closed: Bundle::of::<Closed>("closed"),
             commit: Bundle::of::<Commit>("commit"),
-            event_word: Bundle::of::<Event>("ring_event"),
+            event_word: Bundle::of::<EventWord>("ring_event"),
             entry: Bundle::of::<CqEntry>("entry"),
             fault: Bundle::of::<Fault>("fault"),
             store: Bundle::of::<CqStore>("store"),
