@@ -33,7 +33,7 @@ use crate::protect::Protect;
 use crate::receive::{Receive, StationSource};
 use crate::reply::Requests;
 use crate::reset::Reset;
-use crate::rows::register::EventWord;
+use crate::rows::register::{CommandWord, EventWord};
 use crate::send::{Ack, Egress, Gather, Transmit};
 use crate::stream::{FlowSource, LookUp, Source};
 use crate::vi::ViState;
@@ -211,7 +211,7 @@ impl Logic for Nic {
         join!(self, FlowSource<Bits<36>>, counters.read_value => registers.counter_value);
         join!(self, FlowSource<Bits<VECTOR_ROW_LOG2>>, registers.vector_row => vectors.load);
         join!(self, FlowSource<Bits<64>>, vectors.load_value => registers.vector_value);
-        join!(self, FlowSource<Bits<32>>, registers.command => command.command);
+        join!(self, FlowSource<CommandWord>, registers.command => command.command);
         StationSource::join(&mut self.registers.station, &mut self.receive.station);
         self.registers.result.next = self.command.result.val();
         self.registers.vectors_pending.next = self.vectors.pending.val();
@@ -413,9 +413,9 @@ impl Logic for Nic {
             | self.egress.tx.valid.val()
             | self.egress.loopback.valid.val());
         self.idle.next = self.quiet.q.val();
-        self.registers.state.next.busy = self.busy.val();
-        self.registers.state.next.error = self.command.error.val();
-        self.registers.state.next.idle = self.quiet.q.val();
-        self.registers.state.next.read_timeout = self.dma_read.timed_out.val();
+        self.registers.command_busy.next = self.busy.val();
+        self.registers.command_error.next = self.command.error.val();
+        self.registers.idle.next = self.quiet.q.val();
+        self.registers.read_timeout.next = self.dma_read.timed_out.val();
     }
 }

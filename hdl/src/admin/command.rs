@@ -21,6 +21,7 @@
 
 use crate::bus::{Commit, CqIndex, Vi};
 use crate::prims::Number;
+use crate::rows::register::CommandWord;
 use crate::stream::{FlowSink, LookUp, Pulse, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS, VI_LOG2};
@@ -49,8 +50,8 @@ pub struct Command {
     pub clock: Signal<In, Clock>,
     /// Clears the tables: `busy` is high until that is done.
     pub reset: Signal<In, bool>,
-    /// The command that the agent has written: `viaduct_spec::register::command`, low double word.
-    pub command: FlowSink<Bits<32>>,
+    /// The command that the agent has written.
+    pub command: FlowSink<CommandWord>,
     /// Bits 63:0 of the row that the agent has staged.
     pub stage0: Signal<In, Bits<64>>,
     /// Bits 127:64 of the row that the agent has staged.
@@ -99,6 +100,8 @@ pub struct Command {
     op_commit: Number<8, { command_op::COMMIT as u64 }>,
     op_drain: Number<8, { command_op::DRAIN as u64 }>,
     op_query: Number<8, { command_op::QUERY as u64 }>,
+    /// The largest number that a commit's `target` can say.
+    last_target: Number<8, 0xF>,
     region: Number<4, { table::REGION as u64 }>,
     page: Number<4, { table::PAGE as u64 }>,
     work_queue: Number<4, { table::WORK_QUEUE as u64 }>,
@@ -184,10 +187,10 @@ impl Logic for Command {
                 self.busy.next = false;
                 self.ignored.d.next = false;
                 if self.command.valid.val() {
-                    self.op.d.next = self.command.data.val().get_bits::<8>(0);
-                    self.row.d.next.target = self.command.data.val().get_bits::<4>(8);
-                    self.strange.d.next = self.command.data.val().get_bits::<4>(12).any();
-                    self.row.d.next.row = self.command.data.val().get_bits::<16>(16);
+                    self.op.d.next = self.command.data.val().op;
+                    self.row.d.next.target = bit_cast::<4, 8>(self.command.data.val().table);
+                    self.strange.d.next = self.command.data.val().table > self.last_target.val();
+                    self.row.d.next.row = self.command.data.val().row;
                     self.row.d.next.word0 = self.stage0.val();
                     self.row.d.next.word1 = self.stage1.val();
                     self.row.d.next.word2 = self.stage2.val();

@@ -3,9 +3,10 @@
 //! ```text
 //!      mmio_write ──►┌───────────┐──► receive_enable, send_enable, soft_reset
 //!            load ──►│           │──► station, stage0..2, command
-//!   state, result ──►│ Registers │──► answer
-//!        time_now ──►│           │──► counter    ◄── counter_value
-//! vectors_pending ──►└───────────┘──► vector_row ◄── vector_value
+//!  STATE's fields ──►│ Registers │──► answer
+//!          result ──►│           │──► counter    ◄── counter_value
+//!        time_now ──►│           │──► vector_row ◄── vector_value
+//! vectors_pending ──►└───────────┘
 //! ```
 //! Contract: a store writes the 4-byte halves whose bytes are all enabled and nothing else. A load is answered once,
 //! with the 8 bytes that its address lies in; the next load comes after the answer. Loads from the MSI-X table are asked of
@@ -13,34 +14,39 @@
 //!
 //! Latency: a load 3 cycles, a counter up to 41, the MSI-X table up to 7; a store 1.
 //!
+//! How: [`RegisterStores`] says what a store writes, each [`StoredRegister`] keeps its own, [`RegisterValues`] has what a load reads.
+//!
 //! Example: the agent loads 8 bytes at the offset of a counter: `counter` names it, `counter_value` comes up to 41 cycles later, and `answer` has
 //! its 36 bits, with zeros above.
 //!
 //! Tests: `tests/admin/registers.rs`.
 
-use crate::bus::{MmioWrite, NicState, STORE_LOG2};
-use crate::interrupt::VECTOR_ROW_LOG2;
+use super::{
+    BarAddress, CounterAddress, RegisterPair, RegisterStores, RegisterValues, StagedRow, StationRegisters,
+    StoredRegister,
+};
+use crate::bus::MmioWrite;
+use crate::interrupt::{VectorAddress, VECTOR_PLACE_BITS, VECTOR_ROW_LOG2};
 use crate::prims::{Cast, Number};
 use crate::receive::StationSource;
+use crate::rows::register::{CommandWord, ControlRegister, StateRegister};
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{CQS, DOORBELL_SHIFT, PAGES, READ_DEPTH, RECEIVE_AHEAD, REGIONS, VECTORS, VIS};
-use viaduct_spec::register::{
-    control, nic_kind, raw_channel, registers, MAGIC_VALUE, MSIX_PENDING, MSIX_TABLE, VERSION_VALUE,
-};
-use viaduct_spec::wire::DEFAULT_PKEY;
-
-/// Two registers that share 8 bytes, as a constant row.
-const fn pair(low: u32, high: u32) -> u64 {
-    (high as u64) << 32 | low as u64
-}
+use viaduct_dialect::wires;
+use viaduct_spec::profile::VECTORS;
+use viaduct_spec::register::{counter, registers, MSIX_TABLE};
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
+    /// Wait for a load.
     Idle,
+    /// Look where the load's address lies.
     Choose,
+    /// Ask for a counter.
     Count,
+    /// Ask for a row of the MSI-X table.
     Vector,
+    /// Answer.
     Answer,
 }
 
@@ -73,10 +79,16 @@ pub struct Registers {
     pub stage1: Signal<Out, Bits<64>>,
     /// Bits 191:128 of the row that the agent has staged.
     pub stage2: Signal<Out, Bits<64>>,
-    /// The low double word of COMMAND, in the cycle behind the agent's store.
-    pub command: FlowSource<Bits<32>>,
-    /// What STATE shows: command busy, command error, idle, read time-out.
-    pub state: Signal<In, NicState>,
+    /// The command that the agent has written, in the cycle behind its store. Its upper half is reserved, and 0.
+    pub command: FlowSource<CommandWord>,
+    /// STATE: a command or a reset is under way.
+    pub command_busy: Signal<In, bool>,
+    /// STATE: the last command was refused.
+    pub command_error: Signal<In, bool>,
+    /// STATE: nothing is in flight and nothing waits.
+    pub idle: Signal<In, bool>,
+    /// STATE: a read of host memory has had no completion in time.
+    pub read_timeout: Signal<In, bool>,
     /// What RESULT shows, from `admin/command`.
     pub result: Signal<In, Bits<64>>,
     /// Device time, ticks of 1.024 us.
@@ -91,183 +103,92 @@ pub struct Registers {
     pub vector_value: FlowSink<Bits<64>>,
     /// The MSI-X pending bits, one for each vector.
     pub vectors_pending: Signal<In, Bits<VECTORS>>,
-    state_bits: Cast<NicState, Bits<4>>,
+    stores: RegisterStores,
+    control: StoredRegister<32, { registers::CONTROL }, 0>,
+    command_low: StoredRegister<32, { registers::COMMAND }, 0>,
+    staged: StagedRow,
+    addresses: StationRegisters,
+    values: RegisterValues,
+    /// `command` is given in this cycle.
+    commanded: DFF<bool>,
+    command_word: Cast<Bits<64>, CommandWord>,
+    /// `soft_reset`.
+    resetting: DFF<bool>,
+    stored_control: Cast<Bits<32>, ControlRegister>,
+    held_control: Cast<Bits<32>, ControlRegister>,
+    shown_control: Cast<ControlRegister, Bits<32>>,
+    state: Cast<StateRegister, Bits<32>>,
     step: DFF<Step>,
     /// Byte offset of the load at hand.
     address: DFF<Bits<20>>,
+    as_register: Cast<Bits<20>, BarAddress>,
+    as_counter: Cast<Bits<20>, CounterAddress>,
+    as_vector: Cast<Bits<20>, VectorAddress>,
+    /// The load is of a counter that there is.
+    of_counter: Signal<Local, bool>,
+    /// What the registers say to the load.
+    found: Cast<RegisterPair, Bits<64>>,
     /// The 8 bytes of the answer.
     value: DFF<Bits<64>>,
-    /// `receive_enable`.
-    receiving: DFF<bool>,
-    /// `send_enable`.
-    sending: DFF<bool>,
-    /// `soft_reset`.
-    resetting: DFF<bool>,
-    own_mac: DFF<Bits<48>>,
-    own_ip: DFF<Bits<32>>,
-    own_pkey: DFF<Bits<16>>,
-    channel_vi: DFF<Bits<10>>,
-    channel_flags: DFF<Bits<4>>,
-    staged0: DFF<Bits<64>>,
-    staged1: DFF<Bits<64>>,
-    staged2: DFF<Bits<64>>,
-    /// `command_word` is given in this cycle.
-    commanded: DFF<bool>,
-    /// The low double word of COMMAND.
-    command_word: DFF<Bits<32>>,
-    store_address: Signal<Local, Bits<20>>,
-    store_row: Signal<Local, Bits<17>>,
-    load_row: Signal<Local, Bits<17>>,
-    low: Signal<Local, bool>,
-    high: Signal<Local, bool>,
-    low_data: Signal<Local, Bits<32>>,
-    high_data: Signal<Local, Bits<32>>,
-    counter_number: Signal<Local, Bits<6>>,
-    controls: Signal<Local, Bits<64>>,
-    lower_half: Number<64, 0xFFFF_FFFF>,
-    upper_half: Number<64, 0xFFFF_FFFF_0000_0000>,
-    nibble: Number<4, 0xF>,
-    default_pkey: Number<16, { DEFAULT_PKEY as u64 }>,
-    row_magic: Number<17, { registers::MAGIC >> 3 }>,
-    row_kind: Number<17, { registers::KIND >> 3 }>,
-    row_regions: Number<17, { registers::REGIONS >> 3 }>,
-    row_doorbell: Number<17, { registers::DOORBELL_SHIFT >> 3 }>,
-    row_control: Number<17, { registers::CONTROL >> 3 }>,
-    row_mac: Number<17, { registers::MAC >> 3 }>,
-    row_ip: Number<17, { registers::IP >> 3 }>,
-    row_stage0: Number<17, { registers::STAGE0 >> 3 }>,
-    row_stage1: Number<17, { registers::STAGE1 >> 3 }>,
-    row_stage2: Number<17, { registers::STAGE2 >> 3 }>,
-    row_raw: Number<17, { registers::RAW_CHANNEL >> 3 }>,
-    row_command: Number<17, { registers::COMMAND >> 3 }>,
-    row_result: Number<17, { registers::RESULT >> 3 }>,
-    row_time: Number<17, { registers::TIME >> 3 }>,
-    vector_rows: Number<13, { MSIX_TABLE >> 7 }>,
-    row_pending: Number<17, { MSIX_PENDING >> 3 }>,
-    counter_rows: Number<11, { registers::COUNTERS >> 9 }>,
-    counters: Number<6, 39>,
-    magic: Number<64, { pair(MAGIC_VALUE, VERSION_VALUE) }>,
-    kind: Number<64, { pair(nic_kind::RTL, VIS as u32) }>,
-    sizes: Number<64, { pair(REGIONS as u32, PAGES as u32) }>,
-    doorbell: Number<64, { pair(DOORBELL_SHIFT as u32, RECEIVE_AHEAD as u32) }>,
-    cqs: Number<64, { pair(0, CQS as u32) }>,
-    read_depth: Number<64, { READ_DEPTH as u64 }>,
-    receive_bit: Number<64, { 1 << control::RECEIVE_ENABLE.lo }>,
-    send_bit: Number<64, { 1 << control::SEND_ENABLE.lo }>,
+    never: Signal<Local, bool>,
+    counter_block: Number<11, { registers::COUNTERS / 512 }>,
+    counters: Number<6, { counter::CODES.codes.len() as u64 }>,
+    vector_place: Number<VECTOR_PLACE_BITS, { MSIX_TABLE >> (20 - VECTOR_PLACE_BITS) }>,
 }
 
-// `update` has the positions of these fields as numbers.
-const _: () = {
-    assert!(registers::RAW_CHANNEL == registers::READ_DEPTH + 4 && registers::RAW_CHANNEL % 8 == 4);
-    assert!(raw_channel::VI.lo == 0 && raw_channel::VI.width == 10);
-    assert!(raw_channel::ENABLE.lo == 16 && raw_channel::BROADCAST.lo == 17);
-    assert!(raw_channel::MULTICAST.lo == 18 && raw_channel::PROMISCUOUS.lo == 19);
-};
-
 impl Logic for Registers {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, address, value, receiving, sending, resetting);
-        dff_setup!(
-            self,
-            clock,
-            own_mac,
-            own_ip,
-            own_pkey,
-            channel_vi,
-            channel_flags,
-            staged0,
-            staged1,
-            staged2,
-            commanded,
-            command_word
-        );
-        self.receive_enable.next = self.receiving.q.val();
-        self.send_enable.next = self.sending.q.val();
-        self.soft_reset.next = self.resetting.q.val();
-        self.station.mac.next = self.own_mac.q.val();
-        self.station.ip.next = self.own_ip.q.val();
-        self.station.pkey.next = self.own_pkey.q.val();
-        self.station.raw_open.next = self.channel_flags.q.val().get_bit(0);
-        self.station.raw_broadcast.next = self.channel_flags.q.val().get_bit(1);
-        self.station.raw_multicast.next = self.channel_flags.q.val().get_bit(2);
-        self.station.raw_any.next = self.channel_flags.q.val().get_bit(3);
-        self.station.raw_vi.next = self.channel_vi.q.val();
-        self.stage0.next = self.staged0.q.val();
-        self.stage1.next = self.staged1.q.val();
-        self.stage2.next = self.staged2.q.val();
-        self.command.valid.next = self.commanded.q.val();
-        self.command.data.next = self.command_word.q.val();
+        dff_setup!(self, clock, commanded, resetting, step, address, value);
+        clock!(self, clock, control, command_low, staged, addresses);
+        self.never.next = false;
+        drive!(self, reset => control.reset, addresses.reset; never => command_low.reset);
 
         // Stores.
-        self.store_address.next = bit_cast::<20, STORE_LOG2>(self.mmio_write.data.val().address);
-        self.store_row.next = self.store_address.val().get_bits::<17>(3);
-        self.low.next = self.mmio_write.valid.val()
-            & !self.mmio_write.data.val().doorbell
-            & (bit_cast::<4, 8>(self.mmio_write.data.val().enables) == self.nibble.val());
-        self.high.next = self.mmio_write.valid.val()
-            & !self.mmio_write.data.val().doorbell
-            & (bit_cast::<4, 8>(self.mmio_write.data.val().enables >> 4) == self.nibble.val());
-        self.low_data.next = bit_cast::<32, 64>(self.mmio_write.data.val().data);
-        self.high_data.next = bit_cast::<32, 64>(self.mmio_write.data.val().data >> 32);
-        self.resetting.d.next = false;
-        self.commanded.d.next = false;
-        if self.low.val() {
-            if self.store_row.val() == self.row_control.val() {
-                self.receiving.d.next = self.low_data.val().get_bit(0);
-                self.sending.d.next = self.low_data.val().get_bit(1);
-                self.resetting.d.next = self.low_data.val().get_bit(31);
-            } else if self.store_row.val() == self.row_mac.val() {
-                self.own_mac.d.next = (self.own_mac.q.val() & (bit_cast::<48, 64>(self.upper_half.val())))
-                    | bit_cast::<48, 32>(self.low_data.val());
-            } else if self.store_row.val() == self.row_ip.val() {
-                self.own_ip.d.next = self.low_data.val();
-            } else if self.store_row.val() == self.row_stage0.val() {
-                self.staged0.d.next =
-                    (self.staged0.q.val() & self.upper_half.val()) | bit_cast::<64, 32>(self.low_data.val());
-            } else if self.store_row.val() == self.row_stage1.val() {
-                self.staged1.d.next =
-                    (self.staged1.q.val() & self.upper_half.val()) | bit_cast::<64, 32>(self.low_data.val());
-            } else if self.store_row.val() == self.row_stage2.val() {
-                self.staged2.d.next =
-                    (self.staged2.q.val() & self.upper_half.val()) | bit_cast::<64, 32>(self.low_data.val());
-            } else if self.store_row.val() == self.row_command.val() {
-                self.commanded.d.next = true;
-                self.command_word.d.next = self.low_data.val();
-            }
-        }
-        if self.high.val() {
-            if self.store_row.val() == self.row_mac.val() {
-                self.own_mac.d.next = (self.own_mac.d.val() & (bit_cast::<48, 64>(self.lower_half.val())))
-                    | (bit_cast::<48, 32>(self.high_data.val()) << 32);
-            } else if self.store_row.val() == self.row_ip.val() {
-                self.own_pkey.d.next = bit_cast::<16, 32>(self.high_data.val());
-            } else if self.store_row.val() == self.row_raw.val() {
-                self.channel_vi.d.next = bit_cast::<10, 32>(self.high_data.val());
-                self.channel_flags.d.next = self.high_data.val().get_bits::<4>(16);
-            } else if self.store_row.val() == self.row_stage0.val() {
-                self.staged0.d.next = (self.staged0.d.val() & self.lower_half.val())
-                    | (bit_cast::<64, 32>(self.high_data.val()) << 32);
-            } else if self.store_row.val() == self.row_stage1.val() {
-                self.staged1.d.next = (self.staged1.d.val() & self.lower_half.val())
-                    | (bit_cast::<64, 32>(self.high_data.val()) << 32);
-            } else if self.store_row.val() == self.row_stage2.val() {
-                self.staged2.d.next = (self.staged2.d.val() & self.lower_half.val())
-                    | (bit_cast::<64, 32>(self.high_data.val()) << 32);
-            }
-        }
+        FlowSink::<MmioWrite>::link(&mut self.mmio_write, &mut self.stores.mmio_write);
+        drive!(self, stores.store => control.store, command_low.store, staged.store, addresses.store);
+        drive!(self, staged.stage0 => stage0; staged.stage1 => stage1; staged.stage2 => stage2);
+        StationSource::link(&mut self.station, &mut self.addresses.station);
+        self.held_control.from.next = self.control.value.val();
+        self.receive_enable.next = self.held_control.to.val().receive_enable;
+        self.send_enable.next = self.held_control.to.val().send_enable;
+        self.stored_control.from.next = self.control.stored.data.val();
+        self.resetting.d.next = self.control.stored.valid.val() & self.stored_control.to.val().reset;
+        self.soft_reset.next = self.resetting.q.val();
+        self.commanded.d.next = self.command_low.stored.valid.val();
+        self.command.valid.next = self.commanded.q.val();
+        self.command_word.from.next = bit_cast::<64, 32>(self.command_low.value.val());
+        self.command.data.next = self.command_word.to.val();
+
+        // What the registers read as.
+        self.shown_control.from.next.receive_enable = self.held_control.to.val().receive_enable;
+        self.shown_control.from.next.send_enable = self.held_control.to.val().send_enable;
+        self.shown_control.from.next.reserved_2 = bits::<29>(0);
+        self.shown_control.from.next.reset = false;
+        fill!(self, state.from, command_busy => command_busy; command_error => command_error; idle => idle;
+            read_timeout => read_timeout);
+        self.state.from.next.reserved_4 = bits::<28>(0);
+        drive!(self, shown_control.to => values.control; state.to => values.state);
+        drive!(self, addresses.mac_low => values.mac_low; addresses.mac_high => values.mac_high);
+        drive!(self, addresses.ip => values.ip; addresses.pkey => values.pkey);
+        drive!(self, addresses.raw_channel => values.raw_channel);
+        drive!(self, staged.stage0 => values.stage0; staged.stage1 => values.stage1);
+        drive!(self, staged.stage2 => values.stage2; result => values.result; time_now => values.time_now);
+        drive!(self, vectors_pending => values.vectors_pending);
 
         // Loads.
-        self.state_bits.from.next = self.state.val();
-        self.load_row.next = self.address.q.val().get_bits::<17>(3);
-        self.controls.next = bit_cast::<64, 4>(self.state_bits.to.val()) << 32;
+        drive!(self, address.q => as_register.from, as_counter.from, as_vector.from);
+        self.values.place.next = self.as_register.to.val().place;
+        self.found.from.next = self.values.value.val();
+        self.of_counter.next = (self.as_counter.to.val().block == self.counter_block.val())
+            & (self.as_counter.to.val().number < self.counters.val());
+        self.counter.valid.next = false;
+        self.counter.data.next = self.as_counter.to.val().number;
+        self.vector_row.valid.next = false;
+        self.vector_row.data.next = self.as_vector.to.val().row;
         self.answer.valid.next = false;
         self.answer.data.next = self.value.q.val();
-        self.counter.valid.next = false;
-        self.counter_number.next = self.address.q.val().get_bits::<6>(3);
-        self.counter.data.next = self.counter_number.val();
-        self.vector_row.valid.next = false;
-        self.vector_row.data.next = self.address.q.val().get_bits::<VECTOR_ROW_LOG2>(3);
         match self.step.q.val() {
             Step::Idle => {
                 if self.load.valid.val() {
@@ -276,54 +197,12 @@ impl Logic for Registers {
                 }
             }
             Step::Choose => {
+                self.value.d.next = self.found.to.val();
                 self.step.d.next = Step::Answer;
-                self.value.d.next = bits::<64>(0);
-                if self.load_row.val() == self.row_magic.val() {
-                    self.value.d.next = self.magic.val();
-                } else if self.load_row.val() == self.row_kind.val() {
-                    self.value.d.next = self.kind.val();
-                } else if self.load_row.val() == self.row_regions.val() {
-                    self.value.d.next = self.sizes.val();
-                } else if self.load_row.val() == self.row_doorbell.val() {
-                    self.value.d.next = self.doorbell.val();
-                } else if self.load_row.val() == self.row_control.val() {
-                    if self.receiving.q.val() & self.sending.q.val() {
-                        self.value.d.next =
-                            self.controls.val() | self.receive_bit.val() | self.send_bit.val();
-                    } else if self.receiving.q.val() {
-                        self.value.d.next = self.controls.val() | self.receive_bit.val();
-                    } else if self.sending.q.val() {
-                        self.value.d.next = self.controls.val() | self.send_bit.val();
-                    } else {
-                        self.value.d.next = self.controls.val();
-                    }
-                } else if self.load_row.val() == self.row_mac.val() {
-                    self.value.d.next = bit_cast::<64, 48>(self.own_mac.q.val());
-                } else if self.load_row.val() == self.row_ip.val() {
-                    self.value.d.next = (bit_cast::<64, 16>(self.own_pkey.q.val()) << 32)
-                        | bit_cast::<64, 32>(self.own_ip.q.val());
-                } else if self.load_row.val() == self.row_stage0.val() {
-                    self.value.d.next = self.staged0.q.val();
-                } else if self.load_row.val() == self.row_stage1.val() {
-                    self.value.d.next = self.staged1.q.val();
-                } else if self.load_row.val() == self.row_stage2.val() {
-                    self.value.d.next = self.staged2.q.val();
-                } else if self.load_row.val() == self.row_result.val() {
-                    self.value.d.next = self.result.val();
-                } else if self.load_row.val() == self.row_time.val() {
-                    self.value.d.next = self.cqs.val() | bit_cast::<64, 32>(self.time_now.val());
-                } else if self.load_row.val() == self.row_raw.val() {
-                    self.value.d.next = (bit_cast::<64, 10>(self.channel_vi.q.val()) << 32)
-                        | (bit_cast::<64, 4>(self.channel_flags.q.val()) << 48)
-                        | self.read_depth.val();
-                } else if self.load_row.val() == self.row_pending.val() {
-                    self.value.d.next = bit_cast::<64, VECTORS>(self.vectors_pending.val());
-                } else if self.address.q.val().get_bits::<13>(7) == self.vector_rows.val() {
-                    self.step.d.next = Step::Vector;
-                } else if (self.address.q.val().get_bits::<11>(9) == self.counter_rows.val())
-                    & (self.counter_number.val() < self.counters.val())
-                {
+                if self.of_counter.val() {
                     self.step.d.next = Step::Count;
+                } else if self.as_vector.to.val().place == self.vector_place.val() {
+                    self.step.d.next = Step::Vector;
                 }
             }
             Step::Count => {
@@ -353,15 +232,8 @@ impl Logic for Registers {
             self.step.d.next = Step::Idle;
         }
         if self.reset.val() {
-            self.receiving.d.next = false;
-            self.sending.d.next = false;
             self.resetting.d.next = false;
             self.commanded.d.next = false;
-            self.own_mac.d.next = bits::<48>(0);
-            self.own_ip.d.next = bits::<32>(0);
-            self.own_pkey.d.next = self.default_pkey.val();
-            self.channel_flags.d.next = bits::<4>(0);
-            self.channel_vi.d.next = bits::<10>(0);
         }
     }
 }

@@ -73,16 +73,3 @@ pub struct DoorbellRow {
     /// The last doorbell brought a token.
     pub with_token: bool,
 }
-
-/// What the register STATE shows: `viaduct_spec::register::state`.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct NicState {
-    /// A command or a reset is under way.
-    pub busy: bool,
-    /// The last command was refused.
-    pub error: bool,
-    /// Nothing is in flight and nothing waits.
-    pub idle: bool,
-    /// A read of host memory has had no completion in time.
-    pub read_timeout: bool,
-}

@@ -14,7 +14,7 @@ mod receive;
 mod send;
 
 pub use acknowledge::{local, syndrome_class, word, AckRequest, Acknowledged, SyndromeParts};
-pub use agent::{Arm, Commit, DoorbellRow, Fault, NicState, QueueId, StateWrite};
+pub use agent::{Arm, Commit, DoorbellRow, Fault, QueueId, StateWrite};
 pub use complete::{Closed, Completion, CqEntry, CqStore};
 pub use frame::{FrameBeat, FrameInfo};
 pub use memory::{

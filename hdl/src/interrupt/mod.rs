@@ -17,5 +17,5 @@ mod vectors;
 pub use holdoff::Holdoff;
 pub use message::InterruptMessage;
 pub use notify::{Notify, NotifyJob, NotifyRow};
-pub use table::{VectorTable, ROW_LOG2 as VECTOR_ROW_LOG2};
+pub use table::{VectorAddress, VectorTable, PLACE_BITS as VECTOR_PLACE_BITS, ROW_LOG2 as VECTOR_ROW_LOG2};
 pub use vectors::Vectors;

@@ -18,8 +18,10 @@
 //!
 //! Tests: `tests/interrupt/vectors.rs`.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use crate::bus::{MmioWrite, STORE_LOG2};
-use crate::prims::{LutRam, Number};
+use crate::prims::{Cast, LutRam, Number};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
@@ -27,6 +29,49 @@ use viaduct_spec::register::MSIX_TABLE;
 
 /// log2 of the table's rows of 8 bytes.
 pub const ROW_LOG2: usize = VECTOR_LOG2 + 1;
+/// Bits of an address in BAR 0 that say whether it lies in the table.
+pub const PLACE_BITS: usize = 20 - 3 - ROW_LOG2;
+
+/// A byte offset in BAR 0, as one of the table.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct VectorAddress {
+    /// Which byte of the row.
+    pub byte: Bits<3>,
+    /// The row of 8 bytes.
+    pub row: Bits<ROW_LOG2>,
+    /// The table, or another part of BAR 0.
+    pub place: Bits<PLACE_BITS>,
+}
+
+/// A row's number by what it says.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct VectorRow {
+    /// Data and control; otherwise the address.
+    of_control: bool,
+    vector: Bits<VECTOR_LOG2>,
+}
+
+/// What is stored to a row, in the pieces that are kept or cleared as a whole.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct RowParts {
+    /// Reserved in an address.
+    lowest: Bits<2>,
+    low: Bits<30>,
+    /// The mask bit of a control.
+    mask: bool,
+    /// Reserved in a control.
+    high: Bits<31>,
+}
+
+/// Which bytes of a row are written.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct RowEnables {
+    /// Bytes 3:0.
+    low: Bits<4>,
+    /// The byte that has the mask bit of a control.
+    mask: bool,
+    high: Bits<3>,
+}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -56,74 +101,71 @@ pub struct VectorTable {
     enables: DFF<Bits<8>>,
     /// The row that they are written to.
     write_row: DFF<Bits<ROW_LOG2>>,
-    /// Bits 1:0 of what is written: reserved in an address.
-    lowest: DFF<Bits<2>>,
-    /// Bits 31:2 of what is written.
-    low: DFF<Bits<30>>,
-    /// Bit 32 of what is written: the mask bit in a control.
-    mask: DFF<bool>,
-    /// Bits 63:33 of what is written: reserved in a control.
-    high: DFF<Bits<31>>,
-    address: Signal<Local, Bits<20>>,
+    /// What is written.
+    written: DFF<RowParts>,
+    address: Cast<Bits<20>, VectorAddress>,
     /// There is a store to the table in this cycle.
     store: Signal<Local, bool>,
-    store_row: Signal<Local, Bits<ROW_LOG2>>,
-    store_data: Signal<Local, Bits<64>>,
-    /// The vector whose row is written.
-    written_vector: Signal<Local, Bits<VECTOR_LOG2>>,
+    stored: Cast<Bits<64>, RowParts>,
+    /// The row that is stored to.
+    store_row: Cast<Bits<ROW_LOG2>, VectorRow>,
+    /// The row that is cleared next.
+    cleared: Cast<Bits<ROW_LOG2>, VectorRow>,
+    /// The row that is written.
+    at: Cast<Bits<ROW_LOG2>, VectorRow>,
+    bytes: Cast<Bits<8>, RowEnables>,
+    as_bytes: Cast<RowParts, Bits<64>>,
     /// What is written, of which each lane takes its byte.
     rest: Signal<Local, Bits<64>>,
     lane: Signal<Local, Bits<8>>,
-    /// The same vector, one-hot.
+    /// The vector whose row is written, one-hot.
     which: Signal<Local, Bits<VECTORS>>,
     one: Number<VECTORS, 1>,
-    table_place: Number<13, { MSIX_TABLE >> 7 }>,
-    mask_bit: Number<64, { 1 << 32 }>,
+    table_place: Number<PLACE_BITS, { MSIX_TABLE >> (20 - PLACE_BITS) }>,
 }
 
-// The slices below say that the table is 128 bytes, aligned.
-const _: () = assert!(VECTORS * 16 == 1 << 7 && MSIX_TABLE % (1 << 7) == 0);
+// `VectorAddress` says that the table is aligned to its size.
+const _: () = assert!(MSIX_TABLE % (VECTORS as u64 * 16) == 0);
 
 impl Logic for VectorTable {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, opened, clearing, clear_row, enables, write_row, lowest, low, mask, high);
+        dff_setup!(self, clock, opened, clearing, clear_row, enables, write_row, written);
 
-        self.address.next = bit_cast::<20, STORE_LOG2>(self.mmio_write.data.val().address);
+        self.address.from.next = bit_cast::<20, STORE_LOG2>(self.mmio_write.data.val().address);
         self.store.next = self.mmio_write.valid.val()
             & !self.mmio_write.data.val().doorbell
-            & (self.address.val().get_bits::<13>(7) == self.table_place.val());
-        self.store_row.next = self.address.val().get_bits::<ROW_LOG2>(3);
-        self.store_data.next = self.mmio_write.data.val().data;
+            & (self.address.to.val().place == self.table_place.val());
+        self.store_row.from.next = self.address.to.val().row;
+        self.stored.from.next = self.mmio_write.data.val().data;
         self.enables.d.next = bits::<8>(0);
         if self.store.val() {
             self.enables.d.next = self.mmio_write.data.val().enables;
         }
-        self.write_row.d.next = self.store_row.val();
-        self.lowest.d.next = self.store_data.val().get_bits::<2>(0);
-        self.low.d.next = self.store_data.val().get_bits::<30>(2);
-        self.mask.d.next = self.store_data.val().get_bit(32);
-        self.high.d.next = self.store_data.val().get_bits::<31>(33);
-        if !self.store_row.val().get_bit(0) | self.clearing.q.val() {
-            self.lowest.d.next = bits::<2>(0);
+        self.write_row.d.next = self.address.to.val().row;
+        self.written.d.next = self.stored.to.val();
+        if !self.store_row.to.val().of_control | self.clearing.q.val() {
+            self.written.d.next.lowest = bits::<2>(0);
         }
-        if self.store_row.val().get_bit(0) | self.clearing.q.val() {
-            self.high.d.next = bits::<31>(0);
+        if self.store_row.to.val().of_control | self.clearing.q.val() {
+            self.written.d.next.high = bits::<31>(0);
         }
+        self.cleared.from.next = self.clear_row.q.val();
         if self.clearing.q.val() {
             self.clear_row.d.next = self.clear_row.q.val() + 1;
             self.clearing.d.next = !self.clear_row.q.val().all();
             self.enables.d.next = bits::<8>(0xFF);
             self.write_row.d.next = self.clear_row.q.val();
-            self.low.d.next = bits::<30>(0);
-            self.mask.d.next = self.clear_row.q.val().get_bit(0);
+            self.written.d.next.low = bits::<30>(0);
+            self.written.d.next.mask = self.cleared.to.val().of_control;
         }
 
-        self.written_vector.next = self.write_row.q.val().get_bits::<VECTOR_LOG2>(1);
-        self.which.next = self.one.val() << self.written_vector.val();
-        if self.write_row.q.val().get_bit(0) & self.enables.q.val().get_bit(4) {
+        self.at.from.next = self.write_row.q.val();
+        self.bytes.from.next = self.enables.q.val();
+        self.which.next = self.one.val() << self.at.to.val().vector;
+        if self.at.to.val().of_control & self.bytes.to.val().mask {
             self.opened.d.next = self.opened.q.val() | self.which.val();
-            if self.mask.q.val() {
+            if self.written.q.val().mask {
                 self.opened.d.next = self.opened.q.val() & !self.which.val();
             }
         }
@@ -131,15 +173,8 @@ impl Logic for VectorTable {
         self.busy.next = self.enables.q.val().any();
 
         // Lane 0 is the low byte of both.
-        self.rest.next = (bit_cast::<64, 31>(self.high.q.val()) << 33)
-            | (bit_cast::<64, 30>(self.low.q.val()) << 2)
-            | bit_cast::<64, 2>(self.lowest.q.val());
-        if self.mask.q.val() {
-            self.rest.next = (bit_cast::<64, 31>(self.high.q.val()) << 33)
-                | (bit_cast::<64, 30>(self.low.q.val()) << 2)
-                | bit_cast::<64, 2>(self.lowest.q.val())
-                | self.mask_bit.val();
-        }
+        self.as_bytes.from.next = self.written.q.val();
+        self.rest.next = self.as_bytes.to.val();
         self.data.next = bits::<64>(0);
         for i in 0..8 {
             self.lanes[i].clock.next = self.clock.val();

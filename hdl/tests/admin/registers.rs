@@ -5,7 +5,7 @@ use viaduct_hdl::bus::MmioWrite;
 use viaduct_hdl::export::verilog;
 use viaduct_spec::profile;
 use viaduct_spec::register::{
-    control, nic_kind, raw_channel, registers, MAGIC_VALUE, MSIX_PENDING, MSIX_TABLE, VERSION_VALUE,
+    control, nic_kind, raw_channel, registers, state, MAGIC_VALUE, MSIX_PENDING, MSIX_TABLE, VERSION_VALUE,
 };
 use viaduct_verilate::Bench;
 
@@ -197,12 +197,14 @@ fn the_raw_channel_is_set_beside_the_read_depth() {
 #[test]
 fn control_enables_and_resets_and_state_is_shown() {
     let mut dut = new();
-    dut.set("state", 0b1010);
+    dut.set("command_error", 1);
+    dut.set("read_timeout", 1);
+    let shown = 1 << state::COMMAND_ERROR.lo | 1 << state::READ_TIMEOUT.lo;
     for (receive, send) in [(1, 0), (0, 1), (0, 0), (1, 1)] {
         let word = receive << control::RECEIVE_ENABLE.lo | send << control::SEND_ENABLE.lo;
         store(&mut dut, registers::CONTROL, word, 4);
         assert_eq!((dut.get("receive_enable"), dut.get("send_enable")), (receive, send));
-        assert_eq!(load(&mut dut, registers::CONTROL), 0b1010 << 32 | word);
+        assert_eq!(load(&mut dut, registers::CONTROL), shown << 32 | word);
     }
     say(&mut dut, false, registers::CONTROL, 1 << control::RESET.lo, 0xF);
     dut.set("mmio_write_valid", 1);
