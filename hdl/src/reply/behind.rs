@@ -9,82 +9,33 @@
 //!
 //! Example: `oldest` is 1, so the order is 1, 2, 3, 0. Behind `slot` 2 come 3 and 0: `behind` is 1001.
 //!
-//! Latency: none, no state. Tests: with the whole, `tests/reply/requests/`.
+//! Latency: none, no state. Tests: `tests/reply/behind.rs`, all cases.
 
 use rust_hdl::prelude::*;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Behind {
-    /// The slot that is looked at, 0 to 3; `Requests` drives it.
+    /// The slot that is looked at, 0 to 3; [`ReadQueues`](super::queues::ReadQueues) drives it.
     pub slot: Signal<In, Bits<2>>,
     /// The slot of the VI's oldest request, which its next new request will use.
     pub oldest: Signal<In, Bits<2>>,
     /// A bit for each slot: its request came later than that in `slot`.
     pub behind: Signal<Out, Bits<4>>,
+    /// How many requests come before that in `slot`.
+    rank: Signal<Local, Bits<2>>,
+    /// Those behind it, in the order of the requests.
+    later: Signal<Local, Bits<4>>,
+    /// The same, turned so that the oldest is in its slot.
+    turned: Signal<Local, Bits<8>>,
 }
 
 impl Logic for Behind {
     #[hdl_gen]
     fn update(&mut self) {
-        self.behind.next = bits::<4>(0);
-        match self.slot.val().index() {
-            0 => match self.oldest.val().index() {
-                1 => {
-                    self.behind.next = bits::<4>(0);
-                }
-                2 => {
-                    self.behind.next = bits::<4>(2);
-                }
-                3 => {
-                    self.behind.next = bits::<4>(6);
-                }
-                _ => {
-                    self.behind.next = bits::<4>(14);
-                }
-            },
-            1 => match self.oldest.val().index() {
-                2 => {
-                    self.behind.next = bits::<4>(0);
-                }
-                3 => {
-                    self.behind.next = bits::<4>(4);
-                }
-                0 => {
-                    self.behind.next = bits::<4>(12);
-                }
-                _ => {
-                    self.behind.next = bits::<4>(13);
-                }
-            },
-            2 => match self.oldest.val().index() {
-                3 => {
-                    self.behind.next = bits::<4>(0);
-                }
-                0 => {
-                    self.behind.next = bits::<4>(8);
-                }
-                1 => {
-                    self.behind.next = bits::<4>(9);
-                }
-                _ => {
-                    self.behind.next = bits::<4>(11);
-                }
-            },
-            _ => match self.oldest.val().index() {
-                0 => {
-                    self.behind.next = bits::<4>(0);
-                }
-                1 => {
-                    self.behind.next = bits::<4>(1);
-                }
-                2 => {
-                    self.behind.next = bits::<4>(3);
-                }
-                _ => {
-                    self.behind.next = bits::<4>(7);
-                }
-            },
-        }
+        self.rank.next = self.slot.val() - self.oldest.val();
+        self.later.next = bits::<4>(14) << self.rank.val();
+        self.turned.next = bit_cast::<8, 4>(self.later.val()) << self.oldest.val();
+        self.behind.next = self.turned.val().get_bits::<4>(0) | self.turned.val().get_bits::<4>(4);
     }
 }

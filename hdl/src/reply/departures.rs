@@ -16,6 +16,7 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
+use crate::arithmetic::Distance;
 use crate::bus::{Mark, Vi};
 use crate::prims::{Fifo, LutRam};
 use crate::stream::Table;
@@ -26,7 +27,7 @@ use viaduct_spec::profile::VI_LOG2;
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct Tail {
     vi: Vi,
-    mark: Bits<8>,
+    mark: Mark,
 }
 
 /// See the module's description.
@@ -74,7 +75,8 @@ pub struct Departures {
     begun: DFF<Mark>,
     /// Packets that have left or were dropped, modulo 256.
     ended: DFF<Mark>,
-    past: Signal<Local, Mark>,
+    /// From the last packet that is remembered to those that have left.
+    past: Distance<8>,
     /// The oldest last packet that is remembered has left.
     left_tail: DFF<bool>,
 }
@@ -103,9 +105,9 @@ impl Logic for Departures {
         self.tails.sink.data.next.vi = self.vi.val();
         self.tails.sink.data.next.mark = self.begun.q.val();
         self.room.next = self.tails.sink.ready.val();
-        self.past.next = self.ended.q.val() - self.tails.source.data.val().mark;
-        self.left_tail.d.next =
-            self.tails.source.valid.val() & !self.past.val().get_bit(7) & !self.looks.val();
+        self.past.number.next = self.ended.q.val();
+        self.past.from.next = self.tails.source.data.val().mark;
+        self.left_tail.d.next = self.tails.source.valid.val() & !self.past.behind.val() & !self.looks.val();
         self.waits.next = self.tails.source.valid.val();
         self.out.next = self.left_tail.q.val();
         self.out_vi.next = self.tails.source.data.val().vi;

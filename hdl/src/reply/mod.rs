@@ -6,14 +6,19 @@
 //!                                  └──────────┘◄── gone, failed ◄── send/transmit
 //! ```
 
+mod answer_size;
 mod behind;
-mod count;
+mod cursor;
+mod cut;
 mod departures;
+mod packet_divider;
+mod queues;
 mod requests;
+mod slot_match;
 mod slots;
+mod steps;
 
 pub use behind::Behind;
-pub use count::Count;
-pub use departures::Departures;
+pub use packet_divider::PacketDivider;
 pub use requests::Requests;
-pub use slots::{Progress, Slots};
+pub use slot_match::SlotMatch;

@@ -1,16 +1,21 @@
 //! Keeps the RDMA reads that peers ask for, and gives out the answers, a packet of one VI at a time.
 //!
 //! ```text
-//!  request ──►┌──────────────┐──► reply           (to send/gather)
-//!   answer ◄──│   Requests   │◄── gone, failed    (from send/transmit)
-//!   commit ──►│ Slots  Count │──► word            (a refusal, to send/ack)
-//!  issued, ──►│  Departures  │──► held, free      (send/ack holds what is behind an answer)
-//!  retired,   │  Behind      │
-//!  settled    └──────────────┘
+//!  request ──►┌───────────────────────┐──► reply           (to send/gather)
+//!   answer ◄──│       Requests        │◄── gone, failed    (from send/transmit)
+//!   commit ──►│ ReplySteps SlotCursor │──► word            (a refusal, to send/ack)
+//!  issued, ──►│ ReadQueues Slots      │──► held, free      (send/ack holds what is behind an answer)
+//!  retired,   │ AnswerSize SlotMatch  │
+//!  settled    │ ReplyCut   Departures │
+//!             └───────────────────────┘
 //! ```
+//! How: [`ReplySteps`] has the order of what is done. [`ReadQueues`] has what is known of each VI, [`Slots`] its requests, of which [`SlotCursor`] points
+//! at one. [`AnswerSize`] counts packets, [`SlotMatch`] compares a request that comes again with a slot, [`ReplyCut`] cuts a packet off an answer, and
+//! [`Departures`] follows the packets until they have left.
+//!
 //! Contract: docs/semantics.md, RSP-1, RSP-6 and RSP-7.
 //! - A request stays on show until `answer`: its `ok` says that the request is kept, its `packets` how many PSNs the answer
-//!   has. The block looks at a request when the writes granted before it have left the edge, so a read finds what was written
+//!   has; `packets` stays until the next request. The block looks at a request when the writes granted before it have left the edge, so a read finds what was written
 //!   before; at one of Reliable Reception when all that was received before is in memory (`settled`), for its answer acknowledges that.
 //! - A VI has READ_DEPTH slots, used in turn. A new request goes into the oldest. It is not kept if as many as the VI's RECEIVE row
 //!   allows wait for their answers. None is kept where the row does not allow RDMA reads; `answer` then says `denied`. A request that
@@ -30,85 +35,20 @@
 //!
 //! Tests: `tests/reply/requests/`.
 
-use super::behind::Behind;
-use super::count::Count;
+use super::answer_size::AnswerSize;
+use super::cursor::SlotCursor;
+use super::cut::ReplyCut;
 use super::departures::Departures;
-use super::slots::{Progress, Slots};
+use super::queues::{QueueChange, ReadQueues};
+use super::slot_match::SlotMatch;
+use super::slots::{AnswerProgress, Slots};
+use super::steps::{ReplyJob, ReplyStep, ReplySteps};
+use crate::arithmetic::Distance;
 use crate::bus::{AckRequest, Admission, Commit, Mark, ReadRequest, Reply, Vi};
-use crate::prims::{LutRam, RunQueue};
+use crate::prims::RunQueue;
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{READ_DEPTH, VI_LOG2};
-use viaduct_spec::tables::receive;
-
-// Slots are the bits of `Queue::pending`.
-const _: () = assert!(READ_DEPTH == 4);
-const _: () = {
-    assert!(receive::MTU.lo == 58 && receive::MTU.width == 3);
-    assert!(receive::RDMA_READ.lo == 97);
-    assert!(receive::READ_DEPTH.lo == 104 && receive::READ_DEPTH.width == 4);
-};
-
-/// What is known of a VI.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Queue {
-    /// Slot of the next new request: the oldest.
-    oldest: Bits<2>,
-    /// Slots whose requests wait for their answers.
-    pending: Bits<4>,
-    /// Slots in use, since the connection began.
-    used: Bits<4>,
-    /// Most requests that may wait: 0 to 4.
-    depth: Bits<3>,
-    /// Path MTU: 256 << MTU bytes.
-    mtu: Bits<3>,
-    /// How many packets had been given out when the last of its answers began.
-    mark: Bits<8>,
-}
-
-#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum Step {
-    /// Nothing.
-    Idle,
-    /// The writes before a request are not out yet.
-    Wait,
-    /// Count the request's packets.
-    Count,
-    /// Find out whether the request is new.
-    Sort,
-    /// Look for the original request, slot by slot.
-    Search,
-    /// The slot's row comes.
-    Fetch,
-    /// Count the slot's packets.
-    Measure,
-    /// Compare the request with the slot.
-    Compare,
-    /// Write the first row.
-    Keep,
-    /// Write the second row, and the queue.
-    Note,
-    /// Find the oldest slot that waits.
-    Pick,
-    /// Its first row comes.
-    Place,
-    /// Its second row comes.
-    Progress,
-    /// The reply.
-    Give,
-    /// Move on, and the queue.
-    Move,
-    /// Write the first row.
-    Shift,
-    /// Write the second row.
-    Store,
-    /// An answer is out.
-    Free,
-    /// A packet could not be read.
-    Fail,
-    /// Give the NAK to send/ack.
-    Say,
-}
+use viaduct_spec::profile::VI_LOG2;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -145,32 +85,28 @@ pub struct Requests {
     pub count_request: Pulse,
     /// Answers wait, or are on their way.
     pub busy: Signal<Out, bool>,
-    queues: LutRam<Queue, VI_LOG2>,
+    steps: ReplySteps,
+    cursor: SlotCursor,
+    queues: ReadQueues,
     /// The requests themselves.
     slots: Slots,
-    count: Count,
-    behind: Behind,
+    size: AnswerSize,
+    matching: SlotMatch,
+    cut: ReplyCut,
     departures: Departures,
+    /// The VIs that have answers to give.
     turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
-    step: DFF<Step>,
     /// The VI at hand.
     vi: DFF<Vi>,
-    /// The slot at hand.
-    slot: DFF<Bits<2>>,
-    /// Slots still to look at.
-    tries: DFF<Bits<2>>,
-    /// How far the request in the slot at hand is.
-    at: DFF<Progress>,
+    /// How far the answer in the slot at hand is.
+    at: DFF<AnswerProgress>,
     /// The mark of the request's writes; valid in Wait.
     mark: DFF<Mark>,
-    /// The progress in `at` has just come from memory.
-    fresh: DFF<bool>,
-    packets: DFF<Bits<24>>,
-    /// PSN behind the request's, and behind the slot's.
-    request_end: DFF<Bits<24>>,
-    slot_end: DFF<Bits<24>>,
-    offered: DFF<bool>,
-    offer: DFF<Reply>,
+    /// From the request's writes to those that have left the edge.
+    since: Distance<8>,
+    /// `settled` in the cycle before.
+    rests: DFF<bool>,
+    /// The NAK to give.
     failure: DFF<AckRequest>,
     /// `answer` is given in this cycle.
     told: DFF<bool>,
@@ -178,410 +114,232 @@ pub struct Requests {
     kept: DFF<bool>,
     /// With `told`: the VI gives its peer no right to read.
     denied: DFF<bool>,
-    /// The row of the VI at hand; in `known` since a cycle after `vi` names it.
-    queue: Signal<Local, Queue>,
-    known: DFF<Queue>,
-    /// As many requests of the VI wait as its row allows.
-    full: DFF<bool>,
-    /// Size of its packets.
-    mtu: DFF<Bits<13>>,
     /// The VI whose answer is out has more to answer.
     holding: DFF<bool>,
     /// `holding` is valid.
     weighed: DFF<bool>,
-    stored: Signal<Local, Queue>,
-    stores: Signal<Local, bool>,
-    pending: Signal<Local, Bits<4>>,
-    used: Signal<Local, Bits<4>>,
-    waits: Signal<Local, bool>,
-    in_use: Signal<Local, bool>,
-    one: Signal<Local, Bits<4>>,
-    waiting: Signal<Local, Bits<3>>,
-    since: Signal<Local, Mark>,
-    /// `settled` in the cycle before.
-    rests: DFF<bool>,
-    next_slot: Signal<Local, Bits<2>>,
-    left: Signal<Local, Bits<32>>,
-    distance: Signal<Local, Bits<24>>,
-    reach: Signal<Local, Bits<24>>,
-    room: Signal<Local, Bits<24>>,
-    covered: Signal<Local, bool>,
-    is_last: Signal<Local, bool>,
-    piece: Signal<Local, Bits<13>>,
-    place: Signal<Local, Bits<64>>,
-    psn: Signal<Local, Bits<24>>,
-    rest: Signal<Local, Bits<32>>,
+    job: Signal<Local, ReplyJob>,
+    step: Signal<Local, ReplyStep>,
+    asked: Signal<Local, ReadRequest>,
+    commit_vi: Signal<Local, Vi>,
+    /// The VI of the row is at hand, and no packet is on its way.
+    takes_row: Signal<Local, bool>,
+    /// The request lies within the slot at hand.
+    found: Signal<Local, bool>,
+    /// Who holds the VI's acknowledgements knows that they may go, or still may not.
+    freed: Signal<Local, bool>,
+    /// The request is being written.
     keeps: Signal<Local, bool>,
-    word0: Signal<Local, Bits<64>>,
-    word1: Signal<Local, Bits<64>>,
-    depth: Signal<Local, Bits<4>>,
 }
 
 impl Logic for Requests {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, vi, slot, tries, at, mark, fresh, packets);
-        dff_setup!(self, clock, offered, offer, failure, told, kept, denied, rests);
-        dff_setup!(self, clock, request_end, slot_end, known, full, mtu, holding, weighed);
-        clock!(self, clock, queues, slots, count, departures, turn);
+        dff_setup!(self, clock, vi, at, mark, rests, failure, told, kept, denied, holding, weighed);
+        clock!(self, clock, steps, cursor, queues, slots, size, matching, cut, departures, turn);
         self.turn.reset.next = self.reset.val();
         self.departures.reset.next = self.reset.val();
+        self.cut.reset.next = self.reset.val();
+        self.steps.reset.next = self.reset.val();
+        self.step.next = self.steps.step.val();
+        self.asked.next = self.request.data.val();
 
-        // The VI at hand.
-        self.queues.read_address.next = self.vi.q.val();
-        self.queue.next = self.queues.read_data.val();
-        self.known.d.next = self.queue.val();
-        self.stored.next = self.queue.val();
-        self.stores.next = false;
-        self.pending.next = self.known.q.val().pending;
-        self.used.next = self.known.q.val().used;
-        self.one.next = bits::<4>(1) << self.slot.q.val();
-        self.waits.next = (self.pending.val() & self.one.val()).any();
-        self.in_use.next = (self.used.val() & self.one.val()).any();
-        self.next_slot.next = self.slot.q.val() + 1;
-        self.behind.slot.next = self.slot.q.val();
-        self.behind.oldest.next = self.known.q.val().oldest;
-        self.waiting.next = bit_cast::<3, 1>(self.pending.val().get_bits::<1>(0))
-            + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(1))
-            + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(2))
-            + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(3));
-        // RSP-6: as many reads wait as READ_DEPTH allows.
-        self.full.d.next = self.waiting.val() >= self.known.q.val().depth;
-
-        // Packets of a request, and then of each slot.
-        self.left.next = self.at.q.val().left;
-        self.fresh.d.next = self.step.q.val() == Step::Fetch;
-        self.count.load.next = (self.step.q.val() == Step::Wait) | self.fresh.q.val();
-        self.count.mtu.next = self.queue.val().mtu;
-        self.count.bytes.next = self.request.data.val().length;
-        self.count.some.next = false;
-        if self.fresh.q.val() {
-            self.count.bytes.next = self.left.val();
-            // The packet of an answer of no bytes is still to come, also if the answer was forgotten.
-            self.count.some.next = self.at.q.val().first & !self.left.val().any();
-        }
-        // PSNs of a request and of a slot. Both ends are known the cycle before they are compared, and wait in
-        // registers: sums of three are dear.
-        self.request_end.d.next = self.request.data.val().psn + self.packets.q.val();
-        self.slot_end.d.next = self.at.q.val().psn + self.count.packets.val();
-        self.distance.next = self.request.data.val().psn - self.at.q.val().start;
-        self.reach.next = self.request_end.q.val() - self.at.q.val().start;
-        self.room.next = self.slot_end.q.val() - self.request_end.q.val();
-        self.covered.next =
-            !self.distance.val().get_bit(23) & !self.room.val().get_bit(23) & !self.reach.val().get_bit(23);
-
-        // The packet at hand.
-        self.mtu.d.next = bits::<13>(256);
-        if self.known.q.val().mtu == bits::<3>(1) {
-            self.mtu.d.next = bits::<13>(512);
-        }
-        if self.known.q.val().mtu == bits::<3>(2) {
-            self.mtu.d.next = bits::<13>(1024);
-        }
-        if self.known.q.val().mtu == bits::<3>(3) {
-            self.mtu.d.next = bits::<13>(2048);
-        }
-        if self.known.q.val().mtu == bits::<3>(4) {
-            self.mtu.d.next = bits::<13>(4096);
-        }
-        self.is_last.next = !self.left.val().get_bits::<19>(13).any()
-            & (self.left.val().get_bits::<13>(0) <= self.mtu.q.val());
-        self.piece.next = self.mtu.q.val();
-        if self.is_last.val() {
-            self.piece.next = self.left.val().get_bits::<13>(0);
-        }
-        self.reply.valid.next = self.offered.q.val();
-        self.reply.data.next = self.offer.q.val();
-        if self.reply.ready.val() {
-            self.offered.d.next = false;
-        }
-
-        // What is kept: a request as it came, then as each reply moves it on. The first packet of an answer is so marked.
+        // The VI at hand, and its slot.
+        self.queues.vi.next = self.vi.q.val();
+        self.queues.slot.next = self.cursor.slot.val();
+        self.queues.commit.next = self.commit.data.val();
+        self.queues.mark.next = self.departures.mark.val();
+        self.cursor.step.next = self.step.val();
+        self.cursor.oldest.next = self.queues.now.val().oldest;
+        self.cursor.waits.next = self.queues.waits.val();
         self.slots.vi.next = self.vi.q.val();
-        self.slots.slot.next = self.slot.q.val();
-        self.slots.second.next = (self.step.q.val() == Step::Search) | (self.step.q.val() == Step::Place);
-        self.slots.write.next = false;
-        self.slots.write_second.next = (self.step.q.val() == Step::Note) | (self.step.q.val() == Step::Store);
-        self.keeps.next = (self.step.q.val() == Step::Keep) | (self.step.q.val() == Step::Note);
-        self.slots.whole.next = self.keeps.val();
-        self.place.next = self.offer.q.val().address + bit_cast::<64, 13>(self.offer.q.val().length);
-        self.psn.next = self.at.q.val().psn + 1;
-        self.rest.next = self.at.q.val().left - bit_cast::<32, 13>(self.offer.q.val().length);
-        self.slots.new_handle.next = self.request.data.val().rkey;
-        self.slots.new_place.next = self.place.val();
-        self.slots.new_progress.next.psn = self.psn.val();
-        self.slots.new_progress.next.msn = self.at.q.val().msn;
-        self.slots.new_progress.next.left = self.rest.val();
-        self.slots.new_progress.next.first = false;
-        self.slots.new_progress.next.start = self.request.data.val().psn;
-        if self.request.data.val().again {
-            self.slots.new_progress.next.start = self.at.q.val().start;
-        }
-        if self.keeps.val() {
-            self.slots.new_place.next = self.request.data.val().address;
-            self.slots.new_progress.next.psn = self.request.data.val().psn;
-            self.slots.new_progress.next.msn = self.request.data.val().msn;
-            self.slots.new_progress.next.left = self.request.data.val().length;
-            self.slots.new_progress.next.first = true;
-        }
-        if (self.step.q.val() == Step::Fetch) | (self.step.q.val() == Step::Progress) {
+        self.slots.slot.next = self.cursor.slot.val();
+        self.slots.second.next =
+            (self.step.val() == ReplyStep::Search) | (self.step.val() == ReplyStep::Place);
+        if (self.step.val() == ReplyStep::Fetch) | (self.step.val() == ReplyStep::Progress) {
             self.at.d.next = self.slots.progress.val();
         }
 
-        // Commits.
-        self.word0.next = self.commit.data.val().word0;
-        self.word1.next = self.commit.data.val().word1;
-        self.depth.next = self.word1.val().get_bits::<4>(40);
-        self.commit.ready.next = false;
+        // A request: its packets, and whether a slot has it already.
+        self.size.step.next = self.step.val();
+        self.size.mtu.next = self.queues.now.val().mtu;
+        self.size.bytes.next = self.asked.val().length;
+        self.size.progress.next = self.at.q.val();
+        self.matching.psn.next = self.asked.val().psn;
+        self.matching.packets.next = self.size.packets.val();
+        self.matching.start.next = self.at.q.val().start;
+        self.matching.next_psn.next = self.at.q.val().psn;
+        self.matching.left.next = self.size.left.val();
+        self.found.next = self.queues.used.val() & self.matching.covered.val();
+        self.cursor.found.next = self.found.val();
+        self.rests.d.next = self.settled.val();
+        self.since.number.next = self.retired.val();
+        self.since.from.next = self.mark.q.val();
+        // RSP-6: whether the VI may be read at all comes first (RSP-5).
+        if self.step.val() == ReplyStep::Sort {
+            self.denied.d.next = !self.queues.known.val().depth.any();
+        }
+        self.told.d.next = false;
+        self.answer.valid.next = self.told.q.val();
+        self.answer.data.next.ok = self.kept.q.val();
+        self.answer.data.next.denied = self.denied.q.val();
+        self.answer.data.next.packets = self.size.packets.val();
+        self.count_request.next = self.told.q.val() & self.kept.q.val();
+
+        // A packet of an answer.
+        self.cut.gives.next = self.step.val() == ReplyStep::Give;
+        self.cut.vi.next = self.vi.q.val();
+        self.cut.mtu.next = self.queues.known.val().mtu;
+        self.cut.place.next = self.slots.place.val();
+        self.cut.handle.next = self.slots.handle.val();
+        self.cut.progress.next = self.at.q.val();
+        Source::<Reply>::link(&mut self.reply, &mut self.cut.reply);
+
+        // What is kept: a request as it came, then as each packet moves it on.
+        self.keeps.next = (self.step.val() == ReplyStep::Keep) | (self.step.val() == ReplyStep::Note);
+        self.slots.write.next =
+            self.keeps.val() | (self.step.val() == ReplyStep::Shift) | (self.step.val() == ReplyStep::Store);
+        self.slots.write_second.next =
+            (self.step.val() == ReplyStep::Note) | (self.step.val() == ReplyStep::Store);
+        self.slots.whole.next = self.keeps.val();
+        self.slots.new_handle.next = self.asked.val().rkey;
+        self.slots.new_place.next = self.cut.next_place.val();
+        self.slots.new_progress.next = self.cut.next_progress.val();
+        if self.keeps.val() {
+            self.slots.new_place.next = self.asked.val().address;
+            self.slots.new_progress.next.psn = self.asked.val().psn;
+            self.slots.new_progress.next.msn = self.asked.val().msn;
+            self.slots.new_progress.next.left = self.asked.val().length;
+            self.slots.new_progress.next.first = true;
+            if !self.asked.val().again {
+                self.slots.new_progress.next.start = self.asked.val().psn;
+            }
+        }
 
         // Who is held.
         self.departures.vi.next = self.vi.q.val();
         self.departures.gone.next = self.gone.val();
-        self.departures.begins.next = self.step.q.val() == Step::Give;
-        self.departures.looks.next = self.step.q.val() == Step::Free;
+        self.departures.begins.next = self.step.val() == ReplyStep::Give;
+        self.departures.looks.next = self.step.val() == ReplyStep::Free;
         self.departures.ends.next = false;
         self.departures.done.next = false;
         self.departures.hold.next = false;
         self.departures.free.next = false;
         Table::<Vi, bool>::link(&mut self.held, &mut self.departures.held);
-        self.free.valid.next = false;
+        self.free.valid.next =
+            (self.step.val() == ReplyStep::Free) & self.weighed.q.val() & !self.holding.q.val();
         self.free.data.next = self.departures.out_vi.val();
-        self.holding.d.next =
-            self.queue.val().pending.any() | (self.queue.val().mark != self.departures.out_mark.val());
+        self.holding.d.next = self.queues.now.val().pending.any()
+            | (self.queues.now.val().mark != self.departures.out_mark.val());
         // In Free it comes a cycle later.
-        self.weighed.d.next = false;
+        self.weighed.d.next = self.step.val() == ReplyStep::Free;
+        self.word.valid.next = self.step.val() == ReplyStep::Say;
+        self.word.data.next = self.failure.q.val();
 
+        // What is done next.
+        self.steps.failure.next = self.failed.valid.val();
+        self.steps.departure.next = self.departures.out.val();
+        self.steps.request.next = self.request.valid.val() & !self.told.q.val();
+        self.steps.row.next = self.commit.valid.val();
+        self.steps.turn.next = self.turn.pop.valid.val() & !self.cut.waits.val() & self.departures.room.val();
+        // RSP-7: a read is executed behind the writes before it; of Reliable Reception when they are in memory.
+        self.steps.in_order.next =
+            !self.since.behind.val() & (self.rests.q.val() | !self.asked.val().reception);
+        self.steps.counted.next = self.size.counted.val();
+        self.steps.again.next = self.asked.val().again;
+        self.steps.full.next = self.queues.full.val();
+        self.steps.found.next = self.found.val();
+        self.steps.last_slot.next = self.cursor.last.val();
+        self.steps.queued.next = !self.turn.busy.val();
+        self.steps.owes.next = self.queues.now.val().pending.any();
+        self.steps.waits.next = self.queues.waits.val();
+        self.freed.next = self.weighed.q.val() & (self.holding.q.val() | self.free.ready.val());
+        self.steps.freed.next = self.freed.val();
+        self.steps.said.next = self.word.ready.val();
+
+        self.job.next = self.steps.job.val();
+        self.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
+        self.takes_row.next = !self.departures.under_way.val()
+            & !self.departures.waits.val()
+            & !self.cut.waits.val()
+            & !self.turn.busy.val()
+            & (self.vi.q.val() == self.commit_vi.val());
+        self.commit.ready.next = false;
+        self.failed.ready.next = self.step.val() == ReplyStep::Fail;
         self.turn.push.valid.next = false;
         self.turn.push.data.next = self.vi.q.val();
         self.turn.pop.ready.next = false;
-        self.rests.d.next = self.settled.val();
-        self.since.next = self.retired.val() - self.mark.q.val();
-        self.failed.ready.next = false;
-        self.word.valid.next = self.step.q.val() == Step::Say;
-        self.word.data.next = self.failure.q.val();
-        self.told.d.next = false;
-        self.answer.valid.next = self.told.q.val();
-        self.answer.data.next.ok = self.kept.q.val();
-        self.answer.data.next.denied = self.denied.q.val();
-        self.answer.data.next.packets = self.packets.q.val();
-        self.count_request.next = self.told.q.val() & self.kept.q.val();
-        self.busy.next = (self.step.q.val() != Step::Idle)
+        self.queues.change.next = QueueChange::Nothing;
+        if self.step.val() == ReplyStep::Idle {
+            self.mark.d.next = self.issued.val();
+        }
+        match self.job.val() {
+            ReplyJob::Failure => {
+                self.vi.d.next = self.failed.data.val().vi;
+                self.failure.d.next = self.failed.data.val();
+            }
+            ReplyJob::Departure => {
+                self.vi.d.next = self.departures.out_vi.val();
+            }
+            ReplyJob::Request => {
+                self.vi.d.next = self.asked.val().vi;
+            }
+            ReplyJob::Row => {
+                self.vi.d.next = self.commit_vi.val();
+                if self.takes_row.val() {
+                    self.queues.change.next = QueueChange::Begins;
+                    self.departures.free.next = true;
+                    self.commit.ready.next = true;
+                }
+            }
+            ReplyJob::Turn => {
+                self.turn.pop.ready.next = true;
+                self.vi.d.next = self.turn.pop.data.val();
+            }
+            _ => {}
+        }
+        if self.steps.refuses.val() {
+            self.kept.d.next = false;
+            self.told.d.next = true;
+        }
+        if self.steps.keeps.val() {
+            self.queues.change.next = QueueChange::Takes;
+            if self.asked.val().again {
+                self.queues.change.next = QueueChange::TakesAgain;
+            }
+            self.departures.hold.next = true;
+            self.turn.push.valid.next = true;
+            self.kept.d.next = true;
+            self.told.d.next = true;
+        }
+        match self.step.val() {
+            ReplyStep::Move => {
+                if self.cut.last.val() {
+                    self.queues.change.next = QueueChange::Answers;
+                    self.departures.ends.next = self.queues.alone.val();
+                }
+            }
+            ReplyStep::Shift => {
+                self.turn.push.valid.next = self.queues.known.val().pending.any();
+            }
+            ReplyStep::Free => {
+                // If another request came meanwhile, its answer brings this again.
+                self.departures.free.next = self.freed.val() & !self.holding.q.val();
+                self.departures.done.next = self.freed.val();
+            }
+            ReplyStep::Fail => {
+                // RSP-6: no answer comes behind one that cannot be made.
+                self.queues.change.next = QueueChange::Forgets;
+                self.departures.free.next = true;
+            }
+            _ => {}
+        }
+        self.busy.next = (self.step.val() != ReplyStep::Idle)
             | self.turn.held.val()
             | self.departures.waits.val()
-            | self.offered.q.val()
+            | self.cut.waits.val()
             | self.departures.under_way.val();
-
-        match self.step.q.val() {
-            Step::Idle => {
-                self.mark.d.next = self.issued.val();
-                if self.failed.valid.val() {
-                    self.vi.d.next = self.failed.data.val().vi;
-                    self.failure.d.next = self.failed.data.val();
-                    self.step.d.next = Step::Fail;
-                } else if self.departures.out.val() {
-                    self.vi.d.next = self.departures.out_vi.val();
-                    self.step.d.next = Step::Free;
-                } else if self.request.valid.val() & !self.told.q.val() {
-                    self.vi.d.next = self.request.data.val().vi;
-                    self.step.d.next = Step::Wait;
-                } else if self.commit.valid.val() {
-                    self.vi.d.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
-                    if !self.departures.under_way.val()
-                        & !self.departures.waits.val()
-                        & !self.offered.q.val()
-                        & !self.turn.busy.val()
-                        & (self.vi.q.val() == bit_cast::<VI_LOG2, 16>(self.commit.data.val().row))
-                    {
-                        // LIFE-2: with a RECEIVE row the reads of before are forgotten.
-                        self.stored.next.oldest = bits::<2>(0);
-                        self.stored.next.pending = bits::<4>(0);
-                        self.stored.next.used = bits::<4>(0);
-                        self.stored.next.depth = self.depth.val().get_bits::<3>(0);
-                        if self.depth.val() > bits::<4>(4) {
-                            self.stored.next.depth = bits::<3>(4);
-                        }
-                        if !self.word1.val().get_bit(33) {
-                            self.stored.next.depth = bits::<3>(0);
-                        }
-                        self.stored.next.mtu = self.word0.val().get_bits::<3>(58);
-                        self.stores.next = true;
-                        self.departures.free.next = true;
-                        self.commit.ready.next = true;
-                    }
-                } else if self.turn.pop.valid.val() & !self.offered.q.val() & self.departures.room.val() {
-                    self.turn.pop.ready.next = true;
-                    self.vi.d.next = self.turn.pop.data.val();
-                    self.step.d.next = Step::Pick;
-                }
-                self.tries.d.next = bits::<2>(3);
-            }
-            // A request.
-            Step::Wait => {
-                self.slot.d.next = self.queue.val().oldest;
-                // RSP-7: a read is executed behind the writes before it; of Reliable Reception when they are in memory.
-                if !self.since.val().get_bit(7) & (self.rests.q.val() | !self.request.data.val().reception) {
-                    self.step.d.next = Step::Count;
-                }
-            }
-            Step::Count => {
-                self.packets.d.next = self.count.packets.val();
-                // WIRE-4: a read of no bytes has one PSN.
-                if !self.count.packets.val().any() {
-                    self.packets.d.next = bits::<24>(1);
-                }
-                if self.count.done.val() {
-                    self.step.d.next = Step::Sort;
-                }
-            }
-            Step::Sort => {
-                // RSP-6: whether the VI may be read at all comes first (RSP-5).
-                self.denied.d.next = !self.known.q.val().depth.any();
-                if self.request.data.val().again {
-                    self.step.d.next = Step::Search;
-                } else if self.full.q.val() {
-                    self.kept.d.next = false;
-                    self.told.d.next = true;
-                    self.step.d.next = Step::Idle;
-                } else {
-                    self.step.d.next = Step::Keep;
-                }
-            }
-            Step::Search => {
-                self.step.d.next = Step::Fetch;
-            }
-            Step::Fetch => {
-                self.step.d.next = Step::Measure;
-            }
-            Step::Measure => {
-                if !self.fresh.q.val() & self.count.done.val() {
-                    self.step.d.next = Step::Compare;
-                }
-            }
-            Step::Compare => {
-                self.tries.d.next = self.tries.q.val() - 1;
-                // RSP-1: within one of the last four reads; otherwise it is dropped.
-                if self.in_use.val() & self.covered.val() {
-                    self.step.d.next = Step::Keep;
-                } else {
-                    self.slot.d.next = self.next_slot.val();
-                    self.step.d.next = Step::Search;
-                    if !self.tries.q.val().any() {
-                        self.kept.d.next = false;
-                        self.told.d.next = true;
-                        self.step.d.next = Step::Idle;
-                    }
-                }
-            }
-            Step::Keep => {
-                self.slots.write.next = true;
-                self.step.d.next = Step::Note;
-            }
-            Step::Note => {
-                self.stored.next.pending = self.pending.val() | self.one.val();
-                self.stored.next.used = self.used.val() | self.one.val();
-                if self.request.data.val().again {
-                    // RSP-1: in place of what has not left of that answer and of those behind it.
-                    self.stored.next.pending =
-                        (self.pending.val() & !self.behind.behind.val()) | self.one.val();
-                } else {
-                    self.stored.next.oldest = self.next_slot.val();
-                }
-                if !self.turn.busy.val() {
-                    self.slots.write.next = true;
-                    self.stores.next = true;
-                    self.departures.hold.next = true;
-                    self.turn.push.valid.next = true;
-                    self.kept.d.next = true;
-                    self.told.d.next = true;
-                    self.step.d.next = Step::Idle;
-                }
-            }
-            // A reply.
-            Step::Pick => {
-                self.slot.d.next = self.queue.val().oldest;
-                self.step.d.next = Step::Place;
-                if !self.queue.val().pending.any() {
-                    self.step.d.next = Step::Idle;
-                }
-            }
-            Step::Place => {
-                // The row is asked for, if it is this slot's.
-                if self.waits.val() {
-                    self.step.d.next = Step::Progress;
-                } else {
-                    self.slot.d.next = self.next_slot.val();
-                }
-            }
-            Step::Progress => {
-                self.step.d.next = Step::Give;
-            }
-            Step::Give => {
-                self.offered.d.next = true;
-                self.offer.d.next.vi = self.vi.q.val();
-                self.offer.d.next.address = self.slots.place.val();
-                self.offer.d.next.rkey = self.slots.handle.val();
-                self.offer.d.next.span = self.left.val();
-                self.offer.d.next.length = self.piece.val();
-                self.offer.d.next.first = self.at.q.val().first;
-                self.offer.d.next.last = self.is_last.val();
-                self.offer.d.next.psn = self.at.q.val().psn;
-                self.offer.d.next.msn = self.at.q.val().msn;
-                self.step.d.next = Step::Move;
-            }
-            Step::Move => {
-                if self.offer.q.val().last {
-                    self.stored.next.pending = self.pending.val() & !self.one.val();
-                    self.stores.next = true;
-                    if self.pending.val() == self.one.val() {
-                        self.stored.next.mark = self.departures.mark.val();
-                        self.departures.ends.next = true;
-                    }
-                }
-                self.step.d.next = Step::Shift;
-            }
-            Step::Shift => {
-                self.slots.write.next = true;
-                self.turn.push.valid.next = self.pending.val().any();
-                self.step.d.next = Step::Store;
-            }
-            Step::Store => {
-                self.slots.write.next = true;
-                self.step.d.next = Step::Idle;
-            }
-            // An answer is out; if another request came meanwhile, its answer brings this again.
-            Step::Free => {
-                self.weighed.d.next = true;
-                self.free.valid.next = self.weighed.q.val() & !self.holding.q.val();
-                if self.weighed.q.val() & (self.holding.q.val() | self.free.ready.val()) {
-                    self.departures.free.next = !self.holding.q.val();
-                    self.departures.done.next = true;
-                    self.step.d.next = Step::Idle;
-                }
-            }
-            Step::Fail => {
-                self.failed.ready.next = true;
-                // RSP-6: no answer comes behind one that cannot be made.
-                self.stored.next.pending = bits::<4>(0);
-                self.stored.next.used = bits::<4>(0);
-                self.stores.next = true;
-                self.departures.free.next = true;
-                self.step.d.next = Step::Say;
-            }
-            Step::Say => {
-                if self.word.ready.val() {
-                    self.step.d.next = Step::Idle;
-                }
-            }
-            _ => {
-                self.step.d.next = Step::Idle;
-            }
-        }
-        self.queues.write_enable.next = self.stores.val();
-        self.queues.write_address.next = self.vi.q.val();
-        self.queues.write_data.next = self.stored.val();
         if self.reset.val() {
-            self.step.d.next = Step::Idle;
-            self.offered.d.next = false;
             self.told.d.next = false;
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!               vi, slot, second ──►┌───────┐──► place, handle, progress
-//!    write, write_second, whole, ──►└───────┘
-//!    new_*
+//!    write, write_second, whole, ──►│ Slots │
+//!    new_*                          └───────┘
 //! ```
 //! Contract: a request has two rows of one memory; `second` says which of them is read, `write_second` which is written. The request's
 //! end is its next PSN plus the packets of the bytes left. The columns that move on with each packet are written with each packet, the
@@ -12,7 +12,7 @@
 //! | row | `moving` | `fixed` |
 //! |---|---|---|
 //! | 0 | address | handle |
-//! | 1 | next PSN, bytes left, first of its answer, MSN 23:9 | PSN of the original's first packet, MSN 8:0 |
+//! | 1 | [`MovingColumns`] | [`FixedColumns`] |
 //!
 //! Example: `vi` is 3, `slot` 1 and `second` low in one cycle. In the next one `place` and `handle` are those of VI 3's request in slot
 //! 1.
@@ -23,18 +23,16 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use crate::bus::Vi;
-use crate::prims::Ram;
+use crate::prims::{Cast, Ram, Unpack};
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::{READ_DEPTH, READ_DEPTH_LOG2, VI_LOG2};
+use viaduct_spec::profile::{READ_DEPTH_LOG2, VI_LOG2};
 
-/// log2 of the memory's rows: {VI, slot, which}.
+/// log2 of the memory's rows: a [`SlotRow`] has so many bits.
 const ROW_LOG2: usize = VI_LOG2 + READ_DEPTH_LOG2 + 1;
-// Shifts are plain numbers below.
-const _: () = assert!(READ_DEPTH == 4 && READ_DEPTH_LOG2 == 2);
 
-/// Where a request stands.
+/// Where a request's answer stands.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Progress {
+pub struct AnswerProgress {
     /// PSN of the original's first packet.
     pub start: Bits<24>,
     /// PSN of the next packet.
@@ -47,15 +45,57 @@ pub struct Progress {
     pub first: bool,
 }
 
+/// Which row of the memory.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct SlotRow {
+    /// The slot's second row.
+    pub second: bool,
+    /// The slot of the VI.
+    pub slot: Bits<READ_DEPTH_LOG2>,
+    /// The VI.
+    pub vi: Vi,
+}
+
+/// A message's number, in two parts: it is wider than what is left of either column.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct SplitMsn {
+    /// What is in [`FixedColumns`].
+    pub low: Bits<9>,
+    /// What is in [`MovingColumns`].
+    pub high: Bits<15>,
+}
+
+/// What moves on with each packet.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct MovingColumns {
+    /// PSN of the next packet.
+    pub psn: Bits<24>,
+    /// Bytes to come.
+    pub left: Bits<32>,
+    /// The next packet is the first of its answer.
+    pub first: bool,
+    /// High bits of the message's number; they do not move.
+    pub msn_high: Bits<15>,
+}
+
+/// What stays the same for a whole request.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct FixedColumns {
+    /// PSN of the original's first packet.
+    pub start: Bits<24>,
+    /// Low bits of the message's number.
+    pub msn_low: Bits<9>,
+}
+
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Slots {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// VI whose slot is read or written; `Requests` drives it.
+    /// VI whose slot is read or written; [`Requests`](super::Requests) drives this and the other inputs.
     pub vi: Signal<In, Vi>,
     /// Slot of that VI, 0 to 3.
-    pub slot: Signal<In, Bits<2>>,
+    pub slot: Signal<In, Bits<READ_DEPTH_LOG2>>,
     /// The second row of the slot is read; otherwise the first.
     pub second: Signal<In, bool>,
     /// Address of the next packet's bytes in the VI's memory; valid behind the first row.
@@ -63,7 +103,7 @@ pub struct Slots {
     /// The peer's memory handle for those bytes; valid behind the first row.
     pub handle: Signal<Out, Bits<32>>,
     /// How far the request's answer is; valid behind the second row.
-    pub progress: Signal<Out, Progress>,
+    pub progress: Signal<Out, AnswerProgress>,
     /// Pulse: a row of the slot is written.
     pub write: Signal<In, bool>,
     /// With `write`: the second row is written; otherwise the first.
@@ -75,61 +115,59 @@ pub struct Slots {
     /// With `write` and `whole` of the first row: the handle to write.
     pub new_handle: Signal<In, Bits<32>>,
     /// With `write` of the second row: the progress to write.
-    pub new_progress: Signal<In, Progress>,
+    pub new_progress: Signal<In, AnswerProgress>,
     moving: Ram<Bits<72>, ROW_LOG2>,
     fixed: Ram<Bits<36>, ROW_LOG2>,
-    row: Signal<Local, Bits<ROW_LOG2>>,
-    read_row: Signal<Local, Bits<ROW_LOG2>>,
-    write_row: Signal<Local, Bits<ROW_LOG2>>,
-    moving_row: Signal<Local, Bits<72>>,
-    fixed_row: Signal<Local, Bits<36>>,
-    msn: Signal<Local, Bits<24>>,
-    begins: Signal<Local, Bits<1>>,
+    read_row: Cast<SlotRow, Bits<ROW_LOG2>>,
+    write_row: Cast<SlotRow, Bits<ROW_LOG2>>,
+    as_moving: Cast<Bits<72>, MovingColumns>,
+    as_fixed: Unpack<Bits<36>, FixedColumns>,
+    found_msn: Cast<SplitMsn, Bits<24>>,
+    new_moving: Cast<MovingColumns, Bits<72>>,
+    new_fixed: Cast<FixedColumns, Bits<33>>,
+    new_msn: Cast<Bits<24>, SplitMsn>,
 }
 
 impl Logic for Slots {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, moving, fixed);
-        self.row.next = (bit_cast::<ROW_LOG2, VI_LOG2>(self.vi.val()) << 3)
-            | (bit_cast::<ROW_LOG2, 2>(self.slot.val()) << 1);
-        self.read_row.next = self.row.val();
-        if self.second.val() {
-            self.read_row.next = self.row.val() | bits::<ROW_LOG2>(1);
-        }
-        self.moving.read_address.next = self.read_row.val();
-        self.fixed.read_address.next = self.read_row.val();
-        self.moving_row.next = self.moving.read_data.val();
-        self.fixed_row.next = self.fixed.read_data.val();
-        self.place.next = self.moving_row.val().get_bits::<64>(0);
-        self.handle.next = self.fixed_row.val().get_bits::<32>(0);
-        self.progress.next.start = self.fixed_row.val().get_bits::<24>(0);
-        self.progress.next.psn = self.moving_row.val().get_bits::<24>(0);
-        self.progress.next.msn = (bit_cast::<24, 15>(self.moving_row.val().get_bits::<15>(57)) << 9)
-            | bit_cast::<24, 9>(self.fixed_row.val().get_bits::<9>(24));
-        self.progress.next.left = self.moving_row.val().get_bits::<32>(24);
-        self.progress.next.first = self.moving_row.val().get_bit(56);
+        self.read_row.from.next.vi = self.vi.val();
+        self.read_row.from.next.slot = self.slot.val();
+        self.read_row.from.next.second = self.second.val();
+        self.moving.read_address.next = self.read_row.to.val();
+        self.fixed.read_address.next = self.read_row.to.val();
+        self.as_moving.from.next = self.moving.read_data.val();
+        self.as_fixed.from.next = self.fixed.read_data.val();
+        self.found_msn.from.next.low = self.as_fixed.to.val().msn_low;
+        self.found_msn.from.next.high = self.as_moving.to.val().msn_high;
+        self.place.next = bit_cast::<64, 72>(self.moving.read_data.val());
+        self.handle.next = bit_cast::<32, 36>(self.fixed.read_data.val());
+        self.progress.next.start = self.as_fixed.to.val().start;
+        self.progress.next.psn = self.as_moving.to.val().psn;
+        self.progress.next.msn = self.found_msn.to.val();
+        self.progress.next.left = self.as_moving.to.val().left;
+        self.progress.next.first = self.as_moving.to.val().first;
 
-        self.msn.next = self.new_progress.val().msn;
-        self.begins.next = bits::<1>(0);
-        if self.new_progress.val().first {
-            self.begins.next = bits::<1>(1);
-        }
-        self.write_row.next = self.row.val();
+        self.new_msn.from.next = self.new_progress.val().msn;
+        self.new_moving.from.next.psn = self.new_progress.val().psn;
+        self.new_moving.from.next.left = self.new_progress.val().left;
+        self.new_moving.from.next.first = self.new_progress.val().first;
+        self.new_moving.from.next.msn_high = self.new_msn.to.val().high;
+        self.new_fixed.from.next.start = self.new_progress.val().start;
+        self.new_fixed.from.next.msn_low = self.new_msn.to.val().low;
+        self.write_row.from.next.vi = self.vi.val();
+        self.write_row.from.next.slot = self.slot.val();
+        self.write_row.from.next.second = self.write_second.val();
+        self.moving.write_address.next = self.write_row.to.val();
+        self.fixed.write_address.next = self.write_row.to.val();
+        self.moving.write_enable.next = self.write.val();
+        self.fixed.write_enable.next = self.write.val() & self.whole.val();
         self.moving.write_data.next = bit_cast::<72, 64>(self.new_place.val());
         self.fixed.write_data.next = bit_cast::<36, 32>(self.new_handle.val());
         if self.write_second.val() {
-            self.write_row.next = self.row.val() | bits::<ROW_LOG2>(1);
-            self.moving.write_data.next = (bit_cast::<72, 15>(self.msn.val().get_bits::<15>(9)) << 57)
-                | (bit_cast::<72, 1>(self.begins.val()) << 56)
-                | (bit_cast::<72, 32>(self.new_progress.val().left) << 24)
-                | bit_cast::<72, 24>(self.new_progress.val().psn);
-            self.fixed.write_data.next = (bit_cast::<36, 9>(self.msn.val().get_bits::<9>(0)) << 24)
-                | bit_cast::<36, 24>(self.new_progress.val().start);
+            self.moving.write_data.next = self.new_moving.to.val();
+            self.fixed.write_data.next = bit_cast::<36, 33>(self.new_fixed.to.val());
         }
-        self.moving.write_address.next = self.write_row.val();
-        self.fixed.write_address.next = self.write_row.val();
-        self.moving.write_enable.next = self.write.val();
-        self.fixed.write_enable.next = self.write.val() & self.whole.val();
     }
 }

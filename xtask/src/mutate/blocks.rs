@@ -48,7 +48,7 @@ pub const BLOCKS: &[Block] = &[
     block("receive/store", "receive", &["store::", "roster::", "overdue::"]),
     block("receive/reads", "receive", &["reads::", "answers::", "turns::"]),
     block("receive/path", "receive", &["path::", "random::", "raw::", "write::"]),
-    block("reply/requests", "reply", &["requests::", "random::"]),
+    block("reply/requests", "reply", &["behind::", "packet_divider::", "random::", "requests::", "slot_match::"]),
     block("interrupt/notify", "interrupt", &["notify::"]),
     block("interrupt/vectors", "interrupt", &["vectors::", "moderation::", "random::"]),
     block("mac/mdio", "mac", &["mdio::"]),

@@ -1,27 +1,29 @@
-//! Counts how many packets a number of bytes needs.
+//! Divides a number of bytes into packets.
 //!
 //! ```text
-//!  load, bytes, some, mtu ──►┌───────┐──► done, packets
-//!                            └───────┘
+//!  load, bytes, some, mtu ──►┌───────────────┐──► done, packets
+//!                            │ PacketDivider │
+//!                            └───────────────┘
 //! ```
-//! Contract: when `done`, `packets` is `bytes` divided by 256 << `mtu`, rounded up; with `some` it is 1 at least.
+//! Contract: when `done`, `packets` is `bytes` divided by 256 << `mtu`, rounded up; of no bytes with `some` it is 1. `some` is low with
+//! any other number.
 //!
 //! Example: 4097 bytes with `mtu` 4 (4096 bytes a packet) are 2 packets, 5 cycles after `load`.
 //!
-//! Latency: 1 + `mtu` cycles from `load`: a shift in each. Tests: with the whole, `tests/reply/requests/`.
+//! Latency: 1 + `mtu` cycles from `load`: a shift in each. Tests: `tests/reply/packet_divider.rs`.
 
 use rust_hdl::prelude::*;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Count {
+pub struct PacketDivider {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Pulse: a new count begins with `bytes`, `some` and `mtu`.
+    /// Pulse: a new count begins with `bytes`, `some` and `mtu`; [`AnswerSize`](super::answer_size::AnswerSize) drives this and the other inputs.
     pub load: Signal<In, bool>,
     /// Bytes to send.
     pub bytes: Signal<In, Bits<32>>,
-    /// A message of no bytes counts as one packet.
+    /// No bytes count as one packet.
     pub some: Signal<In, bool>,
     /// Path MTU: a packet has 256 << `mtu` bytes.
     pub mtu: Signal<In, Bits<3>>,
@@ -29,6 +31,7 @@ pub struct Count {
     pub done: Signal<Out, bool>,
     /// How many packets the bytes need.
     pub packets: Signal<Out, Bits<24>>,
+    /// The bytes, divided by 256, and by 2 for each shift.
     scaled: DFF<Bits<24>>,
     /// Shifts to come.
     shifts: DFF<Bits<3>>,
@@ -38,7 +41,7 @@ pub struct Count {
     round_up: Signal<Local, Bits<1>>,
 }
 
-impl Logic for Count {
+impl Logic for PacketDivider {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, scaled, shifts, sticky);
