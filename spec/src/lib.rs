@@ -5,6 +5,7 @@ pub mod cm;
 pub mod descriptor;
 pub mod doorbell;
 pub mod handle;
+pub mod inside;
 pub mod layout;
 pub mod packet;
 pub mod profile;

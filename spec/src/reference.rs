@@ -90,6 +90,8 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
                 Layout(wire::reth::LAYOUT),
                 Layout(wire::aeth::LAYOUT),
                 Codes(wire::syndrome::CODES),
+                Layout(wire::syndrome_parts::LAYOUT),
+                Codes(wire::syndrome_class::CODES),
                 Pauses,
                 Refusals,
             ],

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use crate::layout::{Codes, Field, Layout};
-use crate::{descriptor, doorbell, handle, register, tables, tlp, wire};
+use crate::{descriptor, doorbell, handle, inside, register, tables, tlp, wire};
 
 /// A file of bundles.
 #[derive(Debug)]
@@ -51,6 +51,14 @@ pub fn files() -> Vec<File> {
             ],
         ),
         (
+            "inside",
+            vec![
+                Pulses("ByClient", inside::client::CODES),
+                Row("RemoteRights", inside::remote_rights::LAYOUT),
+                Pulses("FaultSources", inside::fault_source::CODES),
+            ],
+        ),
+        (
             "register",
             vec![
                 Row("ControlRegister", register::control::LAYOUT),
@@ -92,6 +100,7 @@ pub fn files() -> Vec<File> {
                 Row("Bth", wire::bth::LAYOUT),
                 Row("Reth", wire::reth::LAYOUT),
                 Row("Aeth", wire::aeth::LAYOUT),
+                Row("SyndromeParts", wire::syndrome_parts::LAYOUT),
             ],
         ),
     ]

@@ -163,6 +163,30 @@ codes! {
     }
 }
 
+layout! {
+    /// What a syndrome is made of.
+    syndrome_parts: 8 {
+        /// Timer code or error code.
+        VALUE: 0, 5;
+        /// See syndrome_class.
+        CLASS: 5, 2;
+    }
+}
+
+codes! {
+    /// Classes of syndromes.
+    syndrome_class: u64 {
+        /// Positive.
+        ACK = 0;
+        /// The receiver is not ready.
+        RNR = 1;
+        /// Reserved.
+        RESERVED = 2;
+        /// Negative.
+        NAK = 3;
+    }
+}
+
 /// How long a receiver-not-ready answer asks to wait, in microseconds, by its timer code.
 pub const RNR_DELAY: [u32; 32] = [
     655_360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1280, 1920, 2560, 3840, 5120, 7680,

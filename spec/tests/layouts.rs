@@ -1,6 +1,6 @@
 //! The layouts hold together; docs/reference.md and hdl/src/rows are their print-outs.
 
-use viaduct_spec::{layout::Layout, reference, rows};
+use viaduct_spec::{inside, layout::Layout, reference, rows, wire};
 
 fn overlap(layout: &Layout) -> Option<(&'static str, &'static str)> {
     layout
@@ -50,6 +50,44 @@ fn the_reference_has_the_function_s_constants() {
     ] {
         assert!(text.contains(row), "{row}");
     }
+}
+
+/// What no software sees is not in the document that software is written from.
+#[test]
+fn the_reference_has_nothing_of_the_inside() {
+    let text = reference::markdown();
+    for codes in [
+        inside::client::CODES,
+        inside::remote::CODES,
+        inside::fault_source::CODES,
+        inside::word::CODES,
+        inside::local::CODES,
+    ] {
+        assert!(codes.codes.iter().all(|code| !text.contains(code.doc)), "{}", codes.name);
+    }
+    assert!(!text.contains(inside::remote_rights::LAYOUT.doc));
+}
+
+#[test]
+fn remote_rights_have_the_layout_s_bits() {
+    use inside::{remote, remote_rights};
+    assert_eq!(
+        [remote_rights::WRITE.lo, remote_rights::READ.lo].map(|bit| 1 << bit),
+        [remote::WRITE, remote::READ]
+    );
+}
+
+#[test]
+fn no_frame_brings_a_local_syndrome() {
+    let class = |syndrome: u64| wire::syndrome_parts::CLASS.get(&[syndrome]);
+    assert!(inside::local::CODES
+        .codes
+        .iter()
+        .all(|code| class(code.value) == wire::syndrome_class::RESERVED));
+    assert!(wire::syndrome::CODES
+        .codes
+        .iter()
+        .all(|code| class(code.value) != wire::syndrome_class::RESERVED));
 }
 
 #[test]

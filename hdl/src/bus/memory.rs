@@ -4,51 +4,6 @@
 
 use rust_hdl::prelude::*;
 
-/// Who asks for memory: the values of [`Access`]'s client, of [`DmaCommand::client`] and of
-/// [`ReadBeat::client`].
-pub mod client {
-    /// Work queue fetch: rings and descriptors.
-    pub const FETCH: u64 = 0;
-    /// Gather: data segments, and the tails of long send descriptors.
-    pub const GATHER: u64 = 1;
-    /// Scatter: data segments, and the tails of long receive descriptors.
-    pub const SCATTER: u64 = 2;
-    /// Completion: the last words of descriptors.
-    pub const COMPLETE: u64 = 3;
-}
-
-/// One bit for each client: in the order of [`client`], so that packed the bit of client n is bit n.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct ByClient {
-    /// Work queue fetch.
-    pub fetch: bool,
-    /// Gather.
-    pub gather: bool,
-    /// Scatter.
-    pub scatter: bool,
-    /// Completion.
-    pub complete: bool,
-}
-
-/// Bits of [`Access`]'s remote rights.
-pub mod remote {
-    /// The access is of the agent's own program.
-    pub const NONE: u64 = 0;
-    /// A peer writes.
-    pub const WRITE: u64 = 1;
-    /// A peer reads.
-    pub const READ: u64 = 2;
-}
-
-/// [`Access`]'s remote rights, unpacked.
-#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct RemoteRights {
-    /// A peer writes.
-    pub write: bool,
-    /// A peer reads.
-    pub read: bool,
-}
-
 /// A request to reach host memory. All of them go through the protection checker.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Access {
@@ -73,7 +28,7 @@ pub struct Access {
     pub write: bool,
     /// Where the region ends early, move what is there instead of refusing (descriptors; `span` is not looked at).
     pub clip: bool,
-    /// Rights of remote peers that the region must give, each a bit: see [`remote`]. None for what a peer did not ask.
+    /// Rights of remote peers that the region must give, each a bit: see [`remote`](viaduct_spec::inside::remote). None for what a peer did not ask.
     pub remote: Bits<2>,
     /// A number of the client's own, which comes back with the answer.
     pub user: Bits<8>,
@@ -87,7 +42,7 @@ pub struct DmaCommand {
     pub address: Bits<64>,
     /// Bytes to move, 1 to 4096.
     pub length: Bits<13>,
-    /// The client whose access it is: see [`client`].
+    /// The client whose access it is: see [`client`](viaduct_spec::inside::client).
     pub client: Bits<2>,
     /// `user` of the access.
     pub user: Bits<8>,
@@ -103,7 +58,7 @@ pub struct DmaCommand {
 /// asks has made room.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadBeat {
-    /// The client whose access it answers: see [`client`].
+    /// The client whose access it answers: see [`client`](viaduct_spec::inside::client).
     pub client: Bits<2>,
     /// `user` of the access.
     pub user: Bits<8>,
@@ -136,7 +91,7 @@ pub struct WriteBeat {
 /// The checker's answer to a write access: for each client, in the order of its accesses.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct WriteVerdict {
-    /// The client whose access was decided: see [`client`].
+    /// The client whose access was decided: see [`client`](viaduct_spec::inside::client).
     pub client: Bits<2>,
     /// The write is granted: its data may follow.
     pub ok: bool,

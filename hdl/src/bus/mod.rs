@@ -13,17 +13,21 @@ mod read;
 mod receive;
 mod send;
 
-pub use acknowledge::{local, syndrome_class, word, AckRequest, Acknowledged, SyndromeParts};
+pub use acknowledge::{AckRequest, Acknowledged};
 pub use agent::{Arm, Commit, DoorbellRow, Fault, QueueId, StateWrite};
 pub use complete::{Closed, Completion, CqEntry, CqStore};
 pub use frame::{FrameBeat, FrameInfo};
-pub use memory::{
-    client, remote, Access, ByClient, DmaCommand, ReadBeat, RemoteRights, WriteBeat, WriteVerdict,
-};
+pub use memory::{Access, DmaCommand, ReadBeat, WriteBeat, WriteVerdict};
 pub use pcie::{MmioRead, MmioWrite, TlpBeat};
 pub use read::{Admission, Answer, ReadRequest, ReadSent, Reply};
 pub use receive::{AheadWord, Filled};
 pub use send::{EpochWrite, Packet, PayloadWord, Rewind, SendHead, Sent, Whole};
+
+// What the bundles' codes and bits are called; `spec/` has them.
+pub use crate::rows::inside::{ByClient, RemoteRights};
+pub use crate::rows::wire::SyndromeParts;
+pub use viaduct_spec::inside::{client, local, remote, word};
+pub use viaduct_spec::wire::syndrome_class;
 
 /// Index of a virtual interface.
 pub type Vi = Bits<VI_LOG2>;

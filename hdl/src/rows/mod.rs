@@ -1,4 +1,4 @@
-//! The layouts of `spec/` as bundles: rows of tables, descriptors, tokens, registers, headers.
+//! The layouts of `spec/` as bundles: rows of tables, descriptors, tokens, registers, headers; and what blocks say to each other in many folders.
 //!
 //! All other files here are printed from `spec/`, a file for each of its modules: `cargo run -p viaduct-spec --example rows`.
 //! A bundle has the layout's fields, names and bits, so no block numbers a bit of a layout by hand.
@@ -18,6 +18,7 @@
 pub mod descriptor;
 pub mod doorbell;
 pub mod handle;
+pub mod inside;
 pub mod register;
 pub mod tables;
 pub mod tlp;

@@ -52,3 +52,14 @@ pub struct Aeth {
     /// See syndrome.
     pub syndrome: Bits<8>,
 }
+
+/// What a syndrome is made of.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct SyndromeParts {
+    /// Timer code or error code.
+    pub value: Bits<5>,
+    /// See syndrome_class.
+    pub class: Bits<2>,
+    /// Reserved, 0.
+    pub reserved_7: bool,
+}

@@ -31,7 +31,7 @@ pub struct Settle {
     pub reset: Signal<In, bool>,
     /// The owner begins to wait in this cycle.
     pub settle: Signal<In, bool>,
-    /// One bit for each source that offers a fault: [`FaultSources`](super::FaultSources), packed.
+    /// One bit for each source that offers a fault: [`FaultSources`](crate::rows::inside::FaultSources), packed.
     pub fault_valid: Signal<In, Bits<FAULT_SOURCES>>,
     /// One bit for the source whose fault is taken.
     pub fault_ready: Signal<In, Bits<FAULT_SOURCES>>,

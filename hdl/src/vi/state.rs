@@ -20,9 +20,10 @@
 //!
 //! Tests: `tests/admin/state.rs`, `tests/admin/settle.rs`.
 
-use super::{EventQueue, FaultSources, FaultVerdict, Settle, FAULT_SOURCES};
+use super::{EventQueue, FaultVerdict, Settle, FAULT_SOURCES};
 use crate::bus::{Commit, Fault, StateWrite, Vi};
 use crate::prims::{Arbiter, Cast, LutRam, Number, Unpack};
+use crate::rows::inside::FaultSources;
 use crate::rows::register::EventWord;
 use crate::rows::tables::ViStateRow;
 use crate::stream::{FlowSource, Pulse, Sink, Source, Table};

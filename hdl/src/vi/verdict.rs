@@ -16,9 +16,9 @@
 //!
 //! Tests: with `ViState`, `tests/admin/state.rs`.
 
-use super::FaultSources;
 use crate::bus::Fault;
 use crate::prims::Number;
+use crate::rows::inside::FaultSources;
 use rust_hdl::prelude::*;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::vi_states;

@@ -20,7 +20,7 @@
 use super::finding::Finding;
 use super::window::Window;
 use crate::arithmetic::InFlight;
-use crate::bus::{local, syndrome_class, Acknowledged, SyndromeParts};
+use crate::bus::{syndrome_class, Acknowledged, SyndromeParts};
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::syndrome;
@@ -79,13 +79,10 @@ pub struct Answered {
     behind: DFF<Bits<24>>,
     ack_class: Number<2, { syndrome_class::ACK }>,
     rnr_class: Number<2, { syndrome_class::RNR }>,
-    inner_class: Number<2, { local::FAILURE >> 5 }>,
+    inner_class: Number<2, { syndrome_class::RESERVED }>,
     nak_class: Number<2, { syndrome_class::NAK }>,
     sequence_nak: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
 }
-
-// What is not from the wire has a class of its own.
-const _: () = assert!(local::FAILURE >> 5 == local::PROTECTION >> 5);
 
 impl Logic for Answered {
     #[hdl_gen]

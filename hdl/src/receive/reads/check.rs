@@ -79,7 +79,7 @@ pub struct AnswerCheck {
     parts: Cast<Bits<8>, SyndromeParts>,
     syndrome: Signal<Local, SyndromeParts>,
     nak_class: Number<2, { syndrome_class::NAK }>,
-    local_class: Number<2, { syndrome_class::LOCAL }>,
+    local_class: Number<2, { syndrome_class::RESERVED }>,
     /// The answer is a NAK other than NAK_SEQUENCE.
     fatal: Signal<Local, bool>,
     /// The answer lies beyond one that has not come.

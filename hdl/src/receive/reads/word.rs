@@ -36,7 +36,7 @@ pub struct AnswerWord {
     syndrome: Signal<Local, SyndromeParts>,
     code: Signal<Local, Bits<5>>,
     nak_class: Number<2, { syndrome_class::NAK }>,
-    local_class: Number<2, { syndrome_class::LOCAL }>,
+    local_class: Number<2, { syndrome_class::RESERVED }>,
     /// Why the peer refuses: the code of a NAK.
     reason: Signal<Local, Bits<2>>,
     nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
