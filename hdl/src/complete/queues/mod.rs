@@ -1,11 +1,14 @@
 //! Completion queues: an entry for each completion of a work queue that has one, and for each event.
 //!
 //! ```text
-//!          closed ──►┌────────┐──► entry
-//!      ring_event ──►│        │◄── entry_end
-//!           store ──►│ Queues │──► raise
-//!          commit ──►│        │──► fault
-//!                    └────────┘──► result, count_*
+//!          closed ──►┌────────────┐──► entry
+//!      ring_event ──►│   Queues   │◄── entry_end
+//!           store ──►│ CqSteps    │──► raise
+//!          commit ──►│ CqWords    │──► fault
+//!                    │ Indices    │──► result, count_*
+//!                    │ EntryPlace │
+//!                    │ ErrorRing  │
+//!                    └────────────┘
 //! ```
 //! Contract:
 //! - WORK_QUEUE rows say which completion queue a work queue has; a commit starts its positions at 0. Each descriptor that
@@ -23,22 +26,26 @@
 //!
 //! Latency: 7 cycles from `closed` to `entry`; 4 if the work queue has no completion queue.
 //!
-//! How: ring places and the work queues' rows share one block RAM of 36-bit words, read a word at a time.
+//! How: [`CqSteps`] has the order of what is done. [`CqWords`] has the ring places and the work queues' rows in one block RAM of 36-bit words, read a
+//! word at a time; [`Indices`] has how far each ring is. [`EntryPlace`] collects where an entry goes, and [`ErrorRing`] knows where events go.
 //!
 //! Example: a work queue has completion queue 3, which is armed and has room. `closed` of its descriptor gives an `entry` {token, VI, receive} 7
 //! cycles later; when `entry_end` is true, the queue's vector is raised.
 //!
 //! Tests: `tests/complete/queues.rs`, `cq_random.rs`.
 
+mod entry_place;
 mod error_ring;
 mod next_entry;
+mod steps;
 mod words;
 
+use entry_place::EntryPlace;
 use error_ring::ErrorRing;
-use next_entry::NextEntry;
-use words::{CqWords, RingAddress, WorkWord, HALF_LOG2};
+use steps::{CqJob, CqStep, CqSteps};
+use words::{CqWords, WorkWord};
 
-use super::indices::{CqRow, Indices};
+use super::indices::Indices;
 use crate::bus::{Closed, Commit, Cq, CqEntry, CqIndex, CqStore, Fault, Queue, QueueId, Vector, QUEUE_LOG2};
 use crate::prims::{Cast, Number, Unpack};
 use crate::rows::doorbell::Token;
@@ -49,38 +56,6 @@ use rust_hdl::prelude::*;
 use viaduct_spec::profile::{CQ_LOG2, VECTOR_LOG2, VI_LOG2};
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::table;
-
-#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum Step {
-    /// Take a commit, a descriptor or an event.
-    Idle,
-    /// Write the ring's home, the second word of a completion queue that is committed.
-    Home,
-    /// Begin the queue.
-    Start,
-    /// Ask for the work queue's word.
-    Look,
-    /// The word comes.
-    Fetch,
-    /// Count the descriptor.
-    Found,
-    /// The completion queue's row is there; ask for its ring's place.
-    Read,
-    /// The place comes; ask for the ring's home.
-    First,
-    /// The home comes.
-    Second,
-    /// Offer the entry.
-    Offer,
-    /// Count the entry.
-    Count,
-    /// The entry is lost.
-    Lost,
-    /// Break the VI.
-    Break,
-    /// Make an event of the overrun.
-    Tell,
-}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -122,8 +97,9 @@ pub struct CompletionQueues {
     indices: Indices,
     /// Where events go.
     errors: ErrorRing,
-    next_entry: NextEntry,
-    step: DFF<Step>,
+    /// Where the entry goes.
+    entry_place: EntryPlace,
+    steps: CqSteps,
     /// A commit is next. From a register: what `complete/writer` does next hangs on it.
     commit_turn: DFF<bool>,
     /// The descriptor that has ended and is at hand.
@@ -138,30 +114,12 @@ pub struct CompletionQueues {
     old: DFF<CqIndex>,
     /// The word of the work queue at hand.
     found: DFF<WorkWord>,
-    /// What is known of the completion queue at hand.
-    row: DFF<CqRow>,
-    /// Entries that its consumer has taken.
-    taken: DFF<CqIndex>,
-    /// Offset of the ring, in units of 64 bytes.
-    offset: DFF<Bits<34>>,
-    /// Region of the ring.
-    region: DFF<Bits<16>>,
-    /// Tag that the region must have.
-    tag: DFF<Bits<16>>,
-    /// Place of the entry in the ring.
-    slot: DFF<CqIndex>,
-    /// Phase of the ring's lap.
-    phase: DFF<bool>,
-    /// The ring has no room.
-    full: DFF<bool>,
-    /// There is no such queue, or its memory is refused.
-    gone: DFF<bool>,
-    /// Where the entry goes, in bytes.
-    address: DFF<Bits<40>>,
     /// An entry was lost in the cycle before.
     overrun: DFF<bool>,
     /// An event was lost in the cycle before.
     lost: DFF<bool>,
+    job: Signal<Local, CqJob>,
+    step: Signal<Local, CqStep>,
     as_cq_row: Unpack<Commit, CompletionQueueRow>,
     as_work_row: Unpack<Commit, WorkQueueRow>,
     cq_row: Signal<Local, CompletionQueueRow>,
@@ -173,10 +131,6 @@ pub struct CompletionQueues {
     work_queue: Cast<QueueId, Queue>,
     /// A descriptor of the work queue that is committed has ended before.
     ends_first: Signal<Local, bool>,
-    /// A word of the completion queue at hand.
-    ring_row: Cast<RingAddress, Bits<{ CQ_LOG2 + 1 }>>,
-    /// The first word of the queue that is committed.
-    commit_row: Cast<RingAddress, Bits<{ CQ_LOG2 + 1 }>>,
     /// The token of the descriptor that has ended.
     ended: Cast<Token, Bits<64>>,
     /// `ring_event` as the first eight bytes of an entry.
@@ -192,13 +146,16 @@ pub struct CompletionQueues {
 impl Logic for CompletionQueues {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, commit_turn, closing, is_event, token, cq, old, found, row, taken);
-        dff_setup!(self, clock, offset, region, tag, slot, phase, full, gone, address, overrun, lost);
-        clock!(self, clock, words, indices, errors);
+        dff_setup!(self, clock, commit_turn, closing, is_event, token, cq, old, found, overrun, lost);
+        clock!(self, clock, steps, words, indices, errors, entry_place);
+        self.steps.reset.next = self.reset.val();
         self.indices.reset.next = self.reset.val();
         FlowSink::<CqStore>::link(&mut self.store, &mut self.indices.store);
         Source::<Vector>::link(&mut self.raise, &mut self.indices.raise);
         Pulse::link(&mut self.count_ignored, &mut self.indices.count_ignored);
+
+        self.step.next = self.steps.step.val();
+        self.job.next = self.steps.job.val();
 
         // A commit's row.
         self.as_cq_row.from.next = self.commit.data.val();
@@ -218,30 +175,37 @@ impl Logic for CompletionQueues {
         self.reported.from.next = self.ring_event.data.val();
         self.overrun_event.from.next = self.errors.overrun.val();
         self.indices.cq.next = self.cq.q.val();
-        self.indices.start.next = false;
+        self.indices.start.next = self.step.val() == CqStep::Start;
         self.indices.started.next.written = bits::<18>(0);
         self.indices.started.next.log2 = self.cq_row.val().ring_log2;
         self.indices.started.next.vector = bit_cast::<VECTOR_LOG2, 8>(self.cq_row.val().vector);
         self.indices.started.next.live = self.cq_row.val().live;
         self.indices.started.next.armed = false;
         self.indices.started.next.told = false;
-        self.following.next = self.row.q.val().written + 1;
+        self.following.next = self.entry_place.written.val() + 1;
         self.indices.following.next = self.following.val();
-        self.indices.count.next = false;
-        self.indices.tell.next = false;
+        self.indices.count.next = self.step.val() == CqStep::Count;
+        self.indices.tell.next = self.step.val() == CqStep::Tell;
+
+        // CQ-5: a resize is taken between entries, behind the descriptors that have ended.
+        if self.step.val() == CqStep::Idle {
+            self.is_event.d.next = false;
+            self.commit_turn.d.next =
+                self.commit.valid.val() & !self.ends_first.val() & !self.commit_turn.q.val();
+        }
 
         // The words: read and written as the step says.
         self.work_queue.from.next.vi = self.closing.q.val().vi;
         self.work_queue.from.next.receive = self.closing.q.val().receive;
-        self.ring_row.from.next.cq = self.cq.q.val();
-        self.ring_row.from.next.home = (self.step.q.val() == Step::Home) | (self.step.q.val() == Step::First);
-        self.commit_row.from.next.cq = self.commit_cq.val();
-        self.commit_row.from.next.home = false;
-        self.words.read_at.next.row = bit_cast::<HALF_LOG2, { CQ_LOG2 + 1 }>(self.ring_row.to.val());
-        self.words.read_at.next.work = false;
-        self.words.write.next = false;
-        self.words.write_at.next.row = bit_cast::<HALF_LOG2, QUEUE_LOG2>(self.work_queue.to.val());
-        self.words.write_at.next.work = true;
+        self.words.read_ring.next.cq = self.cq.q.val();
+        self.words.read_ring.next.home = self.step.val() == CqStep::First;
+        self.words.read_queue.next = self.work_queue.to.val();
+        self.words.reads_work.next = self.step.val() == CqStep::Look;
+        self.words.write.next = (self.step.val() == CqStep::Home) | (self.step.val() == CqStep::Found);
+        self.words.write_ring.next.cq = self.cq.q.val();
+        self.words.write_ring.next.home = self.step.val() == CqStep::Home;
+        self.words.write_queue.next = self.work_queue.to.val();
+        self.words.writes_work.next = self.step.val() == CqStep::Found;
         self.words.new_place.next.offset = self.cq_row.val().ring_offset;
         self.words.new_home.next.region = self.cq_row.val().ring_region;
         self.words.new_home.next.tag = self.cq_row.val().system_tag;
@@ -249,95 +213,100 @@ impl Logic for CompletionQueues {
         self.words.new_work.next.cq = self.found.q.val().cq;
         self.words.new_work.next.to_cq = self.found.q.val().to_cq;
 
-        // Where in its ring the next entry goes, and whether there is room.
-        self.next_entry.row.next = self.row.q.val();
-        self.next_entry.taken.next = self.taken.q.val();
-        self.next_entry.offset.next = self.offset.q.val();
-        self.next_entry.held_slot.next = self.slot.q.val();
+        // Where the entry goes, and what it says.
+        self.entry_place.step.next = self.step.val();
+        self.entry_place.row.next = self.indices.row.val();
+        self.entry_place.taken.next = self.indices.taken.val();
+        self.entry_place.place.next = self.words.place.val();
+        self.entry_place.home.next = self.words.home.val();
+        self.entry_place.entry_end.valid.next = self.entry_end.valid.val();
+        self.entry_place.entry_end.data.next = self.entry_end.data.val();
         self.ended.from.next.offset = self.closing.q.val().offset;
         self.ended.from.next.region = self.closing.q.val().region;
         self.ended.from.next.position = self.found.q.val().position;
 
+        self.entry.valid.next = self.step.val() == CqStep::Offer;
+        self.entry.data.next.region = self.entry_place.at.val().region;
+        self.entry.data.next.tag = self.entry_place.at.val().tag;
+        self.entry.data.next.address = self.entry_place.at.val().address;
+        self.entry.data.next.token = self.token.q.val();
+        self.entry.data.next.vi = self.closing.q.val().vi;
+        self.entry.data.next.receive = self.closing.q.val().receive;
+        self.entry.data.next.phase = self.entry_place.at.val().phase;
+
+        // What is done next.
+        self.steps.row.next = self.commit_turn.q.val();
+        self.steps.work_row.next = self.of_work_queue.val();
+        self.steps.closed.next = self.closed.valid.val();
+        self.steps.ring_event.next = self.ring_event.valid.val();
+        self.steps.ring_is_there.next = self.errors.is_there.val();
+        self.steps.ready.next = self.indices.ready.val();
+        // CQ-1: an entry if the queue has TO_CQ. CQ-4: none if the status could not be written.
+        self.steps.makes.next = self.found.q.val().to_cq & self.closing.q.val().written;
+        self.steps.full.next = self.entry_place.full.val();
+        self.steps.entry_end.valid.next = self.entry_end.valid.val();
+        self.steps.entry_end.data.next = self.entry_end.data.val();
+        self.steps.is_event.next = self.is_event.q.val();
+        self.steps.broken.next = self.fault.ready.val();
+        // CQ-2: an overrun is told once.
+        self.steps.tells.next =
+            !self.entry_place.told.val() & self.errors.is_there.val() & !self.entry_place.gone.val();
+
+        self.fault.valid.next = self.step.val() == CqStep::Break;
+        self.fault.data.next.vi = self.closing.q.val().vi;
+        // CQ-2: CONN_LOST for want of room. CQ-4: COMP_PROT otherwise.
+        self.fault.data.next.code = self.conn_lost.val();
+        if self.entry_place.gone.val() {
+            self.fault.data.next.code = self.comp_prot.val();
+        }
+        self.fault.data.next.receive = self.closing.q.val().receive;
+        self.fault.data.next.breaks = true;
         self.commit.ready.next = false;
-        self.closed.ready.next = false;
-        self.ring_event.ready.next = false;
+        self.closed.ready.next = (self.step.val() == CqStep::Idle) & !self.commit_turn.q.val();
+        self.ring_event.ready.next =
+            (self.step.val() == CqStep::Idle) & !self.commit_turn.q.val() & !self.closed.valid.val();
         self.result.next = self.old.q.val();
         self.overrun.d.next = false;
         self.lost.d.next = false;
         self.count_overrun.next = self.overrun.q.val();
         self.count_lost.next = self.lost.q.val();
-        self.entry.valid.next = false;
-        self.entry.data.next.region = self.region.q.val();
-        self.entry.data.next.tag = self.tag.q.val();
-        self.entry.data.next.address = self.address.q.val();
-        self.entry.data.next.token = self.token.q.val();
-        self.entry.data.next.vi = self.closing.q.val().vi;
-        self.entry.data.next.receive = self.closing.q.val().receive;
-        self.entry.data.next.phase = self.phase.q.val();
-        self.fault.valid.next = false;
-        self.fault.data.next.vi = self.closing.q.val().vi;
-        // CQ-2: CONN_LOST for want of room. CQ-4: COMP_PROT otherwise.
-        self.fault.data.next.code = self.conn_lost.val();
-        if self.gone.q.val() {
-            self.fault.data.next.code = self.comp_prot.val();
-        }
-        self.fault.data.next.receive = self.closing.q.val().receive;
-        self.fault.data.next.breaks = true;
-        self.busy.next = true;
-        self.event_writing.next = self.is_event.q.val() & (self.step.q.val() != Step::Idle);
+        self.busy.next = (self.step.val() != CqStep::Idle)
+            | self.closed.valid.val()
+            | self.ring_event.valid.val()
+            | self.indices.busy.val();
+        self.event_writing.next = self.is_event.q.val() & (self.step.val() != CqStep::Idle);
 
-        match self.step.q.val() {
-            Step::Idle => {
-                self.busy.next =
-                    self.closed.valid.val() | self.ring_event.valid.val() | self.indices.busy.val();
-                self.is_event.d.next = false;
-                // CQ-5: a resize is taken between entries, behind the descriptors that have ended.
-                self.commit_turn.d.next = self.commit.valid.val() & !self.ends_first.val();
-                if self.commit_turn.q.val() {
-                    self.commit_turn.d.next = false;
-                    self.words.write.next = true;
-                    if self.of_work_queue.val() {
-                        self.commit.ready.next = true;
-                        self.words.write_at.next.row = bit_cast::<HALF_LOG2, 16>(self.commit.data.val().row);
-                        self.words.new_work.next.position = bits::<14>(0);
-                        self.words.new_work.next.cq = self.as_work_row.to.val().cq;
-                        self.words.new_work.next.to_cq = self.as_work_row.to.val().to_cq;
-                    } else {
-                        self.cq.d.next = self.commit_cq.val();
-                        self.words.write_at.next.row =
-                            bit_cast::<HALF_LOG2, { CQ_LOG2 + 1 }>(self.commit_row.to.val());
-                        self.words.write_at.next.work = false;
-                        self.step.d.next = Step::Home;
-                    }
+        match self.job.val() {
+            CqJob::Row => {
+                self.words.write.next = true;
+                self.words.writes_work.next = self.of_work_queue.val();
+                self.words.write_ring.next.cq = self.commit_cq.val();
+                self.words.write_queue.next = bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row);
+                if self.of_work_queue.val() {
+                    self.commit.ready.next = true;
+                    self.words.new_work.next.position = bits::<14>(0);
+                    self.words.new_work.next.cq = self.as_work_row.to.val().cq;
+                    self.words.new_work.next.to_cq = self.as_work_row.to.val().to_cq;
                 } else {
-                    self.closed.ready.next = true;
-                    self.ring_event.ready.next = !self.closed.valid.val();
-                    if self.closed.valid.val() {
-                        self.closing.d.next = self.closed.data.val();
-                        self.step.d.next = Step::Look;
-                    } else if self.ring_event.valid.val() {
-                        self.closing.d.next.vi = bit_cast::<VI_LOG2, 10>(self.ring_event.data.val().vi);
-                        self.closing.d.next.receive = self.ring_event.data.val().receive;
-                        self.token.d.next = self.reported.to.val();
-                        self.is_event.d.next = true;
-                        self.cq.d.next = self.errors.ring.val();
-                        self.step.d.next = Step::Read;
-                        // CQ-3: without an error ring the event is lost.
-                        if !self.errors.is_there.val() {
-                            self.lost.d.next = true;
-                            self.step.d.next = Step::Idle;
-                        }
-                    }
+                    self.cq.d.next = self.commit_cq.val();
                 }
             }
-            Step::Home => {
-                self.words.write.next = true;
-                self.words.write_at.next.row = bit_cast::<HALF_LOG2, { CQ_LOG2 + 1 }>(self.ring_row.to.val());
-                self.words.write_at.next.work = false;
-                self.step.d.next = Step::Start;
+            CqJob::Descriptor => {
+                self.closing.d.next = self.closed.data.val();
             }
-            Step::Start => {
-                self.indices.start.next = true;
+            CqJob::Event => {
+                self.closing.d.next.vi = bit_cast::<VI_LOG2, 10>(self.ring_event.data.val().vi);
+                self.closing.d.next.receive = self.ring_event.data.val().receive;
+                self.token.d.next = self.reported.to.val();
+                self.is_event.d.next = true;
+                self.cq.d.next = self.errors.ring.val();
+                // CQ-3: without an error ring the event is lost.
+                self.lost.d.next = !self.errors.is_there.val();
+            }
+            _ => {}
+        }
+        match self.step.val() {
+            CqStep::Start => {
                 if self.indices.ready.val() {
                     self.commit.ready.next = true;
                     self.old.d.next = self.indices.row.val().written;
@@ -345,100 +314,30 @@ impl Logic for CompletionQueues {
                         self.old.d.next = bits::<18>(0);
                     }
                     self.errors.commits.next = true;
-                    self.step.d.next = Step::Idle;
                 }
             }
-            Step::Look => {
-                self.words.read_at.next.row = bit_cast::<HALF_LOG2, QUEUE_LOG2>(self.work_queue.to.val());
-                self.words.read_at.next.work = true;
-                self.step.d.next = Step::Fetch;
-            }
-            Step::Fetch => {
+            CqStep::Fetch => {
                 self.found.d.next = self.words.work.val();
-                self.step.d.next = Step::Found;
             }
-            Step::Found => {
+            CqStep::Found => {
                 self.token.d.next = self.ended.to.val();
                 self.cq.d.next = bit_cast::<CQ_LOG2, 10>(self.found.q.val().cq);
-                self.words.write.next = true;
-                self.step.d.next = Step::Idle;
-                // CQ-1: an entry if the queue has TO_CQ. CQ-4: none if the status could not be written.
-                if self.found.q.val().to_cq & self.closing.q.val().written {
-                    self.step.d.next = Step::Read;
-                }
             }
-            Step::Read => {
-                self.row.d.next = self.indices.row.val();
-                self.taken.d.next = self.indices.taken.val();
-                if self.indices.ready.val() {
-                    self.step.d.next = Step::First;
-                }
-            }
-            Step::First => {
-                self.offset.d.next = self.words.place.val().offset;
-                self.slot.d.next = self.next_entry.slot.val();
-                self.phase.d.next = self.next_entry.phase.val();
-                // CQ-2: the ring has no room. CQ-4: the queue is not live.
-                self.full.d.next = self.next_entry.full.val() | !self.row.q.val().live;
-                self.gone.d.next = !self.row.q.val().live;
-                self.step.d.next = Step::Second;
-            }
-            Step::Second => {
-                self.region.d.next = self.words.home.val().region;
-                self.tag.d.next = self.words.home.val().tag;
-                self.address.d.next = self.next_entry.address.val();
-                self.step.d.next = Step::Offer;
-                if self.full.q.val() {
-                    self.step.d.next = Step::Lost;
-                }
-            }
-            Step::Offer => {
-                self.entry.valid.next = true;
-                if self.entry_end.valid.val() {
-                    self.step.d.next = Step::Lost;
-                    self.gone.d.next = !self.entry_end.data.val();
-                    if self.entry_end.data.val() {
-                        self.step.d.next = Step::Count;
-                    }
-                }
-            }
-            Step::Count => {
-                self.indices.count.next = true;
-                if self.indices.ready.val() {
-                    self.step.d.next = Step::Idle;
-                }
-            }
-            Step::Lost => {
+            CqStep::Lost => {
                 // CQ-3: a lost event is counted. CQ-2: a lost entry is counted, and breaks its VI.
                 self.lost.d.next = self.is_event.q.val();
-                self.overrun.d.next = !self.is_event.q.val() & !self.gone.q.val();
-                self.step.d.next = Step::Break;
-                if self.is_event.q.val() {
-                    self.step.d.next = Step::Idle;
-                }
+                self.overrun.d.next = !self.is_event.q.val() & !self.entry_place.gone.val();
             }
-            Step::Break => {
-                self.fault.valid.next = true;
-                if self.fault.ready.val() {
-                    self.step.d.next = Step::Tell;
-                    // CQ-2: an overrun is told once.
-                    if self.row.q.val().told | !self.errors.is_there.val() | self.gone.q.val() {
-                        self.step.d.next = Step::Idle;
-                    }
-                }
-            }
-            Step::Tell => {
-                self.indices.tell.next = true;
+            CqStep::Tell => {
                 self.token.d.next = self.overrun_event.to.val();
                 if self.indices.ready.val() {
                     self.is_event.d.next = true;
                     self.cq.d.next = self.errors.ring.val();
-                    self.step.d.next = Step::Read;
                 }
             }
+            _ => {}
         }
         if self.reset.val() {
-            self.step.d.next = Step::Idle;
             self.commit_turn.d.next = false;
             self.overrun.d.next = false;
             self.lost.d.next = false;

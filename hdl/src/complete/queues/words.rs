@@ -1,12 +1,13 @@
 //! The memory of the completion queues: where each ring lies, and which completion queue each work queue has.
 //!
 //! ```text
-//!          read_at ──►┌─────────┐──► place, home, work
-//!  write, write_at ──►│ CqWords │
-//!            new_* ──►└─────────┘
+//!    read_* ──►┌─────────┐──► place, home, work
+//!   write_* ──►│ CqWords │
+//!     new_* ──►└─────────┘
 //! ```
-//! Contract: `place`, `home` and `work` are three views of the word that `read_at` named in the cycle before: the one of its kind counts. With `write`
-//! the word of `write_at` becomes the one of `new_place`, `new_home` and `new_work` that is of its kind.
+//! Contract: `place`, `home` and `work` are three views of the word that was named in the cycle before: that of `read_queue` if `reads_work` was high,
+//! otherwise that of `read_ring`. The view of its kind counts. With `write` the word of `write_queue` becomes `new_work`, or that of `write_ring`
+//! becomes `new_place` or `new_home`, which is of its kind.
 //!
 //! | word | of | what |
 //! |---|---|---|
@@ -16,30 +17,30 @@
 //!
 //! Latency: 1.
 //!
-//! Example: `read_at` names the word of VI 3's receive queue in cycle 0: in cycle 1 `work` has that queue's completion queue and its position.
+//! Example: `reads_work` is high and `read_queue` VI 3's receive queue in cycle 0: in cycle 1 `work` has that queue's completion queue and its position.
 //!
 //! Tests: with the whole, `tests/complete/queues.rs`, `cq_random.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use crate::bus::{Cq, Position, QUEUE_LOG2};
-use crate::prims::{Cast, Number, Ram};
+use crate::bus::{Cq, Position, Queue, QUEUE_LOG2};
+use crate::prims::{Cast, Ram};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::CQ_LOG2;
 
 /// log2 of the words: two for each completion queue, from word 0; one for each work queue, from the middle on.
 const WORD_LOG2: usize = if QUEUE_LOG2 > 8 { QUEUE_LOG2 + 1 } else { 9 };
 /// log2 of either half.
-pub const HALF_LOG2: usize = WORD_LOG2 - 1;
+const HALF_LOG2: usize = WORD_LOG2 - 1;
 const _: () = assert!(CQ_LOG2 + 1 < WORD_LOG2 && QUEUE_LOG2 < WORD_LOG2);
 
 /// Which word.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct WordAddress {
+struct WordAddress {
     /// Of a completion queue: its [`RingAddress`]; of a work queue: the queue.
-    pub row: Bits<HALF_LOG2>,
+    row: Bits<HALF_LOG2>,
     /// The word is of a work queue.
-    pub work: bool,
+    work: bool,
 }
 
 /// Which word of a completion queue.
@@ -83,8 +84,12 @@ pub struct WorkWord {
 pub struct CqWords {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The word to read; [`CompletionQueues`](super::CompletionQueues) drives this and the other inputs.
-    pub read_at: Signal<In, WordAddress>,
+    /// The word of a completion queue to read; [`CompletionQueues`](super::CompletionQueues) drives this and the other inputs.
+    pub read_ring: Signal<In, RingAddress>,
+    /// The work queue whose word is to be read.
+    pub read_queue: Signal<In, Queue>,
+    /// A work queue's word is read; otherwise a completion queue's.
+    pub reads_work: Signal<In, bool>,
     /// The word, if it is a ring's place.
     pub place: Signal<Out, RingPlace>,
     /// The word, if it is a ring's home.
@@ -93,8 +98,12 @@ pub struct CqWords {
     pub work: Signal<Out, WorkWord>,
     /// Pulse: a word is written.
     pub write: Signal<In, bool>,
-    /// The word to write.
-    pub write_at: Signal<In, WordAddress>,
+    /// The word of a completion queue to write.
+    pub write_ring: Signal<In, RingAddress>,
+    /// The work queue whose word is to be written.
+    pub write_queue: Signal<In, Queue>,
+    /// A work queue's word is written; otherwise a completion queue's.
+    pub writes_work: Signal<In, bool>,
     /// The new word, if it is a ring's place.
     pub new_place: Signal<In, RingPlace>,
     /// The new word, if it is a ring's home.
@@ -102,6 +111,8 @@ pub struct CqWords {
     /// The new word, if it is of a work queue.
     pub new_work: Signal<In, WorkWord>,
     words: Ram<Bits<36>, WORD_LOG2>,
+    read_half: Cast<RingAddress, Bits<{ CQ_LOG2 + 1 }>>,
+    write_half: Cast<RingAddress, Bits<{ CQ_LOG2 + 1 }>>,
     read_row: Cast<WordAddress, Bits<WORD_LOG2>>,
     write_row: Cast<WordAddress, Bits<WORD_LOG2>>,
     as_place: Cast<Bits<34>, RingPlace>,
@@ -110,15 +121,18 @@ pub struct CqWords {
     from_place: Cast<RingPlace, Bits<34>>,
     from_home: Cast<RingHome, Bits<32>>,
     from_work: Cast<WorkWord, Bits<25>>,
-    /// Bit 0 of a ring's address: its home.
-    home_bit: Number<HALF_LOG2, 1>,
 }
 
 impl Logic for CqWords {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, words);
-        self.read_row.from.next = self.read_at.val();
+        self.read_half.from.next = self.read_ring.val();
+        self.read_row.from.next.work = self.reads_work.val();
+        self.read_row.from.next.row = bit_cast::<HALF_LOG2, { CQ_LOG2 + 1 }>(self.read_half.to.val());
+        if self.reads_work.val() {
+            self.read_row.from.next.row = bit_cast::<HALF_LOG2, QUEUE_LOG2>(self.read_queue.val());
+        }
         self.words.read_address.next = self.read_row.to.val();
         self.as_place.from.next = bit_cast::<34, 36>(self.words.read_data.val());
         self.as_home.from.next = bit_cast::<32, 36>(self.words.read_data.val());
@@ -130,13 +144,18 @@ impl Logic for CqWords {
         self.from_place.from.next = self.new_place.val();
         self.from_home.from.next = self.new_home.val();
         self.from_work.from.next = self.new_work.val();
-        self.write_row.from.next = self.write_at.val();
+        self.write_half.from.next = self.write_ring.val();
+        self.write_row.from.next.work = self.writes_work.val();
+        self.write_row.from.next.row = bit_cast::<HALF_LOG2, { CQ_LOG2 + 1 }>(self.write_half.to.val());
+        if self.writes_work.val() {
+            self.write_row.from.next.row = bit_cast::<HALF_LOG2, QUEUE_LOG2>(self.write_queue.val());
+        }
         self.words.write_address.next = self.write_row.to.val();
         self.words.write_enable.next = self.write.val();
         self.words.write_data.next = bit_cast::<36, 34>(self.from_place.to.val());
-        if self.write_at.val().work {
+        if self.writes_work.val() {
             self.words.write_data.next = bit_cast::<36, 25>(self.from_work.to.val());
-        } else if (self.write_at.val().row & self.home_bit.val()).any() {
+        } else if self.write_ring.val().home {
             self.words.write_data.next = bit_cast::<36, 32>(self.from_home.to.val());
         }
     }
