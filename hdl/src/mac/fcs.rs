@@ -10,27 +10,15 @@
 //!
 //! Latency: 1 cycle. Throughput: one byte every cycle.
 //!
-//! How: as [`Crc32`](crate::prims::Crc32), eight steps of the shift register at once, each bit the parity of a mask.
+//! How: as [`Crc32`](crate::prims::Crc32), with eight steps of the shift register at once.
 //!
 //! Example: `start`, then the nine bytes `123456789`: the complement of `value` is 0xCBF43926.
 //!
 //! Tests: with the receiver and the transmitter in `tests/mac/`, against crc32fast.
 
+use crate::prims::{crc32_steps, Number, ParityMatrix};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
-
-/// The reflected CRC-32 polynomial.
-const POLYNOMIAL: u32 = 0xedb8_8320;
-
-/// Eight steps of the shift register.
-fn step(state: u32) -> u32 {
-    (0..8).fold(state, |state, _| (state >> 1) ^ (POLYNOMIAL & (state & 1).wrapping_neg()))
-}
-
-/// The bits of the state whose parity is bit `bit` after eight steps.
-fn mask(bit: usize) -> u32 {
-    (0..32).filter(|from| step(1 << from) >> bit & 1 == 1).fold(0, |mask, from| mask | 1 << from)
-}
 
 /// See the module's description.
 #[derive(LogicBlock)]
@@ -44,12 +32,8 @@ pub struct Fcs {
     /// The state after the bytes of all cycles before this one.
     pub value: Signal<Out, Bits<32>>,
     state: DFF<Bits<32>>,
-    mixed: Signal<Local, Bits<32>>,
-    stepped: Signal<Local, Bits<32>>,
-    mask: [Constant<Bits<32>>; 32],
-    weight: [Constant<Bits<32>>; 32],
-    zero: Constant<Bits<32>>,
-    ones: Constant<Bits<32>>,
+    stepped: ParityMatrix<32>,
+    ones: Number<32, 0xffff_ffff>,
 }
 
 impl Default for Fcs {
@@ -60,12 +44,8 @@ impl Default for Fcs {
             sink: Default::default(),
             value: Default::default(),
             state: Default::default(),
-            mixed: Default::default(),
-            stepped: Default::default(),
-            mask: std::array::from_fn(|k| Constant::new(mask(k).to_bits())),
-            weight: std::array::from_fn(|k| Constant::new((1u32 << k).to_bits())),
-            zero: Constant::new(Bits::default()),
-            ones: Constant::new(u32::MAX.to_bits()),
+            stepped: ParityMatrix::new(|state| crc32_steps(state as u32, 8)),
+            ones: Default::default(),
         }
     }
 }
@@ -75,15 +55,9 @@ impl Logic for Fcs {
     fn update(&mut self) {
         dff_setup!(self, clock, state);
         self.value.next = self.state.q.val();
-        self.mixed.next = self.state.q.val() ^ bit_cast::<32, 8>(self.sink.data.val());
-        self.stepped.next = self.zero.val();
-        for k in 0..32 {
-            if (self.mixed.val() & self.mask[k].val()).xor() {
-                self.stepped.next = self.stepped.val() | self.weight[k].val();
-            }
-        }
+        self.stepped.from.next = self.state.q.val() ^ bit_cast::<32, 8>(self.sink.data.val());
         if self.sink.valid.val() {
-            self.state.d.next = self.stepped.val();
+            self.state.d.next = self.stepped.to.val();
         }
         if self.start.val() {
             self.state.d.next = self.ones.val();

@@ -12,27 +12,28 @@
 //!
 //! Latency: 1 cycle. Throughput: one word every cycle.
 //!
-//! How: 32 steps of the shift register are a 32x32 matrix over GF(2), each output bit the parity of a mask; the masks
-//! are made here from the polynomial. A word is two such steps, one after the other.
+//! How: 32 steps of the shift register are a linear function of its state, a [`ParityMatrix`]. A word is twice 32 steps, one half after the
+//! other.
 //!
 //! Example: in cycle 0 `preset` is high and `preset_value` is all ones, in cycle 1 `sink` brings a word: `value` covers that word from cycle 2 on.
 //!
 //! Tests: `tests/prims/crc32.rs`, against an independent bytewise CRC.
 
+use super::ParityMatrix;
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 
 /// The reflected CRC-32 polynomial.
 const POLYNOMIAL: u32 = 0xedb8_8320;
 
-/// 32 steps of the shift register.
-fn step(state: u32) -> u32 {
-    (0..32).fold(state, |state, _| (state >> 1) ^ (POLYNOMIAL & (state & 1).wrapping_neg()))
-}
-
-/// The bits of the state whose parity is bit `bit` after 32 steps.
-fn mask(bit: usize) -> u32 {
-    (0..32).filter(|from| step(1 << from) >> bit & 1 == 1).fold(0, |mask, from| mask | 1 << from)
+/// What `bits` zeros make of the state of the shift register.
+pub(crate) const fn crc32_steps(mut state: u32, bits: u32) -> u32 {
+    let mut bit = 0;
+    while bit < bits {
+        state = (state >> 1) ^ (POLYNOMIAL & (state & 1).wrapping_neg());
+        bit += 1;
+    }
+    state
 }
 
 /// See the module's description.
@@ -53,17 +54,13 @@ pub struct Crc32 {
     /// The state after the words of all cycles before this one.
     pub value: Signal<Out, Bits<32>>,
     state: DFF<Bits<32>>,
-    low: Signal<Local, Bits<32>>,
-    high: Signal<Local, Bits<32>>,
-    half: Signal<Local, Bits<32>>,
-    whole: Signal<Local, Bits<32>>,
-    mask: [Constant<Bits<32>>; 32],
-    weight: [Constant<Bits<32>>; 32],
-    zero: Constant<Bits<32>>,
+    low: ParityMatrix<32>,
+    high: ParityMatrix<32>,
 }
 
 impl Default for Crc32 {
     fn default() -> Self {
+        let half_a_word = || ParityMatrix::new(|state| crc32_steps(state as u32, 32));
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -73,13 +70,8 @@ impl Default for Crc32 {
             preset_value: Default::default(),
             value: Default::default(),
             state: Default::default(),
-            low: Default::default(),
-            high: Default::default(),
-            half: Default::default(),
-            whole: Default::default(),
-            mask: std::array::from_fn(|k| Constant::new(mask(k).to_bits())),
-            weight: std::array::from_fn(|k| Constant::new((1u32 << k).to_bits())),
-            zero: Constant::new(Bits::default()),
+            low: half_a_word(),
+            high: half_a_word(),
         }
     }
 }
@@ -89,24 +81,12 @@ impl Logic for Crc32 {
     fn update(&mut self) {
         dff_setup!(self, clock, state);
         self.value.next = self.state.q.val();
-        self.low.next = self.state.q.val() ^ self.sink.data.val().get_bits::<32>(0);
-        self.half.next = self.zero.val();
-        for k in 0..32 {
-            if (self.low.val() & self.mask[k].val()).xor() {
-                self.half.next = self.half.val() | self.weight[k].val();
-            }
-        }
-        self.high.next = self.half.val() ^ self.sink.data.val().get_bits::<32>(32);
-        self.whole.next = self.zero.val();
-        for k in 0..32 {
-            if (self.high.val() & self.mask[k].val()).xor() {
-                self.whole.next = self.whole.val() | self.weight[k].val();
-            }
-        }
+        self.low.from.next = self.state.q.val() ^ self.sink.data.val().get_bits::<32>(0);
+        self.high.from.next = self.low.to.val() ^ self.sink.data.val().get_bits::<32>(32);
         if self.sink.valid.val() {
-            self.state.d.next = self.whole.val();
+            self.state.d.next = self.high.to.val();
             if self.in_half.val() {
-                self.state.d.next = self.half.val();
+                self.state.d.next = self.low.to.val();
             }
         }
         if self.preset.val() {

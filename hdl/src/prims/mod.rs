@@ -21,6 +21,7 @@
 //! | [`RunQueue`] | each identifier at most once | 64 | 188 | 36 | |
 //! | [`Packer`] | byte runs into full words | 64 bit | 352 | 130 | |
 //! | [`Crc32`] | CRC-32 of 64 or 32 bits a cycle | 64 bit | 451 | 32 | |
+//! | [`ParityMatrix`] | a linear function over GF(2): steps of a CRC | 32 bit | | | |
 
 mod arbiter;
 mod cast;
@@ -31,6 +32,7 @@ mod lanes;
 mod lut_ram;
 mod number;
 mod packer;
+mod parity_matrix;
 mod ram;
 mod ram_fifo;
 mod run_queue;
@@ -41,6 +43,7 @@ mod wire_order;
 
 pub use arbiter::Arbiter;
 pub use cast::Cast;
+pub(crate) use crc32::crc32_steps;
 pub use crc32::Crc32;
 pub use fifo::Fifo;
 pub use fifo_slice::FifoSlice;
@@ -48,6 +51,7 @@ pub use lanes::{Keep, LaneCount};
 pub use lut_ram::LutRam;
 pub use number::Number;
 pub use packer::Packer;
+pub use parity_matrix::ParityMatrix;
 pub use ram::Ram;
 pub use ram_fifo::RamFifo;
 pub use run_queue::RunQueue;

@@ -17,7 +17,7 @@
 //! which leaves another.
 //!
 //! How: the sum is linear. The state after a word is the state before, moved on by 64 bits, plus what the word alone
-//! would give: two matrices over GF(2), each output bit the parity of a mask. The word's part is taken first and
+//! would give: two matrices over GF(2). The word's part is taken first and
 //! waits in a register, so that only the short one is in the loop.
 //!
 //! Example: a frame of 66 bytes is 54 of headers, 8 of payload and 4 of ICRC. Its last byte is number 65, byte 1 of beat 8. So beat 8
@@ -27,7 +27,7 @@
 //!
 //! Tests: `tests/receive/parse/`, on frames that Linux made.
 
-use crate::prims::Number;
+use crate::prims::{crc32_steps, Number, ParityMatrix};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::ICRC_RESIDUE;
@@ -61,16 +61,15 @@ pub struct Icrc {
     half: DFF<bool>,
     word: Signal<Local, Bits<64>>,
     mask: Signal<Local, Bits<64>>,
-    from_word: Signal<Local, Bits<32>>,
-    from_state: Signal<Local, Bits<32>>,
-    word_masks: [Constant<Bits<64>>; 32],
-    state_masks: [Constant<Bits<32>>; 32],
-    weight: [Constant<Bits<32>>; 32],
-    zero: Number<32, 0>,
+    /// What the word alone gives.
+    from_word: ParityMatrix<64>,
+    /// The state, moved on by a word of zeros.
+    from_state: ParityMatrix<32>,
+    moved: Signal<Local, Bits<32>>,
     /// The state after the eight bytes ff, moved on by a word.
     start: Number<32, { forward(START) as u64 }>,
     residue: Number<32, { ICRC_RESIDUE as u64 }>,
-    half_residue: Number<32, { step(ICRC_RESIDUE) as u64 }>,
+    half_residue: Number<32, { crc32_steps(ICRC_RESIDUE, 32) as u64 }>,
     no_mask: Number<64, 0>,
     half_mask: Number<64, 0xffff_ffff>,
     /// Word of bytes 14 to 21: type of service (15).
@@ -83,33 +82,18 @@ pub struct Icrc {
     mask_6: Number<64, 0x0000_0000_0000_00ff>,
 }
 
-/// 32 steps of the shift register (reflected).
-const fn step(mut state: u32) -> u32 {
-    let mut bit = 0;
-    while bit < 32 {
-        state = (state >> 1) ^ (0xedb8_8320 & (state & 1).wrapping_neg());
-        bit += 1;
-    }
-    state
-}
-
 /// 64 steps: the state moved on by a word of zeros.
 const fn forward(state: u32) -> u32 {
-    step(step(state))
+    crc32_steps(state, 64)
 }
 
 /// The state, from all ones, after eight bytes ff: the first four make it 0.
-const START: u32 = step(!0);
-
-/// The bits of `input` whose parity is bit `bit` of what it becomes.
-fn mask(bit: usize, bits: usize, becomes: impl Fn(u64) -> u32) -> u64 {
-    (0..bits).filter(|from| becomes(1 << from) >> bit & 1 == 1).fold(0, |mask, from| mask | 1 << from)
-}
+const START: u32 = crc32_steps(!0, 32);
 
 impl Default for Icrc {
     fn default() -> Self {
-        let word = |word: u64| step(step(word as u32) ^ (word >> 32) as u32);
-        let state = |state: u64| forward(state as u32);
+        let half = |half| crc32_steps(half, 32);
+        let word = |word: u64| half(half(word as u32) ^ (word >> 32) as u32);
         Self {
             clock: Default::default(),
             reset: Default::default(),
@@ -126,12 +110,9 @@ impl Default for Icrc {
             half: Default::default(),
             word: Default::default(),
             mask: Default::default(),
-            from_word: Default::default(),
-            from_state: Default::default(),
-            word_masks: std::array::from_fn(|k| Constant::new(mask(k, 64, word).to_bits())),
-            state_masks: std::array::from_fn(|k| Constant::new(mask(k, 32, state).to_bits())),
-            weight: std::array::from_fn(|k| Constant::new((1u64 << k).to_bits())),
-            zero: Default::default(),
+            from_word: ParityMatrix::new(word),
+            from_state: ParityMatrix::new(|state| forward(state as u32)),
+            moved: Default::default(),
             start: Default::default(),
             residue: Default::default(),
             half_residue: Default::default(),
@@ -176,29 +157,20 @@ impl Logic for Icrc {
         }
 
         // The word alone. Its first two beats are the bytes ff, and in `start`.
-        self.from_word.next = self.zero.val();
-        for k in 0..32 {
-            if (self.word.val() & self.word_masks[k].val()).xor() {
-                self.from_word.next = self.from_word.val() | self.weight[k].val();
-            }
-        }
-        self.part.d.next = self.from_word.val();
+        self.from_word.from.next = self.word.val();
+        self.part.d.next = self.from_word.to.val();
         self.part_valid.d.next = self.sink.valid.val() & (self.in_index.val() > bits::<3>(1));
         self.part_first.d.next = self.in_index.val() == bits::<3>(2);
         self.part_half.d.next = self.in_half.val();
 
         // And the state before it.
-        self.from_state.next = self.zero.val();
-        for k in 0..32 {
-            if (self.state.q.val() & self.state_masks[k].val()).xor() {
-                self.from_state.next = self.from_state.val() | self.weight[k].val();
-            }
-        }
+        self.from_state.from.next = self.state.q.val();
+        self.moved.next = self.from_state.to.val();
         if self.part_first.q.val() {
-            self.from_state.next = self.start.val();
+            self.moved.next = self.start.val();
         }
         if self.part_valid.q.val() {
-            self.state.d.next = self.from_state.val() ^ self.part.q.val();
+            self.state.d.next = self.moved.val() ^ self.part.q.val();
             self.half.d.next = self.part_half.q.val();
         }
         self.good.next = (!self.half.q.val() & (self.state.q.val() == self.residue.val()))

@@ -7,6 +7,7 @@ mod cast;
 mod crc32;
 mod lanes;
 mod packer;
+mod parity_matrix;
 mod ram;
 mod run_queue;
 mod stream;

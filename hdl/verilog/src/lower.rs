@@ -258,7 +258,12 @@ impl Lower<'_> {
             let widths = (left.width(self.scope), right.width(self.scope));
             assert_eq!(widths.0, widths.1, "the sides of `{}` and `{}`", left.text(), right.text());
         }
-        Value::Sized(Expression::Binary(operator, Box::new(left), Box::new(right)))
+        let placed = match operator {
+            Operator::Bitwise("|") => left.beside(&right, self.scope),
+            Operator::Shift("<<") => left.placed(&right, self.scope),
+            _ => None,
+        };
+        Value::Sized(placed.unwrap_or_else(|| Expression::Binary(operator, Box::new(left), Box::new(right))))
     }
 
     /// `width` bits of `base` from `offset` on.

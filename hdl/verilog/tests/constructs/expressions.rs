@@ -140,3 +140,50 @@ fn fields_have_their_places() {
         ],
     );
 }
+
+/// Numbers put side by side: RustHDL has no other way than to shift them and take them together.
+#[derive(LogicBlock, Default)]
+struct SideBySide {
+    a: Signal<In, Bits<8>>,
+    b: Signal<In, Bits<8>>,
+    c: Signal<In, Bits<4>>,
+    pair: Signal<Out, Bits<16>>,
+    three: Signal<Out, Bits<32>>,
+    apart: Signal<Out, Bits<16>>,
+    crossing: Signal<Out, Bits<16>>,
+    lost: Signal<Out, Bits<16>>,
+    parity: Signal<Out, Bits<2>>,
+}
+
+impl Logic for SideBySide {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.pair.next = (bit_cast::<16, 8>(self.a.val()) << bits::<4>(8)) | bit_cast::<16, 8>(self.b.val());
+        self.three.next = (bit_cast::<32, 8>(self.a.val()) << bits::<5>(20))
+            | bit_cast::<32, 8>(self.b.val())
+            | (bit_cast::<32, 4>(self.c.val()) << bits::<5>(12));
+        self.apart.next =
+            bit_cast::<16, 8>(self.a.val()) | (bit_cast::<16, 4>(self.c.val()) << bits::<4>(10));
+        self.crossing.next =
+            (bit_cast::<16, 8>(self.a.val()) << bits::<4>(7)) | bit_cast::<16, 8>(self.b.val());
+        self.lost.next = (bit_cast::<16, 8>(self.a.val()) << bits::<4>(9)) | bit_cast::<16, 8>(self.b.val());
+        self.parity.next = bit_cast::<2, 1>(self.a.val().xor().into())
+            | (bit_cast::<2, 1>(self.b.val().xor().into()) << bits::<1>(1));
+    }
+}
+
+#[test]
+fn numbers_side_by_side_are_written_so() {
+    let text = proved(SideBySide::default());
+    has(
+        &text,
+        &[
+            "assign pair = {a, b};",
+            "assign three = {4'd0, a, 4'd0, c, 4'd0, b};",
+            "assign apart = {2'd0, c, 2'd0, a};",
+            "assign crossing = {1'b0, a, 7'd0} | {8'd0, b};",
+            "assign lost = ({8'd0, a} << 9) | {8'd0, b};",
+            "assign parity = {^b, ^a};",
+        ],
+    );
+}
