@@ -17,5 +17,8 @@ mod transmit;
 pub use ack::Ack;
 pub use egress::Egress;
 pub use flush_read::FlushRead;
-pub use gather::Gather;
+pub use gather::{
+    Check, CheckedMessage, Cut, Gather, LengthCheck, LengthFaults, Owner, OwnerNow, PacketCount, ReadRest,
+    ReadsKnown, WordReader,
+};
 pub use transmit::Transmit;

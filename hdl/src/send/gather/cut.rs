@@ -25,7 +25,7 @@ use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::status;
 
-use super::check::CheckedMessage;
+use super::message::CheckedMessage;
 use super::mark;
 use super::owner::{OwnerNow, ReadsKnown};
 use super::packet_count::ReadRest;

@@ -1,23 +1,36 @@
 //! Compares a message's length with the sum of its segments, and with what it may be at most.
 //!
 //! ```text
-//! clear, head_length ──►┌─────────────┐──► unequal
-//!        tail_length ──►│ LengthCheck │──► too_long
-//!      length, limit ──►└─────────────┘──► no_frame
+//! clear, head_length ──►┌─────────────┐──► faults
+//!        tail_length ──►│ LengthCheck │
+//!      length, limit ──►└─────────────┘
 //! ```
 //! Contract: `clear` begins with a sum of 0. `head_length` and `tail_length` add the length of a segment each, never both in one cycle.
-//! The three answers compare what there was in the cycle before: the sum with `length`, `length` with `limit`, and
+//! The three faults compare what there was in the cycle before: the sum with `length`, `length` with `limit`, and
 //! `length` with what a frame may have.
 //!
-//! Latency: 1 cycle from the sum to the answers.
+//! Latency: 1 cycle from the sum to the faults.
 //!
 //! Example: `length` says 600. `clear`, then two segments of 500 and 100 bytes: `unequal` is high until the second has been added.
 //!
-//! Tests: with the whole of gather, `tests/send/gather/`.
+//! Tests: `tests/send/gather/length_check.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use crate::prims::Number;
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+
+/// What is wrong with a message's length.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct LengthFaults {
+    /// The length is not the sum of the segments.
+    pub unequal: bool,
+    /// The message is longer than its VI's may be.
+    pub too_long: bool,
+    /// No raw frame has this length.
+    pub no_frame: bool,
+}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -34,12 +47,8 @@ pub struct LengthCheck {
     pub length: Signal<In, Bits<32>>,
     /// Bytes that a message of its VI may have; check drives it in the cycle in which the GATHER row is there.
     pub limit: Signal<In, Bits<32>>,
-    /// The length is not the sum of the segments.
-    pub unequal: Signal<Out, bool>,
-    /// The message is longer than any may be.
-    pub too_long: Signal<Out, bool>,
-    /// No raw frame has this length.
-    pub no_frame: Signal<Out, bool>,
+    /// What is wrong with the length.
+    pub faults: Signal<Out, LengthFaults>,
     /// Sum of the segments' lengths, in bytes.
     sum: DFF<Bits<32>>,
     /// The sum has more than 32 bits.
@@ -81,8 +90,8 @@ impl Logic for LengthCheck {
         self.frameless.d.next = self.length_now.val().get_bits::<19>(13).any()
             | (self.length_low.val() < self.least_frame.val())
             | (self.length_low.val() > self.largest_frame.val());
-        self.unequal.next = self.differs.q.val();
-        self.too_long.next = self.beyond.q.val();
-        self.no_frame.next = self.frameless.q.val();
+        self.faults.next.unequal = self.differs.q.val();
+        self.faults.next.too_long = self.beyond.q.val();
+        self.faults.next.no_frame = self.frameless.q.val();
     }
 }

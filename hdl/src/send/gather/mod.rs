@@ -32,18 +32,34 @@
 //! Tests: `tests/send/gather/`.
 
 mod check;
+mod check_steps;
+mod control_check;
 mod cut;
+mod first_segments;
 mod inbox;
 mod last_packets;
 mod length_check;
 mod mark;
+mod message;
+mod message_judge;
 mod owner;
 mod packet_count;
 mod payload;
+mod read_gate;
 mod replier;
 mod room;
+mod send_limits;
 mod tail;
+mod tail_place;
 mod word_reader;
+
+pub use check::Check;
+pub use cut::Cut;
+pub use length_check::{LengthCheck, LengthFaults};
+pub use message::CheckedMessage;
+pub use owner::{Owner, OwnerNow, ReadsKnown};
+pub use packet_count::{PacketCount, ReadRest};
+pub use word_reader::WordReader;
 
 use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
@@ -53,16 +69,11 @@ use crate::bus::{
     Access, Commit, EpochWrite, Packet, PayloadWord, ReadBeat, Reply, SendHead, StateWrite, Vi, Whole,
 };
 use crate::prims::{FifoSlice, Number};
-use check::Check;
-use cut::Cut;
 use inbox::Inbox;
 use last_packets::LastPackets;
-use owner::{Owner, ReadsKnown};
-use packet_count::PacketCount;
 use payload::Payload;
 use replier::Replier;
 use tail::{Tail, TailEnd};
-use word_reader::WordReader;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]

@@ -15,7 +15,9 @@
 //! Example: VI 3 has sent 5 reads, and 4 of them are complete. Its head comes to hand, and in the next cycle `now` says `sent` 5 and
 //! `complete` 4. `count` gives `sent` 6, and three cycles later `now` says so.
 //!
-//! Tests: with the whole of gather, `tests/send/gather/`.
+//! Tests: `tests/send/gather/owner.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use crate::stream::{FlowSink, LookUp};
 use rust_hdl::prelude::*;

@@ -14,7 +14,7 @@
 //! Example: `seek` asks for word 4. In the next cycle `word` shows it, and a cycle later `late`. `step` in the first of these two
 //! cycles shows word 5 in the second one.
 //!
-//! Tests: with the whole of gather, `tests/send/gather/`.
+//! Tests: `tests/send/gather/word_reader.rs`.
 
 use crate::prims::Number;
 use crate::stream::FlowSink;

@@ -1,14 +1,19 @@
-//! Gather against a model of what a descriptor means, with a memory that answers late.
+//! Gather against a model of what a descriptor means, with a memory that answers late; and blocks inside it alone.
 
 mod alone;
 mod descriptor;
 mod expected;
+mod latency;
+mod length_check;
 mod lives;
 mod memory;
 mod messages;
+mod owner;
+mod packet_count;
 mod reads;
 mod replies;
 mod traffic;
+mod word_reader;
 
 use rand::Rng;
 use rand_chacha::ChaCha8Rng;

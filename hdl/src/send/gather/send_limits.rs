@@ -1,0 +1,89 @@
+//! Takes in a VI's GATHER row: its tag, and what its messages and packets may have at most.
+//!
+//! ```text
+//!  step, word ──►┌────────────┐──► limits
+//!        late ──►│ SendLimits │──► row
+//!                └────────────┘
+//! ```
+//! Contract: the block takes the tag in the steps TailRow and Row, in which the row is on show, and the rest in step Limits, in which it is in
+//! `late`. `row` is what `late` is as a row; it has a meaning in step Limits alone.
+//!
+//! Latency: 1 cycle.
+//!
+//! Example: a row has MTU 2 and is not RAW: from step Verdict on `limits` has `mtu` 1024 and `mtu_log2` 10. If it is RAW, `mtu` is 8191.
+//!
+//! Tests: with the whole of gather, `tests/send/gather/`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use rust_hdl::prelude::*;
+
+use super::check_steps::CheckStep;
+use crate::arithmetic::PathMtu;
+use crate::prims::{Cast, Number};
+use crate::rows::tables::GatherRow;
+
+/// What a VI's row says of its messages.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct ViLimits {
+    /// Protection tag of the VI.
+    pub tag: Bits<16>,
+    /// Bytes of payload that a packet may have; of service RAW more than any frame has.
+    pub mtu: Bits<13>,
+    /// log2 of the path MTU.
+    pub mtu_log2: Bits<4>,
+    /// The VI's service is RAW.
+    pub raw: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct SendLimits {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// The step of check, which drives this and the other inputs.
+    pub step: Signal<In, CheckStep>,
+    /// The word on show.
+    pub word: Signal<In, Bits<64>>,
+    /// The word that was on show in the cycle before.
+    pub late: Signal<In, Bits<64>>,
+    /// What the row says.
+    pub limits: Signal<Out, ViLimits>,
+    /// The row, in step Limits.
+    pub row: Signal<Out, GatherRow>,
+    kept: DFF<ViLimits>,
+    shown: Cast<Bits<64>, GatherRow>,
+    late_row: Cast<Bits<64>, GatherRow>,
+    path_mtu: PathMtu,
+    no_mtu: Number<13, 8191>,
+}
+
+impl Logic for SendLimits {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, kept);
+        self.shown.from.next = self.word.val();
+        self.late_row.from.next = self.late.val();
+        self.path_mtu.code.next = self.late_row.to.val().mtu;
+        match self.step.val() {
+            CheckStep::TailRow => {
+                self.kept.d.next.tag = self.shown.to.val().tag;
+            }
+            CheckStep::Row => {
+                self.kept.d.next.tag = self.shown.to.val().tag;
+            }
+            CheckStep::Limits => {
+                self.kept.d.next.mtu = self.path_mtu.bytes.val();
+                // RAW-4: a raw message is one frame.
+                if self.late_row.to.val().raw {
+                    self.kept.d.next.mtu = self.no_mtu.val();
+                }
+                self.kept.d.next.mtu_log2 = bits::<4>(8) + bit_cast::<4, 3>(self.late_row.to.val().mtu);
+                self.kept.d.next.raw = self.late_row.to.val().raw;
+            }
+            _ => {}
+        }
+        self.limits.next = self.kept.q.val();
+        self.row.next = self.late_row.to.val();
+    }
+}
