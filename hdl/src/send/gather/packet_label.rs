@@ -1,0 +1,86 @@
+//! Fills in what cut says of a packet, or of the end of a message.
+//!
+//! ```text
+//!  head, message, rest, now ──►┌─────────────┐
+//!              place, bytes ──►│ PacketLabel │──► packet
+//!   announces, ends, errors ──►└─────────────┘
+//! ```
+//! Contract: with `announces` it is a packet that is sent, otherwise the end of a message. The first packet behind a rewind has `restart`. A read's
+//! packet says in `immediate` how many bytes are to be read, and has no immediate data of its own. The block has no state.
+//!
+//! Latency: none.
+//!
+//! Example: the second and last packet of a send of 1500 bytes with immediate data: `packet` has `last`, `length` 476, `message_length` 1500, and the
+//! immediate data.
+//!
+//! Tests: with the whole of gather, `tests/send/gather/`.
+
+use rust_hdl::prelude::*;
+
+use super::message::CheckedMessage;
+use super::message_rest::PacketPlace;
+use super::owner::OwnerNow;
+use super::packet_count::ReadRest;
+use crate::bus::{Packet, SendHead};
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct PacketLabel {
+    /// The message's head, from the inbox.
+    pub head: Signal<In, SendHead>,
+    /// The message at hand, from check.
+    pub message: Signal<In, CheckedMessage>,
+    /// What is true of the message's VI.
+    pub now: Signal<In, OwnerNow>,
+    /// Of a read: what is left of it.
+    pub rest: Signal<In, ReadRest>,
+    /// Where in the message the packet is.
+    pub place: Signal<In, PacketPlace>,
+    /// Bytes of the packet.
+    pub bytes: Signal<In, Bits<13>>,
+    /// A packet is announced; cut drives this and the inputs below.
+    pub announces: Signal<In, bool>,
+    /// The message ends without a further packet.
+    pub ends: Signal<In, bool>,
+    /// Error bits of the status, if the message ends in its midst.
+    pub errors: Signal<In, Bits<9>>,
+    /// What is said.
+    pub packet: Signal<Out, Packet>,
+}
+
+impl Logic for PacketLabel {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.packet.next.vi = self.head.val().vi;
+        self.packet.next.send = self.announces.val();
+        self.packet.next.first = self.place.val().first;
+        self.packet.next.last = self.place.val().last | self.ends.val();
+        self.packet.next.length = self.bytes.val();
+        self.packet.next.has_immediate =
+            self.message.val().has_immediate & self.place.val().last & !self.message.val().reads;
+        self.packet.next.immediate = self.message.val().immediate;
+        if self.message.val().reads {
+            self.packet.next.immediate = self.rest.val().bytes;
+        }
+        self.packet.next.region = self.head.val().region;
+        self.packet.next.offset = self.head.val().offset;
+        self.packet.next.message_length = self.message.val().length;
+        self.packet.next.errors = self.message.val().errors | self.errors.val();
+        self.packet.next.lost = self.head.val().lost;
+        self.packet.next.epoch = self.head.val().epoch;
+        self.packet.next.restart = self.head.val().restart & self.place.val().fresh;
+        self.packet.next.psn = self.head.val().psn;
+        self.packet.next.operation = self.message.val().operation;
+        self.packet.next.remote_address = self.rest.val().address;
+        self.packet.next.rkey = self.message.val().rkey;
+        self.packet.next.beyond = bit_cast::<24, 20>(self.rest.val().beyond);
+        self.packet.next.segments = self.message.val().segments;
+        self.packet.next.number = self.now.val().sent;
+        self.packet.next.parked = self.message.val().parks;
+        if self.message.val().parks {
+            self.packet.next.number = self.message.val().complete;
+        }
+        self.packet.next.reply = false;
+        self.packet.next.unread = self.message.val().unread;
+    }
+}

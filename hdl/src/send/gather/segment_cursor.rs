@@ -1,0 +1,134 @@
+//! Keeps where in a segment and in a packet cut is, and takes the next access out of both.
+//!
+//! ```text
+//!  word, late, opens ──►┌───────────────┐──► piece
+//!             packet ──►│ SegmentCursor │──► empty
+//!    measures, moves ──►└───────────────┘──► bytes, some
+//! ```
+//! Contract: `opens` takes the segment whose words are in `late` and on show, and `packet` the size of a packet. `measures` takes the next
+//! piece: as much as the segment and the packet both have, and 4096 bytes at most. `moves` goes on behind that piece. `bytes` is what is
+//! left of the packet; `some`, that this was not 0 in the cycle before.
+//!
+//! Latency: 1 cycle.
+//!
+//! Example: a segment of 1000 bytes at 0x5000 is opened, and a packet has 1024. `measures`: `piece` has 1000 bytes at 0x5000 and `ends_segment`.
+//! `moves`, and the next segment, of 500 bytes at 0x9000, is opened. `measures`: `piece` has 24 bytes at 0x9000 and `ends_packet`.
+//!
+//! Tests: with the whole of gather, `tests/send/gather/`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use crate::stream::FlowSink;
+use rust_hdl::prelude::*;
+
+use crate::arithmetic::SegmentPiece;
+use crate::prims::Cast;
+use crate::rows::descriptor::DataSegment;
+use crate::rows::handle::MemoryHandle;
+
+/// What one access is to move.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct AccessPiece {
+    /// Virtual address of the first byte.
+    pub address: Bits<64>,
+    /// Region of the segment.
+    pub region: Bits<16>,
+    /// Key of the segment.
+    pub key: Bits<16>,
+    /// Bytes.
+    pub bytes: Bits<13>,
+    /// The segment ends with the piece.
+    pub ends_segment: bool,
+    /// The packet ends with the piece.
+    pub ends_packet: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct SegmentCursor {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// The word on show: the second one of a segment, when its first is in `late`; from the word reader.
+    pub word: Signal<In, Bits<64>>,
+    /// The word that was on show in the cycle before.
+    pub late: Signal<In, Bits<64>>,
+    /// The segment on show is taken; cut drives this and the inputs below.
+    pub opens: Signal<In, bool>,
+    /// Bytes of the packet that is next.
+    pub packet: FlowSink<Bits<13>>,
+    /// The next piece is taken out of segment and packet.
+    pub measures: Signal<In, bool>,
+    /// The piece is asked for, or skipped.
+    pub moves: Signal<In, bool>,
+    /// The piece.
+    pub piece: Signal<Out, AccessPiece>,
+    /// Nothing is left of the segment.
+    pub empty: Signal<Out, bool>,
+    /// Bytes of the packet not asked for.
+    pub bytes: Signal<Out, Bits<13>>,
+    /// `bytes` was not 0 in the cycle before.
+    pub some: Signal<Out, bool>,
+    address: DFF<Bits<64>>,
+    region: DFF<Bits<16>>,
+    key: DFF<Bits<16>>,
+    /// Bytes of the segment not asked for.
+    segment_left: DFF<Bits<32>>,
+    packet_left: DFF<Bits<13>>,
+    /// Bytes of the access.
+    size: DFF<Bits<13>>,
+    ends_segment: DFF<bool>,
+    ends_packet: DFF<bool>,
+    packet_any: DFF<bool>,
+    shown: Cast<Bits<128>, DataSegment>,
+    handle: Cast<Bits<32>, MemoryHandle>,
+    next_piece: SegmentPiece,
+    moved: Signal<Local, Bits<64>>,
+    segment_after: Signal<Local, Bits<32>>,
+    packet_after: Signal<Local, Bits<13>>,
+}
+
+impl Logic for SegmentCursor {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, address, region, key, segment_left, packet_left);
+        dff_setup!(self, clock, size, ends_segment, ends_packet, packet_any);
+        self.shown.from.next =
+            bit_cast::<128, 64>(self.late.val()) | (bit_cast::<128, 64>(self.word.val()) << 64);
+        self.handle.from.next = self.shown.to.val().handle;
+        self.next_piece.segment.next = self.segment_left.q.val();
+        self.next_piece.packet.next = self.packet_left.q.val();
+        self.moved.next = self.address.q.val() + bit_cast::<64, 13>(self.size.q.val());
+        self.segment_after.next = self.segment_left.q.val() - bit_cast::<32, 13>(self.size.q.val());
+        self.packet_after.next = self.packet_left.q.val() - self.size.q.val();
+        self.packet_any.d.next = self.packet_left.q.val().any();
+
+        if self.opens.val() {
+            self.address.d.next = self.shown.to.val().address;
+            self.region.d.next = self.handle.to.val().index;
+            self.key.d.next = self.handle.to.val().key;
+            self.segment_left.d.next = self.shown.to.val().length;
+        }
+        if self.packet.valid.val() {
+            self.packet_left.d.next = self.packet.data.val();
+        }
+        if self.measures.val() {
+            self.size.d.next = self.next_piece.piece.val();
+            self.ends_segment.d.next = self.next_piece.ends_segment.val();
+            self.ends_packet.d.next = self.next_piece.ends_packet.val();
+        }
+        if self.moves.val() {
+            self.address.d.next = self.moved.val();
+            self.segment_left.d.next = self.segment_after.val();
+            self.packet_left.d.next = self.packet_after.val();
+        }
+        self.piece.next.address = self.address.q.val();
+        self.piece.next.region = self.region.q.val();
+        self.piece.next.key = self.key.q.val();
+        self.piece.next.bytes = self.size.q.val();
+        self.piece.next.ends_segment = self.ends_segment.q.val();
+        self.piece.next.ends_packet = self.ends_packet.q.val();
+        self.empty.next = !self.segment_left.q.val().any();
+        self.bytes.next = self.packet_left.q.val();
+        self.some.next = self.packet_any.q.val();
+    }
+}
