@@ -309,7 +309,6 @@ impl Logic for Nic {
         join!(self, Source<ReadSent>, transmit.read => receive.read);
         join!(self, LookUp<Vi, Bits<3>>, gather.reads => sends.reads);
         self.sends.placing.next = self.receive.placing.val();
-        self.sends.placing_vis.next = self.receive.placing_vis.val();
 
         // The end of a descriptor: completions, completion queues, acknowledgements, interrupts.
         join!(self, Source<Sent>, transmit.sent => sends.sent);

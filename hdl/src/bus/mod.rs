@@ -19,7 +19,7 @@ pub use complete::{Closed, Completion, CqEntry, CqStore};
 pub use frame::{FrameBeat, FrameInfo};
 pub use memory::{Access, DmaCommand, ReadBeat, WriteBeat, WriteVerdict};
 pub use pcie::{MmioRead, MmioWrite, TlpBeat};
-pub use read::{Admission, Answer, ReadRequest, ReadSent, Reply};
+pub use read::{Admission, Answer, Placing, ReadRequest, ReadSent, Reply};
 pub use receive::{AheadWord, Filled};
 pub use send::{EpochWrite, Packet, PayloadWord, Rewind, SendHead, Sent, Whole};
 

@@ -99,3 +99,16 @@ pub struct Admission {
     /// PSNs that its answer takes.
     pub packets: Bits<24>,
 }
+
+/// The VIs of which a packet of the answer to a read may be on its way to memory, so that the read is not completed yet.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct Placing {
+    /// A packet of an answer is being placed.
+    pub placed: bool,
+    /// The VI that it is for.
+    pub placed_vi: Vi,
+    /// A frame is looked up, which may be such a packet.
+    pub looked_up: bool,
+    /// The VI that it is for.
+    pub looked_up_vi: Vi,
+}

@@ -20,7 +20,7 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use crate::bus::{AheadWord, Commit, Filled, Position, Vi};
+use crate::bus::{AheadWord, Commit, Filled, Position, Queue, QueueId, Vi, QUEUE_LOG2};
 use crate::prims::{Cast, LutRam, Number, Ram};
 use crate::rows::descriptor::{ControlSegment, DataSegment};
 use crate::stream::{FlowSink, Sink, Table};
@@ -78,6 +78,17 @@ pub struct AheadRow {
     pub filled: Position,
 }
 
+/// The number of a word of a descriptor's first 64 bytes, by what the word is.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct WordNumber {
+    /// Of a segment: handle and length; otherwise the address.
+    extent: bool,
+    /// Of a segment: the second one.
+    second: bool,
+    /// The word is of a segment, otherwise of the control segment.
+    of_segment: bool,
+}
+
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Ahead {
@@ -115,12 +126,14 @@ pub struct Ahead {
     dirty: DFF<bool>,
     word: Signal<Local, Bits<64>>,
     number: Signal<Local, Bits<3>>,
+    which: Cast<Bits<3>, WordNumber>,
     words_needed: Signal<Local, Bits<4>>,
     /// The control segment, if the word that is here is its word 1; likewise the two below.
     word_1: Cast<Bits<256>, ControlSegment>,
     word_2: Cast<Bits<256>, ControlSegment>,
     word_3: Cast<Bits<256>, ControlSegment>,
-    row: Signal<Local, Bits<16>>,
+    /// The queue whose row is committed.
+    queue: Cast<Queue, QueueId>,
     /// The commit is of a receive queue.
     wanted: Signal<Local, bool>,
     empties: Signal<Local, bool>,
@@ -137,15 +150,16 @@ impl Logic for Ahead {
 
         // Words 4 to 7: two segments.
         self.number.next = self.ahead.data.val().index;
+        self.which.from.next = self.number.val();
         self.written_segment.from.next.vi = self.ahead.data.val().vi;
         self.written_segment.from.next.slot = self.ahead.data.val().slot;
-        self.written_segment.from.next.second = self.number.val().get_bit(1);
+        self.written_segment.from.next.second = self.which.to.val().second;
         self.addresses.write_enable.next =
-            self.ahead.valid.val() & self.number.val().get_bit(2) & !self.number.val().get_bit(0);
+            self.ahead.valid.val() & self.which.to.val().of_segment & !self.which.to.val().extent;
         self.addresses.write_address.next = self.written_segment.to.val();
         self.addresses.write_data.next = self.ahead.data.val().data;
         self.extents.write_enable.next =
-            self.ahead.valid.val() & self.number.val().get_bit(2) & self.number.val().get_bit(0);
+            self.ahead.valid.val() & self.which.to.val().of_segment & self.which.to.val().extent;
         self.extents.write_address.next = self.written_segment.to.val();
         self.extents.write_data.next = self.ahead.data.val().data;
         self.read_segment.from.next = self.segment.index.val();
@@ -188,7 +202,7 @@ impl Logic for Ahead {
         self.meta.write_address.next = self.written_slot.to.val();
         self.meta.write_data.next.region = self.filled.data.val().region;
         self.meta.write_data.next.offset = self.filled.data.val().offset;
-        self.meta.write_data.next.segments = self.segments.q.val().get_bits::<8>(0);
+        self.meta.write_data.next.segments = bit_cast::<8, 16>(self.segments.q.val());
         // WQ-2: a receive's form: its control segment and the first two segments, not its Length.
         self.meta.write_data.next.malformed = self.flags_bad.q.val()
             | self.dirty.q.val()
@@ -200,10 +214,10 @@ impl Logic for Ahead {
         self.look.row.next.descriptor = self.meta.read_data.val();
 
         // A row emptied again while others do not take the commit is no harm; the last time counts.
-        self.row.next = self.commit.data.val().row;
+        self.queue.from.next = bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row);
         self.wanted.next = self.commit.valid.val()
             & (self.commit.data.val().target == self.target.val())
-            & self.row.val().get_bit(0);
+            & self.queue.to.val().receive;
         self.empties.next = self.wanted.val() & !self.filled.valid.val();
         self.commit.ready.next = !self.filled.valid.val();
         self.filled_to.write_enable.next = self.filled.valid.val();
@@ -212,7 +226,7 @@ impl Logic for Ahead {
         // LIFE-1: a receive queue begins with its WORK_QUEUE row.
         if self.empties.val() {
             self.filled_to.write_enable.next = true;
-            self.filled_to.write_address.next = self.row.val().get_bits::<VI_LOG2>(1);
+            self.filled_to.write_address.next = self.queue.to.val().vi;
             self.filled_to.write_data.next = bits::<14>(0);
         }
         self.filled_to.read_address.next = self.look.index.val().vi;

@@ -167,6 +167,15 @@ pub struct Saved {
     pub consumed: Position,
 }
 
+/// A count of bytes, as the two halves of a message keep it.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct ReceivedParts {
+    /// What the near half keeps.
+    near: Bits<22>,
+    /// What the far half keeps.
+    far: Bits<10>,
+}
+
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Contexts {
@@ -193,7 +202,7 @@ pub struct Contexts {
     /// The far half is written in this cycle.
     far_due: DFF<bool>,
     saved: Signal<Local, Message>,
-    received: Signal<Local, Bits<32>>,
+    received: Cast<Bits<32>, ReceivedParts>,
     /// The row on the bus begins a connection.
     begins: Signal<Local, bool>,
     is_queue: Signal<Local, bool>,
@@ -246,15 +255,15 @@ impl Logic for Contexts {
         self.receive_row.from.next = self.commit.data.val();
         self.given.next = self.receive_row.to.val();
         self.row.next = self.commit.data.val().row;
-        self.queue.from.next = self.row.val().get_bits::<QUEUE_LOG2>(0);
+        self.queue.from.next = bit_cast::<QUEUE_LOG2, 16>(self.row.val());
         self.peers.write_enable.next = self.begins.val();
-        self.peers.write_address.next = self.row.val().get_bits::<VI_LOG2>(0);
+        self.peers.write_address.next = bit_cast::<VI_LOG2, 16>(self.row.val());
         self.peers.write_data.next.ip = self.given.val().peer_ip;
         self.peers.write_data.next.reliable = (self.given.val().service == self.delivery.val())
             | (self.given.val().service == self.reception.val());
         // Codes from 4 on are 4096 bytes; that of RAW is none.
         self.mtu.next = self.given.val().mtu;
-        if self.mtu.val().get_bit(2) {
+        if self.mtu.val() > self.largest_mtu.val() {
             self.mtu.next = self.largest_mtu.val();
         }
         if self.given.val().service == self.raw.val() {
@@ -268,12 +277,12 @@ impl Logic for Contexts {
 
         // A message's halves: the near one of what is saved, or of a new connection; the far one a cycle behind the near one.
         self.saved.next = self.save.data.val().message;
-        self.received.next = self.saved.val().received;
+        self.received.from.next = self.saved.val().received;
         self.far_due.d.next = self.save.valid.val();
         self.saving.next = self.far_due.q.val();
         self.write_far.from.next.place = self.saved.val().place;
         self.write_far.from.next.rkey = self.saved.val().rkey;
-        self.write_far.from.next.received = self.received.val().get_bits::<10>(22);
+        self.write_far.from.next.received = self.received.to.val().far;
         self.write_far.from.next.unused = bits::<2>(0);
         // LIFE-2: with a RECEIVE row what came for the VI is forgotten.
         self.write_near.from.next.psn = self.given.val().psn;
@@ -289,7 +298,7 @@ impl Logic for Contexts {
         if self.save.valid.val() {
             self.write_near.from.next.psn = self.saved.val().psn;
             self.write_near.from.next.msn = self.saved.val().msn;
-            self.write_near.from.next.received = self.received.val().get_bits::<22>(0);
+            self.write_near.from.next.received = self.received.to.val().near;
             self.write_near.from.next.active = self.saved.val().active;
             self.write_near.from.next.writing = self.saved.val().writing;
             self.write_near.from.next.writable = self.saved.val().writable;
@@ -300,7 +309,7 @@ impl Logic for Contexts {
         self.write_row.from.next.vi = self.save.data.val().vi;
         self.write_row.from.next.far = self.far_due.q.val();
         if self.begins.val() {
-            self.write_row.from.next.vi = self.row.val().get_bits::<VI_LOG2>(0);
+            self.write_row.from.next.vi = bit_cast::<VI_LOG2, 16>(self.row.val());
         }
         self.messages.write_enable.next = self.save.valid.val() | self.far_due.q.val() | self.begins.val();
         self.messages.write_address.next = self.write_row.to.val();

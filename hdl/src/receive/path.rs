@@ -42,15 +42,11 @@ use super::station::StationSink;
 use super::store::Store;
 use crate::bus::{
     Access, Acknowledged, Admission, AheadWord, Answer, Commit, Completion, Fault, Filled, FrameBeat,
-    Position, ReadBeat, ReadRequest, ReadSent, StateWrite, Vi, WriteBeat, WriteVerdict,
+    Placing, Position, ReadBeat, ReadRequest, ReadSent, StateWrite, Vi, WriteBeat, WriteVerdict,
 };
 use crate::rows::descriptor::DataSegment;
 use crate::stream::{FlowSink, FlowSource, LookUp, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::VI_LOG2;
-
-// A VI's index is 10 bits in `placing_vis`.
-const _: () = assert!(VI_LOG2 <= 10);
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -99,10 +95,8 @@ pub struct Receive {
     pub admission: FlowSink<Admission>,
     /// An RDMA read of ours that leaves, from transmit.
     pub read: Sink<ReadSent>,
-    /// A bit for each VI in `placing_vis`: payload of an answer is being placed for it, or may be soon.
-    pub placing: Signal<Out, Bits<2>>,
-    /// The two VIs of `placing`, the first in the low bits.
-    pub placing_vis: Signal<Out, Bits<20>>,
+    /// The VIs of which payload of an answer is being placed, or may be soon.
+    pub placing: Signal<Out, Placing>,
     /// An acknowledgement from the wire, for complete/sends.
     pub acknowledged: Source<Acknowledged>,
     /// What went wrong with a VI, and whether the VI breaks.
@@ -228,11 +222,10 @@ impl Logic for Receive {
         self.delivery.target.next = self.reads.target.val();
         FlowSource::<ReadPlaced>::join(&mut self.delivery.placed, &mut self.reads.done);
         Source::<Acknowledged>::link(&mut self.acknowledged, &mut self.delivery.acknowledged);
-        self.placing.next = bits::<2>(0);
-        self.placing.next = self.placing.val().replace_bit(0, self.delivery.placing.val());
-        self.placing.next = self.placing.val().replace_bit(1, self.lookup.looking.valid.val());
-        self.placing_vis.next = (bit_cast::<20, VI_LOG2>(self.lookup.looking.data.val()) << 10)
-            | bit_cast::<20, VI_LOG2>(self.delivery.blocking.data.val());
+        self.placing.next.placed = self.delivery.placing.val();
+        self.placing.next.placed_vi = self.delivery.blocking.data.val();
+        self.placing.next.looked_up = self.lookup.looking.valid.val();
+        self.placing.next.looked_up_vi = self.lookup.looking.data.val();
 
         self.busy.next = !self.quiet.val()
             | self.ingress.busy.val()

@@ -18,9 +18,25 @@
 //! Tests: `tests/receive/ingress.rs`.
 
 use crate::bus::FrameBeat;
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+
+/// A beat's first four bytes, and the others as a tag if they are one.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct TagBeat {
+    before: Bits<32>,
+    /// What says that a tag is there.
+    tag_type: Bits<16>,
+    tag: Bits<16>,
+}
+
+/// The two halves of a beat, the earlier bytes first.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct BeatHalves {
+    early: Bits<32>,
+    late: Bits<32>,
+}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -51,7 +67,10 @@ pub struct Untag {
     flush_bad: DFF<bool>,
     data: Signal<Local, Bits<64>>,
     count: Signal<Local, Bits<4>>,
-    joined: Signal<Local, Bits<64>>,
+    halves: Cast<Bits<64>, BeatHalves>,
+    as_tag: Cast<Bits<64>, TagBeat>,
+    /// `held`, and the early half of the beat behind it.
+    joined: Cast<BeatHalves, Bits<64>>,
     joined_count: Signal<Local, Bits<4>>,
     rest_count: Signal<Local, Bits<4>>,
     advance: Signal<Local, bool>,
@@ -76,13 +95,15 @@ impl Logic for Untag {
 
         self.data.next = self.sink.data.val().data;
         self.count.next = self.sink.data.val().count;
-        self.joined.next = (bit_cast::<64, 32>(self.data.val().get_bits::<32>(0)) << 32)
-            | bit_cast::<64, 32>(self.held.q.val());
+        self.halves.from.next = self.data.val();
+        self.as_tag.from.next = self.data.val();
+        self.joined.from.next.early = self.held.q.val();
+        self.joined.from.next.late = self.halves.to.val().early;
         self.joined_count.next = self.count.val() + 4;
         self.rest_count.next = self.count.val() - 4;
         // FRAME-2: a frame is read without its tag.
         self.has_tag.next = (self.index.q.val() == bits::<2>(1))
-            & (self.data.val().get_bits::<16>(32) == self.tag_type.val())
+            & (self.as_tag.to.val().tag_type == self.tag_type.val())
             & !self.sink.data.val().last;
 
         if self.advance.val() {
@@ -102,14 +123,14 @@ impl Logic for Untag {
             self.shown.d.next = self.sink.data.val();
             self.shown_tagged.d.next = self.shifted.q.val();
             self.flush_bad.d.next = self.sink.data.val().bad;
-            self.held.d.next = self.data.val().get_bits::<32>(32);
+            self.held.d.next = self.halves.to.val().late;
             if self.has_tag.val() {
                 self.shown_valid.d.next = false;
                 self.shifted.d.next = true;
-                self.held.d.next = self.data.val().get_bits::<32>(0);
+                self.held.d.next = self.halves.to.val().early;
             }
             if self.shifted.q.val() {
-                self.shown.d.next.data = self.joined.val();
+                self.shown.d.next.data = self.joined.to.val();
                 self.shown.d.next.count = self.joined_count.val();
                 if self.count.val() > bits::<4>(4) {
                     self.shown.d.next.count = bits::<4>(8);

@@ -1,12 +1,14 @@
 //! What a VI that breaks leaves of its messages.
 
-use viaduct_hdl::bus::local;
+use viaduct_hdl::bus::{local, Placing};
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::refusal::REFUSALS;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::service;
 use viaduct_spec::wire::syndrome;
+use viaduct_verilate::Dut;
 
+use crate::bundle::Bundle;
 use crate::requester::{Settings, Told, World};
 
 const LOST: u32 = status::DONE | status::TRANSPORT_ERROR;
@@ -193,14 +195,23 @@ fn a_read_of_a_vi_that_broke_is_not_complete_while_an_answer_is_being_placed() {
             ..Told::default()
         });
         // The other place has an answer of another VI.
-        world.dut.set("placing", 3);
-        world.dut.set("placing_vis", if place == 0 { 8 << 10 | 9 } else { 9 << 10 | 8 });
+        let placing = |dut: &mut Dut, places: [u64; 2]| {
+            let vis = [[9, 8], [8, 9]][place];
+            let fields = [
+                ("placed", places[0]),
+                ("placed_vi", vis[0]),
+                ("looked_up", places[1]),
+                ("looked_up_vi", vis[1]),
+            ];
+            Bundle::of::<Placing>("placing").set(dut, &fields);
+        };
+        placing(&mut world.dut, [1, 1]);
         world.tell = Some(9);
         for _ in 0..500 {
             world.tick();
         }
         assert!(world.completed.is_empty());
-        world.dut.set("placing", 3 ^ 1 << place);
+        placing(&mut world.dut, [[0, 1], [1, 0]][place]);
         assert_eq!(world.drain(), [(0, LOST | status::OP_RDMA_READ)]);
     }
 }

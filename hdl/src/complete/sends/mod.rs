@@ -6,7 +6,7 @@
 //!        acknowledged ──►│        Sends         │──► rewind, epoch
 //!               state ──►│ SendIntake SendSteps │──► fault, again_send
 //!              commit ──►│ AtHand      Findings │◄── completed: VI, its position
-//! placing, placing_vis ─►│ Effects   NextWindow │◄── reads: VI, its reads done
+//!              placing ─►│ Effects   NextWindow │◄── reads: VI, its reads done
 //!            time_now ──►│ Rewinder      Timers │──► deadline
 //!                        └──────────────────────┘
 //! ```
@@ -77,7 +77,7 @@ use timer_order::TimerOrder;
 use window::Window;
 
 use crate::bus::{
-    Acknowledged, Commit, Completion, EpochWrite, Fault, Position, Rewind, Sent, StateWrite, Vi,
+    Acknowledged, Commit, Completion, EpochWrite, Fault, Placing, Position, Rewind, Sent, StateWrite, Vi,
 };
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
@@ -114,10 +114,8 @@ pub struct Sends {
     pub completed: Table<Vi, Position>,
     /// For a VI: how many of its reads are complete, modulo 8.
     pub reads: Table<Vi, Bits<3>>,
-    /// Bit k: the answer to a read of VI k in `placing_vis` is being placed, or may be soon.
-    pub placing: Signal<In, Bits<2>>,
-    /// The two VIs that `placing` is about, 10 bits each.
-    pub placing_vis: Signal<In, Bits<20>>,
+    /// The VIs of which the answer to a read is being placed, or may be soon.
+    pub placing: Signal<In, Placing>,
     /// A time before which no timer ends; given while a timer runs.
     pub deadline: FlowSource<Bits<32>>,
     /// Something waits to be looked at. Messages that wait for their acknowledgement do not count, nor timers.
@@ -208,10 +206,9 @@ impl Logic for Sends {
         self.findings.breaks.next = self.breaking.breaks.val();
         self.findings.resuming.next = self.progress.resuming.val();
         // A VI that broke: its read is completed when no answer of it moves any more.
-        self.findings.placing.next = (self.placing.val().get_bit(0)
-            & (self.placing_vis.val().get_bits::<VI_LOG2>(0) == self.vi.val()))
-            | (self.placing.val().get_bit(1)
-                & (self.placing_vis.val().get_bits::<VI_LOG2>(10) == self.vi.val()));
+        self.findings.placing.next = (self.placing.val().placed
+            & (self.placing.val().placed_vi == self.vi.val()))
+            | (self.placing.val().looked_up & (self.placing.val().looked_up_vi == self.vi.val()));
         self.findings.rewinds.next = self.rewinder.finding.val();
 
         // What happens, and what is next.

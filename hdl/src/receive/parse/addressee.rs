@@ -13,7 +13,7 @@
 //!
 //! Latency: 1 from the beat. Tests: with the whole, `tests/receive/parse/`.
 
-use super::beats::{Beat0, Beat1, Beat2, Beat3, Beat4, MacAddress};
+use super::beats::{Beat0, Beat1, Beat2, Beat3, Beat4, BeatAt, MacAddress};
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::UDP_PORT;
@@ -24,7 +24,7 @@ pub struct Addressee {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
-    pub at: Signal<In, Bits<8>>,
+    pub at: Signal<In, BeatAt>,
     /// The beat's bytes, the first in bits 7:0.
     pub data: Signal<In, Bits<64>>,
     /// The same bytes as one number, the first on top.
@@ -105,7 +105,7 @@ impl Logic for Addressee {
         self.to_us.next = self.ether.val().destination == self.mac.val();
         self.is_broadcast.next = self.ether.val().destination.all();
         self.is_multicast.next = self.address.to.val().group;
-        if self.at.val().get_bit(0) {
+        if self.at.val().beat_0 {
             // FRAME-5: another MAC address. RAW-1: the channel's filter.
             self.other.d.next = !self.to_us.val();
             self.raw.d.next = self.raw_open.val()
@@ -114,26 +114,26 @@ impl Logic for Addressee {
                     | (self.is_broadcast.val() & self.raw_broadcast.val())
                     | (self.is_multicast.val() & !self.is_broadcast.val() & self.raw_multicast.val()));
         }
-        if self.at.val().get_bit(1)
+        if self.at.val().beat_1
             & ((self.network.val().ether_type != self.ipv4.val())
                 | (self.has_7.val() & (self.network.val().version != self.plain_header.val())))
         {
             self.other.d.next = true;
         }
-        if self.at.val().get_bit(1) {
+        if self.at.val().beat_1 {
             self.congested.d.next = self.network.val().ecn.all();
         }
         // FRAME-5: a fragment, or not UDP.
-        if self.at.val().get_bit(2)
+        if self.at.val().beat_2
             & ((self.has_6.val() & self.second.val().fragment.any())
                 | (self.has_8.val() & (self.second.val().protocol != self.udp.val())))
         {
             self.other.d.next = true;
         }
-        if self.at.val().get_bit(3) {
+        if self.at.val().beat_3 {
             self.other_net.d.next = self.beat_3.to.val().destination_high != self.ip.val().get_bits::<16>(16);
         }
-        if self.at.val().get_bit(4)
+        if self.at.val().beat_4
             & ((self.has_2.val()
                 & (self.other_net.q.val()
                     | (self.fourth.val().destination_low != self.ip.val().get_bits::<16>(0))))

@@ -8,6 +8,20 @@
 
 use rust_hdl::prelude::*;
 
+/// Which beat of a frame is here: one of them, or none. Packed, bit n is beat n, and bit 7 every later one.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct BeatAt {
+    pub beat_0: bool,
+    pub beat_1: bool,
+    pub beat_2: bool,
+    pub beat_3: bool,
+    pub beat_4: bool,
+    pub beat_5: bool,
+    pub beat_6: bool,
+    /// Beat 7, or one behind it.
+    pub later: bool,
+}
+
 /// Bytes 0 to 7, in the wire's order and not turned round: MAC addresses are no numbers.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Beat0 {

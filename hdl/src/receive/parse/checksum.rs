@@ -12,8 +12,18 @@
 //!
 //! Latency: 1 from beat 6. Tests: with the whole, `tests/receive/parse/`.
 
-use crate::prims::Number;
+use super::beats::BeatAt;
+use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
+
+/// A beat as words of 16 bits, in the byte order of the beats.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct BeatWords {
+    word_0: Bits<16>,
+    word_1: Bits<16>,
+    word_2: Bits<16>,
+    word_3: Bits<16>,
+}
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -23,11 +33,12 @@ pub struct Checksum {
     /// A beat is here.
     pub valid: Signal<In, bool>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
-    pub at: Signal<In, Bits<8>>,
+    pub at: Signal<In, BeatAt>,
     /// The beat's bytes, the first in bits 7:0.
     pub data: Signal<In, Bits<64>>,
     /// The checksum of the IP header is right.
     pub good: Signal<Out, bool>,
+    words: Cast<Bits<64>, BeatWords>,
     word_0: Signal<Local, Bits<18>>,
     word_1: Signal<Local, Bits<18>>,
     word_2: Signal<Local, Bits<18>>,
@@ -45,25 +56,26 @@ impl Logic for Checksum {
     fn update(&mut self) {
         dff_setup!(self, clock, sum, part, folded);
         // In the byte order of the beats: the one's complement sum does not mind.
-        self.word_0.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(0));
-        self.word_1.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(16));
-        self.word_2.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(32));
-        self.word_3.next = bit_cast::<18, 16>(self.data.val().get_bits::<16>(48));
+        self.words.from.next = self.data.val();
+        self.word_0.next = bit_cast::<18, 16>(self.words.to.val().word_0);
+        self.word_1.next = bit_cast::<18, 16>(self.words.to.val().word_1);
+        self.word_2.next = bit_cast::<18, 16>(self.words.to.val().word_2);
+        self.word_3.next = bit_cast::<18, 16>(self.words.to.val().word_3);
         if self.valid.val() {
             self.part.d.next =
                 (self.word_0.val() + self.word_1.val()) + (self.word_2.val() + self.word_3.val());
             self.sum.d.next = self.sum.q.val() + bit_cast::<20, 18>(self.part.q.val());
         }
-        if self.at.val().get_bit(1) {
+        if self.at.val().beat_1 {
             self.part.d.next = self.word_3.val();
             self.sum.d.next = bits::<20>(0);
         }
-        if self.at.val().get_bit(4) {
+        if self.at.val().beat_4 {
             self.part.d.next = self.word_0.val();
         }
         self.fold_low.next = bit_cast::<17, 16>(self.sum.q.val().get_bits::<16>(0));
         self.fold_high.next = bit_cast::<17, 4>(self.sum.q.val().get_bits::<4>(16));
-        if self.at.val().get_bit(6) {
+        if self.at.val().beat_6 {
             self.folded.d.next = self.fold_low.val() + self.fold_high.val();
         }
         // FRAME-6: the IP checksum.

@@ -14,7 +14,7 @@
 //!
 //! Latency: 0 to `in_packet` and `final_beat`, 1 to the others. Tests: with the whole, `tests/receive/parse/`.
 
-use super::beats::{Beat2, Beat4};
+use super::beats::{Beat2, Beat4, BeatAt};
 use super::{HEADERS, LONGEST};
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
@@ -28,7 +28,7 @@ pub struct PacketExtent {
     /// A beat is here.
     pub valid: Signal<In, bool>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
-    pub at: Signal<In, Bits<8>>,
+    pub at: Signal<In, BeatAt>,
     /// The beat that is here is the fifth or a later one.
     pub late: Signal<In, bool>,
     /// The beat's bytes as one number, the first on top.
@@ -75,8 +75,8 @@ impl Logic for PacketExtent {
         self.malformed.next = self.wrong.q.val();
         self.half.next = self.halved.q.val();
         self.ended.next = self.over.q.val();
-        self.in_packet.next = self.valid.val() & (!self.over.q.val() | self.at.val().get_bit(0));
-        if self.at.val().get_bit(0) {
+        self.in_packet.next = self.valid.val() & (!self.over.q.val() | self.at.val().beat_0);
+        if self.at.val().beat_0 {
             self.wrong.d.next = false;
             self.over.d.next = false;
         }
@@ -84,10 +84,10 @@ impl Logic for PacketExtent {
         self.beat_4.from.next = self.number.val();
         self.packet_end.next = self.total.q.val() + self.ethernet_to_end.val();
         self.end_beat.next = self.packet_end.val().get_bits::<10>(3);
-        if self.at.val().get_bit(2) {
+        if self.at.val().beat_2 {
             self.total.d.next = self.beat_2.to.val().total_length;
         }
-        if self.at.val().get_bit(3) {
+        if self.at.val().beat_3 {
             self.left.d.next = self.end_beat.val() - 4;
             self.halved.d.next = !self.packet_end.val().get_bit(2);
             // FRAME-6: the IP length by itself.
@@ -100,7 +100,7 @@ impl Logic for PacketExtent {
         }
         // FRAME-6: the UDP length.
         self.udp_end.next = self.beat_4.to.val().udp_length + self.udp_to_ip.val();
-        if self.at.val().get_bit(4) & (self.udp_end.val() != self.total.q.val()) {
+        if self.at.val().beat_4 & (self.udp_end.val() != self.total.q.val()) {
             self.wrong.d.next = true;
         }
 
@@ -108,7 +108,7 @@ impl Logic for PacketExtent {
             self.left.d.next = self.left.q.val() - 1;
         }
         // FRAME-2: what is behind the IP packet is padding. FRAME-6: the frame must hold all of it.
-        self.is_final.next = self.at.val().get_bit(7) & !self.over.q.val() & !self.left.q.val().any();
+        self.is_final.next = self.at.val().later & !self.over.q.val() & !self.left.q.val().any();
         self.short.next =
             (self.count.val() < bits::<4>(2)) | (!self.halved.q.val() & (self.count.val() < bits::<4>(6)));
         if self.is_final.val() {

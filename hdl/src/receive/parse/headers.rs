@@ -12,7 +12,7 @@
 //!
 //! Latency: 1 from a field's last beat. Tests: with the whole, `tests/receive/parse/`.
 
-use super::beats::{Beat3, Beat5, Beat6, Beat7, Beat8, BeatExtension};
+use super::beats::{Beat3, Beat5, Beat6, Beat7, Beat8, BeatAt, BeatExtension};
 use crate::bus::FrameInfo;
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
@@ -25,7 +25,7 @@ pub struct Headers {
     /// A beat is here.
     pub valid: Signal<In, bool>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
-    pub at: Signal<In, Bits<8>>,
+    pub at: Signal<In, BeatAt>,
     /// The beat's bytes as one number, the first on top.
     pub number: Signal<In, Bits<64>>,
     /// P_Key that frames must carry.
@@ -66,7 +66,7 @@ impl Logic for Headers {
         self.fields.next = self.found.q.val();
         self.pad.next = self.pads.q.val();
         self.bth.next = self.wrong.q.val();
-        if self.at.val().get_bit(0) {
+        if self.at.val().beat_0 {
             self.wrong.d.next = false;
         }
         self.beat_3.from.next = self.number.val();
@@ -80,11 +80,11 @@ impl Logic for Headers {
         self.sixth.next = self.beat_6.to.val();
         self.extension_low.next = self.beat_extension.to.val().extension_low;
 
-        if self.at.val().get_bit(3) {
+        if self.at.val().beat_3 {
             self.found.d.next.source_ip = self.third.val().source;
         }
         self.pkey_difference.next = self.fifth.val().pkey ^ self.pkey.val();
-        if self.at.val().get_bit(5) {
+        if self.at.val().beat_5 {
             self.found.d.next.opcode = self.fifth.val().opcode;
             self.pads.d.next = self.fifth.val().pad;
             // FRAME-8: version and P_Key.
@@ -92,7 +92,7 @@ impl Logic for Headers {
                 self.fifth.val().version.any() | (self.pkey_difference.val() & self.pkey_mask.val()).any();
             self.found.d.next.queue_pair = bit_cast::<24, 8>(self.fifth.val().queue_pair_high) << 16;
         }
-        if self.at.val().get_bit(6) {
+        if self.at.val().beat_6 {
             self.found.d.next.queue_pair =
                 self.found.q.val().queue_pair | bit_cast::<24, 16>(self.sixth.val().queue_pair_low);
             self.found.d.next.ack_request = self.sixth.val().ack_request;
@@ -100,18 +100,18 @@ impl Logic for Headers {
         }
 
         // Behind the BTH: an extension of four bytes, or a RETH and then the extension.
-        if self.at.val().get_bit(6) {
+        if self.at.val().beat_6 {
             self.found.d.next.extension = bit_cast::<32, 16>(self.sixth.val().behind) << 16;
             self.found.d.next.address = bit_cast::<64, 16>(self.sixth.val().behind) << 48;
         }
-        if self.at.val().get_bit(7) & self.eighth.q.val() {
+        if self.at.val().later & self.eighth.q.val() {
             self.found.d.next.extension =
                 self.found.q.val().extension | bit_cast::<32, 16>(self.extension_low.val());
             self.found.d.next.address =
                 self.found.q.val().address | bit_cast::<64, 48>(self.beat_7.to.val().address_low);
             self.found.d.next.rkey = bit_cast::<32, 16>(self.beat_7.to.val().rkey_high) << 16;
         }
-        if self.at.val().get_bit(7) & self.ninth.q.val() {
+        if self.at.val().later & self.ninth.q.val() {
             self.found.d.next.rkey =
                 self.found.q.val().rkey | bit_cast::<32, 16>(self.beat_8.to.val().rkey_low);
             self.found.d.next.size = self.beat_8.to.val().length;
@@ -119,14 +119,14 @@ impl Logic for Headers {
                 self.found.d.next.extension = bit_cast::<32, 16>(self.beat_8.to.val().extension_high) << 16;
             }
         }
-        if self.at.val().get_bit(7) & self.tenth.q.val() & self.reth.val() {
+        if self.at.val().later & self.tenth.q.val() & self.reth.val() {
             self.found.d.next.extension =
                 self.found.q.val().extension | bit_cast::<32, 16>(self.extension_low.val());
         }
         if self.valid.val() {
-            self.eighth.d.next = self.at.val().get_bit(6);
-            self.ninth.d.next = self.eighth.q.val() & self.at.val().get_bit(7);
-            self.tenth.d.next = self.ninth.q.val() & self.at.val().get_bit(7);
+            self.eighth.d.next = self.at.val().beat_6;
+            self.ninth.d.next = self.eighth.q.val() & self.at.val().later;
+            self.tenth.d.next = self.ninth.q.val() & self.at.val().later;
         }
     }
 }

@@ -49,9 +49,10 @@ pub use size::Size;
 
 use super::Icrc;
 use crate::bus::{FrameBeat, FrameInfo};
-use crate::prims::{Number, WireOrder};
+use crate::prims::{Cast, Number, WireOrder};
 use crate::receive::StationSink;
 use crate::stream::Sink;
+use beats::BeatAt;
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::{reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, RETH_BYTES, UDP_BYTES};
 
@@ -115,7 +116,7 @@ pub struct Parse {
     count: Signal<Local, Bits<4>>,
     last: Signal<Local, bool>,
     one: Signal<Local, Bits<1>>,
-    at: Signal<Local, Bits<8>>,
+    at: Cast<Bits<8>, BeatAt>,
     damaged: DFF<bool>,
     fields: Signal<Local, FrameInfo>,
     rest: DFF<Bits<14>>,
@@ -192,8 +193,8 @@ impl Logic for Parse {
         if self.valid.q.val() {
             self.one.next = bits::<1>(1);
         }
-        self.at.next = bit_cast::<8, 1>(self.one.val()) << self.index.q.val();
-        self.addressee.at.next = self.at.val();
+        self.at.from.next = bit_cast::<8, 1>(self.one.val()) << self.index.q.val();
+        self.addressee.at.next = self.at.to.val();
         self.turned.from.next = self.data.val();
         self.addressee.data.next = self.data.val();
         self.addressee.number.next = self.turned.to.val();
@@ -206,17 +207,17 @@ impl Logic for Parse {
         self.addressee.raw_any.next = self.station.raw_any.val();
         self.size.reset.next = self.reset.val();
         self.size.valid.next = self.valid.q.val();
-        self.size.at.next = self.at.val();
+        self.size.at.next = self.at.to.val();
         self.size.count.next = self.count.val();
         self.size.last.next = self.last.val();
         self.size.was_tagged.next = self.beat_tagged.q.val();
         self.size.decided.next = self.deciding.q.val();
         self.endless.next = self.size.long.val();
         self.checksum.valid.next = self.valid.q.val();
-        self.checksum.at.next = self.at.val();
+        self.checksum.at.next = self.at.to.val();
         self.checksum.data.next = self.data.val();
         self.headers.valid.next = self.valid.q.val();
-        self.headers.at.next = self.at.val();
+        self.headers.at.next = self.at.to.val();
         self.headers.number.next = self.turned.to.val();
         self.headers.pkey.next = self.station.pkey.val();
         self.headers.reth.next = self.sizes.reth.val();
@@ -226,8 +227,8 @@ impl Logic for Parse {
         self.sizes.opcode.next = self.opcode.val();
         self.sizes.agents.next = self.agents.val();
         self.extent.valid.next = self.valid.q.val();
-        self.extent.at.next = self.at.val();
-        self.extent.late.next = self.valid.q.val() & self.index.q.val().get_bit(2);
+        self.extent.at.next = self.at.to.val();
+        self.extent.late.next = self.valid.q.val() & (self.index.q.val() > bits::<3>(3));
         self.extent.number.next = self.turned.to.val();
         self.extent.count.next = self.count.val();
         if self.valid.q.val() {
@@ -236,7 +237,7 @@ impl Logic for Parse {
 
         // Payload bytes: IP length less headers, less pad.
         self.ip_length.next = self.extent.length.val();
-        self.rest.d.next = self.ip_length.val().get_bits::<14>(0) - self.sizes.headers.val();
+        self.rest.d.next = bit_cast::<14, 16>(self.ip_length.val()) - self.sizes.headers.val();
         self.length.d.next = self.rest.q.val() - bit_cast::<14, 2>(self.headers.pad.val());
 
         // The IP packet's beats: the sum runs over all of them.

@@ -13,6 +13,7 @@
 //!
 //! Latency: 1. Tests: with the whole, `tests/receive/parse/`.
 
+use super::beats::BeatAt;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 
@@ -30,7 +31,7 @@ pub struct Size {
     /// A beat is here.
     pub valid: Signal<In, bool>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
-    pub at: Signal<In, Bits<8>>,
+    pub at: Signal<In, BeatAt>,
     /// How many bytes the beat has, 1 to 8.
     pub count: Signal<In, Bits<4>>,
     /// The beat that is here is the frame's last.
@@ -67,14 +68,14 @@ impl Logic for Size {
         self.bytes.next = self.length.q.val();
         self.has_tag.next = self.tag.q.val();
         // FRAME-4: less than 14 bytes.
-        if self.at.val().get_bit(0) {
+        if self.at.val().beat_0 {
             self.runt.d.next = self.last.val();
         }
-        if self.at.val().get_bit(1) & (self.count.val() < bits::<4>(6)) {
+        if self.at.val().beat_1 & (self.count.val() < bits::<4>(6)) {
             self.runt.d.next = true;
         }
         self.so_far.next = self.beats.q.val();
-        if self.at.val().get_bit(0) {
+        if self.at.val().beat_0 {
             self.so_far.next = bits::<10>(0);
         }
         if self.valid.val() {

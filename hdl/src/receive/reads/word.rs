@@ -41,6 +41,8 @@ pub struct AnswerWord {
     reason: Signal<Local, Bits<2>>,
     nak_sequence: Number<8, { syndrome::NAK_SEQUENCE as u64 }>,
     ack: Number<8, { syndrome::ACK as u64 }>,
+    /// The largest code that is defined.
+    last_code: Number<5, { syndrome::NAK_OPERATIONAL as u64 & 0x1F }>,
     operational: Number<2, { syndrome::NAK_OPERATIONAL as u64 & 3 }>,
     refused_behind: Number<8, { local::BEHIND }>,
 }
@@ -53,8 +55,8 @@ impl Logic for AnswerWord {
         self.code.next = self.syndrome.val().value;
         // REQ-4: NAK_OPERATIONAL.
         // A code that nobody has defined says no more than that something is wrong there.
-        self.reason.next = self.code.val().get_bits::<2>(0);
-        if self.code.val().get_bits::<3>(2).any() {
+        self.reason.next = bit_cast::<2, 5>(self.code.val());
+        if self.code.val() > self.last_code.val() {
             self.reason.next = self.operational.val();
         }
         self.word.next.vi = self.vi.val();
