@@ -1,0 +1,293 @@
+//! Writes completions into descriptors, in place, and lets the acknowledgement follow; and completion queue entries.
+//!
+//! ```text
+//!   receive, send ──►┌────────────────┐──► access, write
+//!           entry ──►│     Writer     │──► entry_end
+//!         verdict ──►│ WriterSteps    │──► request, request_mark
+//!          issued ──►│ Written        │──► fault
+//!          commit ──►│ DescriptorEnds │──► ended, closed
+//!                    └────────────────┘
+//! ```
+//! Contract: completions are written in the order in which each input gives them, the two inputs in turn:
+//! ImmediateData if any, then Length and Status as one aligned 8-byte write. The acknowledgement is asked for when
+//! both are granted, with the number of write commands issued by then. A completion whose memory is refused reports
+//! COMP_PROT, breaks the VI, and turns its acknowledgement into a NAK (remote operational error).
+//!
+//! `ended` and `closed` tell of each completion with `ends`, in order, when its status is granted, or refused, or not to be
+//! written: the queue's position moves on whether or not its consumer can see why. The next completion waits until both
+//! are taken, an entry does not.
+//!
+//! `entry` goes before the next completion, as 16 bytes at once; `entry_end` tells when they are granted and gone
+//! (true), or refused (false).
+//! A row of RECEIVE is a new connection: the last word of the one before is forgotten (`bus::word`).
+//!
+//! How: [`WriterSteps`] has the order of what is done, [`Written`] says what is written in each step, and [`DescriptorEnds`] tells of the descriptors
+//! that have ended.
+//!
+//! Latency: 2 cycles and the checker's to the status's data, twice that with immediate data.
+//!
+//! Example: a receive of 8 bytes without immediate data asks `access` for 8 bytes at the descriptor's Length; `verdict` grants them, `write` brings
+//! Length and Status, and `request` asks for the acknowledgement with `issued` as its mark.
+//!
+//! Tests: `tests/complete/writer/`.
+
+mod ends;
+mod steps;
+mod written;
+
+use ends::DescriptorEnds;
+use steps::{WriterJob, WriterStep, WriterSteps};
+use written::Written;
+
+use crate::bus::{
+    client, word, Access, AckRequest, Closed, Commit, Completion, CqEntry, Fault, Queue, WriteBeat,
+    WriteVerdict,
+};
+use crate::prims::{LutRam, Number, Unpack};
+use crate::rows::tables::ReceiveRow;
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
+use rust_hdl::prelude::*;
+use viaduct_spec::descriptor::status;
+use viaduct_spec::profile::VI_LOG2;
+use viaduct_spec::register::event_code;
+use viaduct_spec::wire::syndrome;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Writer {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Drops what is under way.
+    pub reset: Signal<In, bool>,
+    /// A receive descriptor to complete, and the acknowledgement that follows it.
+    pub receive: Sink<Completion>,
+    /// A send descriptor to complete.
+    pub send: Sink<Completion>,
+    /// A row of RECEIVE: the VI's tag, and the beginning of a connection.
+    pub commit: Sink<Commit>,
+    /// A write that `protect` is asked for.
+    pub access: Source<Access>,
+    /// The verdict of `protect` on a write of any client; only those of COMPLETE count here.
+    pub verdict: FlowSink<WriteVerdict>,
+    /// The data of a granted write, to the write engine.
+    pub write: Source<WriteBeat>,
+    /// Number of write commands issued, modulo 256, from `protect`.
+    pub issued: Signal<In, Bits<8>>,
+    /// An acknowledgement to send.
+    pub request: Source<AckRequest>,
+    /// The number of write commands, modulo 256, that must be out before the acknowledgement of `request`.
+    pub request_mark: Signal<Out, Bits<8>>,
+    /// A VI breaks because a completion's memory is refused.
+    pub fault: Source<Fault>,
+    /// The work queue of which a descriptor has ended, to `interrupt/notify`.
+    pub ended: Source<Queue>,
+    /// The descriptor that has ended, to `complete/queues`.
+    pub closed: Source<Closed>,
+    /// A completion queue entry to write; it holds still until `entry_end`.
+    pub entry: FlowSink<CqEntry>,
+    /// The entry is done; true: it is written, false: its memory is refused.
+    pub entry_end: FlowSource<bool>,
+    /// A completion with an error bit is written.
+    pub count_error: Pulse,
+    /// A completion is under way.
+    pub busy: Signal<Out, bool>,
+    /// The completion under way is a receive's.
+    pub receiving: Signal<Out, bool>,
+    steps: WriterSteps,
+    written: Written,
+    descriptor_ends: DescriptorEnds,
+    /// An access is on show: in the three steps that ask for one.
+    asks: DFF<bool>,
+    /// The completion at hand.
+    at: DFF<Completion>,
+    /// The next completion is `send`'s, if it offers one.
+    send_turn: DFF<bool>,
+    /// The verdict has come, and the write is granted.
+    granted: DFF<bool>,
+    /// The verdict has come, and the write is refused.
+    refused: DFF<bool>,
+    /// The status written has an error bit.
+    wrong: DFF<bool>,
+    /// The tag of each VI.
+    tags: LutRam<Bits<16>, VI_LOG2>,
+    /// The tag of the VI at hand.
+    tag: DFF<Bits<16>>,
+    row: Unpack<Commit, ReceiveRow>,
+    job: Signal<Local, WriterJob>,
+    step: Signal<Local, WriterStep>,
+    own_verdict: Signal<Local, bool>,
+    /// The completion is over.
+    ends: Signal<Local, bool>,
+    /// The bytes that were granted are taken, or would be.
+    goes: Signal<Local, bool>,
+    /// Bits of a status that say that something went wrong.
+    error_bits: Number<20, { status::ERROR_MASK as u64 }>,
+    complete_client: Number<2, { client::COMPLETE }>,
+    comp_prot: Number<8, { event_code::COMP_PROT as u64 }>,
+    last_word: Number<2, { word::LAST }>,
+    forget: Number<2, { word::FORGET }>,
+    nak: Number<8, { syndrome::NAK_OPERATIONAL as u64 }>,
+}
+
+impl Logic for Writer {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, asks, at, send_turn, granted, refused, tag, wrong);
+        clock!(self, clock, tags, steps, descriptor_ends);
+        self.steps.reset.next = self.reset.val();
+        self.descriptor_ends.reset.next = self.reset.val();
+        self.step.next = self.steps.step.val();
+
+        // The VI's tag.
+        self.row.from.next = self.commit.data.val();
+        self.tags.write_enable.next = false;
+        self.tags.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
+        self.tags.write_data.next = self.row.to.val().tag;
+        self.tags.read_address.next = self.at.q.val().vi;
+
+        // A verdict is a pulse: keep it until the data has gone.
+        self.own_verdict.next =
+            self.verdict.valid.val() & (self.verdict.data.val().client == self.complete_client.val());
+        if self.own_verdict.val() {
+            self.granted.d.next = self.verdict.data.val().ok;
+            self.refused.d.next = !self.verdict.data.val().ok;
+        }
+
+        // What is written.
+        self.written.step.next = self.step.val();
+        self.written.at.next = self.at.q.val();
+        self.written.tag.next = self.tag.q.val();
+        self.written.entry.next = self.entry.data.val();
+        self.access.valid.next = self.asks.q.val();
+        self.access.data.next = self.written.access.val();
+        if self.access.ready.val() {
+            self.asks.d.next = false;
+        }
+        self.write.valid.next = false;
+        self.write.data.next = self.written.beat.val();
+        self.goes.next = self.granted.q.val() & self.write.ready.val();
+
+        // What is done next.
+        self.steps.row.next = self.commit.valid.val();
+        self.steps.entry.next = self.entry.valid.val();
+        self.steps.send.next = self.send.valid.val() & (self.send_turn.q.val() | !self.receive.valid.val());
+        self.steps.receive.next = self.receive.valid.val();
+        self.steps.rest.next = !self.descriptor_ends.waits.val();
+        self.steps.at.next = self.at.q.val();
+        self.steps.asked.next = self.access.ready.val();
+        self.steps.written.next = self.goes.val();
+        self.steps.taken.next = self.write.ready.val();
+        self.steps.refused.next = self.refused.q.val();
+        self.steps.acknowledged.next = self.request.ready.val();
+        self.steps.broken.next = self.fault.ready.val();
+        self.job.next = self.steps.job.val();
+        self.commit.ready.next = false;
+        self.receive.ready.next = false;
+        self.send.ready.next = false;
+
+        self.request.valid.next = (self.step.val() == WriterStep::Acknowledge) & self.at.q.val().acknowledge;
+        self.request.data.next.vi = self.at.q.val().vi;
+        self.request.data.next.psn = self.at.q.val().psn;
+        self.request.data.next.msn = self.at.q.val().msn;
+        self.request.data.next.syndrome = self.at.q.val().syndrome;
+        self.request.data.next.kind = self.at.q.val().kind;
+        self.request.data.next.reception = self.at.q.val().reception;
+        self.request_mark.next = self.issued.val();
+        self.fault.valid.next = self.step.val() == WriterStep::Refused;
+        self.fault.data.next.vi = self.at.q.val().vi;
+        self.fault.data.next.code = self.comp_prot.val();
+        self.fault.data.next.receive = self.at.q.val().receive;
+        self.fault.data.next.breaks = true;
+        self.busy.next = (self.step.val() != WriterStep::Idle)
+            | self.receive.valid.val()
+            | self.send.valid.val()
+            | self.entry.valid.val()
+            | self.descriptor_ends.waits.val();
+        self.receiving.next = (self.step.val() != WriterStep::Idle) & self.at.q.val().receive;
+        self.ends.next = false;
+        self.entry_end.valid.next = false;
+        self.entry_end.data.next = self.step.val() == WriterStep::EntryOwner;
+        self.wrong.d.next = false;
+        self.count_error.next = self.wrong.q.val();
+
+        match self.job.val() {
+            WriterJob::Row => {
+                self.commit.ready.next = true;
+                self.tags.write_enable.next = true;
+                // LIFE-2: the last word of the connection before is forgotten.
+                self.at.d.next.vi = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
+                self.at.d.next.acknowledge = true;
+                self.at.d.next.kind = self.forget.val();
+                self.at.d.next.reception = false;
+            }
+            WriterJob::Entry => {
+                self.asks.d.next = true;
+            }
+            WriterJob::Send => {
+                self.at.d.next = self.send.data.val();
+                self.send.ready.next = true;
+                self.send_turn.d.next = false;
+            }
+            WriterJob::Receive => {
+                self.at.d.next = self.receive.data.val();
+                self.receive.ready.next = true;
+                self.send_turn.d.next = true;
+            }
+            _ => {}
+        }
+        match self.step.val() {
+            WriterStep::Idle => {
+                self.granted.d.next = false;
+                self.refused.d.next = false;
+            }
+            WriterStep::Tag => {
+                self.tag.d.next = self.tags.read_data.val();
+                self.asks.d.next = self.at.q.val().write;
+                self.ends.next = !self.at.q.val().write;
+            }
+            WriterStep::Immediate => {
+                self.write.valid.next = self.granted.q.val();
+                if self.goes.val() {
+                    self.granted.d.next = false;
+                    self.asks.d.next = true;
+                }
+            }
+            WriterStep::Status => {
+                self.write.valid.next = self.granted.q.val();
+                if self.goes.val() {
+                    self.granted.d.next = false;
+                    // WQ-1: behind the status come the entry and the interrupts.
+                    self.ends.next = true;
+                    self.wrong.d.next = (self.at.q.val().status & self.error_bits.val()).any();
+                }
+            }
+            WriterStep::Refused => {
+                // WQ-7: COMP_PROT. RSP-7: a NAK takes the place of the acknowledgement.
+                self.at.d.next.syndrome = self.nak.val();
+                self.at.d.next.kind = self.last_word.val();
+                self.ends.next = self.fault.ready.val();
+            }
+            WriterStep::EntryToken => {
+                self.write.valid.next = self.granted.q.val();
+                // CQ-4: the entry cannot be written.
+                self.entry_end.valid.next = self.refused.q.val();
+            }
+            WriterStep::EntryOwner => {
+                self.write.valid.next = true;
+                self.entry_end.valid.next = self.write.ready.val();
+            }
+            _ => {}
+        }
+        self.descriptor_ends.ends.next = self.ends.val();
+        self.descriptor_ends.at.next = self.at.q.val();
+        self.descriptor_ends.written.next = self.granted.q.val();
+        Source::<Queue>::link(&mut self.ended, &mut self.descriptor_ends.ended);
+        Source::<Closed>::link(&mut self.closed, &mut self.descriptor_ends.closed);
+        if self.reset.val() {
+            self.asks.d.next = false;
+            self.granted.d.next = false;
+            self.refused.d.next = false;
+            self.send_turn.d.next = false;
+        }
+    }
+}
