@@ -1,12 +1,12 @@
 //! Makes frames of packets and acknowledgements, in order; reports each message's end in `sent`.
 //!
 //! ```text
-//!   packet, whole ──►┌────────────────────────────┐──► frame, frame_vlan, frame_loopback
-//!         payload ──►│  schedule ──► Framer       │──► sent
-//!             ack ──►│     │ PSN, service         │──► fault
-//!   commit, state ──►│  contexts, states          │──► read, replied, failed
-//!           epoch ──►│  epochs                    │──► count_*
-//!                    └────────────────────────────┘
+//!   packet, whole ──►┌────────────────────────────────────────────┐──► frame, frame_vlan, frame_loopback
+//!             ack ──►│ PacketJudge, AckJudge ──► TransmitSteps    │
+//!   commit, state ──►│    ▲                            │          │──► sent, fault, read, failed
+//!           epoch ──►│  Sender ──► PsnCount, Heading ──► Framer   │
+//!         payload ──►│      PayloadDrop, AnswerFailure, Announce  │──► replied, count_*
+//!                    └────────────────────────────────────────────┘
 //! ```
 //! Contract: a packet with payload starts when its `whole` is there: a frame never waits for data. Packets and
 //! acknowledgements take turns. A packet whose data was refused or failed is dropped, and so is the rest of its
@@ -31,47 +31,39 @@
 //!
 //! Tests: `tests/send/transmit/`.
 
+mod ack_judge;
 mod announce;
+mod answer_failure;
 mod frame_job;
 mod framer;
 mod header_patch;
 mod heading;
 mod packet_judge;
+mod payload_drop;
 mod psn_count;
 mod seal;
 mod sender;
 mod splice;
+mod transmit_steps;
 
 use crate::stream::{FlowSink, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
-use viaduct_spec::descriptor::control;
 use viaduct_spec::tables::table;
 
-use crate::bus::{syndrome_class, SyndromeParts};
 use crate::bus::{
-    word, AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, PayloadWord, ReadSent, Sent, StateWrite,
-    Whole,
+    AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, PayloadWord, ReadSent, Sent, StateWrite, Whole,
 };
-use crate::prims::{Cast, Number};
-use announce::{Announce, PacketEnd};
+use crate::prims::Number;
+use ack_judge::AckJudge;
+use announce::Announce;
+use answer_failure::AnswerFailure;
 use framer::Framer;
 use heading::Heading;
-use packet_judge::{MessageUnderWay, PacketJudge};
+use packet_judge::PacketJudge;
+use payload_drop::PayloadDrop;
 use psn_count::PsnCount;
 use sender::Sender;
-
-#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum TransmitStep {
-    Idle,
-    Look,
-    Decide,
-    /// Who waits for the answer hears of the read.
-    Enter,
-    Drop,
-    Break,
-    Report,
-    Fail,
-}
+use transmit_steps::{TransmitStep, TransmitSteps};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -118,102 +110,52 @@ pub struct Transmit {
     pub count_nak: Pulse,
     /// Bytes of payload of the frame that begins in this cycle; 0: none begins.
     pub count_bytes: Signal<Out, Bits<13>>,
+    steps: TransmitSteps,
     sender: Sender,
     psn_count: PsnCount,
     judge: PacketJudge,
+    ack_judge: AckJudge,
     heading: Heading,
     framer: Framer,
+    payload_drop: PayloadDrop,
+    answer_failure: AnswerFailure,
     announce: Announce,
-    step: DFF<TransmitStep>,
-    /// It is the acknowledgement's turn.
-    acking: DFF<bool>,
-    /// What has become of the message under way.
-    under_way: DFF<MessageUnderWay>,
-    /// How the packet at hand has ended.
-    ended: DFF<PacketEnd>,
-    /// The VI breaks by the packet that is dropped.
-    breaks: DFF<bool>,
-    /// The packet is of a former epoch: nothing is told of it.
-    silent: DFF<bool>,
-    /// [`Reads`](crate::receive::Reads) knows of the read at hand.
-    entered: DFF<bool>,
-    /// The packet at hand is dropped because its bytes could not be read, or must not be.
-    unread: DFF<bool>,
-    /// With `unread`: they must not be.
-    forbidden: DFF<bool>,
-    /// The packet on show has been taken; the next one is on show in the cycle behind this.
-    packet_taken: DFF<bool>,
-    /// What is known of the packet's payload has been taken as well.
-    whole_taken: DFF<bool>,
-    /// What `replied` says, from a register.
-    reply_left: DFF<bool>,
-    /// What `count_ack` says, from a register.
-    ack_left: DFF<bool>,
-    /// What `count_nak` says, from a register.
-    nak_left: DFF<bool>,
-    /// A word of a packet that is dropped has been looked at.
-    looked: DFF<bool>,
-    /// With `looked`: that word is the packet's last.
-    ends: DFF<bool>,
-    /// The VI is in Error, and the NAK can be given to `failed`.
-    failing: DFF<bool>,
-    has_payload: Signal<Local, bool>,
+    /// A packet is there, and so is all of its payload.
     packet_there: Signal<Local, bool>,
     takes_ack: Signal<Local, bool>,
-    /// The acknowledgement at hand makes no frame.
-    untold: Signal<Local, bool>,
-    syndrome: Cast<Bits<8>, SyndromeParts>,
-    negative: Signal<Local, bool>,
     /// A TRANSMIT or TEMPLATE row waits.
     ours: Signal<Local, bool>,
+    /// Nothing is at hand, and no frame runs.
     idle: Signal<Local, bool>,
-    replies: Signal<Local, bool>,
-    /// The packet is a read of which `read` has not told yet.
-    enters: Signal<Local, bool>,
-    /// What was to be done with the packet is done.
-    done: Signal<Local, bool>,
     transmit_table: Number<4, { table::TRANSMIT as u64 }>,
     template_table: Number<4, { table::TEMPLATE as u64 }>,
-    op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
-    forget: Number<2, { word::FORGET }>,
-    positive_class: Number<2, { syndrome_class::ACK }>,
-    nak_class: Number<2, { syndrome_class::NAK }>,
 }
 
 impl Logic for Transmit {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, acking, under_way, ended, breaks, silent, entered, unread, forbidden);
-        dff_setup!(
-            self,
-            clock,
-            packet_taken,
-            whole_taken,
-            reply_left,
-            ack_left,
-            nak_left,
-            looked,
-            ends,
-            failing
-        );
-        clock!(self, clock, sender, judge, framer);
+        clock!(self, clock, steps, sender, judge, framer, payload_drop, answer_failure);
+        self.steps.reset.next = self.reset.val();
         self.framer.reset.next = self.reset.val();
+        self.payload_drop.reset.next = self.reset.val();
+        self.answer_failure.reset.next = self.reset.val();
 
         // What there is to do. A packet with payload waits for it.
         self.judge.packet.next = self.packet.data.val();
         self.judge.whole.next = self.whole.data.val();
         self.judge.now.next = self.sender.now.val();
-        self.judge.under_way.next = self.under_way.q.val();
-        self.has_payload.next = self.judge.has_payload.val();
+        self.judge.under_way.next = self.steps.under_way.val();
+        self.ack_judge.ack.next = self.ack.data.val();
+        self.ack_judge.now.next = self.sender.now.val();
         self.packet_there.next = self.packet.valid.val()
-            & !self.packet_taken.q.val()
-            & (!self.has_payload.val() | (self.whole.valid.val() & !self.whole_taken.q.val()));
-        self.takes_ack.next = self.ack.valid.val() & (!self.packet_there.val() | !self.acking.q.val());
+            & !self.steps.packet_taken.val()
+            & (!self.judge.has_payload.val() | (self.whole.valid.val() & !self.steps.whole_taken.val()));
+        self.takes_ack.next = self.ack.valid.val() & (!self.packet_there.val() | !self.steps.acking.val());
         self.sender.choice.next = self.packet.data.val().vi;
         if self.takes_ack.val() {
             self.sender.choice.next = self.ack.data.val().vi;
         }
-        self.sender.chooses.next = self.step.q.val() == TransmitStep::Idle;
+        self.sender.chooses.next = self.steps.step.val() == TransmitStep::Idle;
         FlowSink::<StateWrite>::link(&mut self.state, &mut self.sender.state);
         FlowSink::<EpochWrite>::link(&mut self.epoch, &mut self.sender.epoch);
 
@@ -221,7 +163,7 @@ impl Logic for Transmit {
         self.ours.next = self.commit.valid.val()
             & ((self.commit.data.val().target == self.transmit_table.val())
                 | (self.commit.data.val().target == self.template_table.val()));
-        self.idle.next = (self.step.q.val() == TransmitStep::Idle) & !self.framer.running.val();
+        self.idle.next = (self.steps.step.val() == TransmitStep::Idle) & !self.framer.running.val();
         self.commit.ready.next = self.idle.val();
         self.framer.template.valid.next = self.commit.valid.val()
             & self.idle.val()
@@ -232,225 +174,84 @@ impl Logic for Transmit {
             & (self.commit.data.val().target == self.transmit_table.val());
         self.sender.commit.data.next = self.commit.data.val();
 
-        // The frame, if it comes to that, and what others hear of it.
+        // The steps.
+        self.steps.there.next = (self.packet_there.val() | self.takes_ack.val()) & !self.ours.val();
+        self.steps.takes_ack.next = self.takes_ack.val();
+        self.steps.packet.next = self.packet.data.val();
+        self.steps.verdict.next = self.judge.verdict.val();
+        self.steps.has_payload.next = self.judge.has_payload.val();
+        self.steps.last_psn.next = self.psn_count.last.val();
+        self.steps.reliable.next = self.sender.now.val().reliable;
+        self.steps.ack.next = self.ack_judge.verdict.val();
+        self.steps.start_taken.next = self.framer.job.ready.val();
+        self.steps.enter_taken.next = self.read.ready.val();
+        self.steps.dropped.next = self.payload_drop.done.val();
+        self.steps.break_taken.next = self.fault.ready.val();
+        self.steps.failure_told.next = self.answer_failure.done.val();
+        self.steps.report_taken.next = self.sent.ready.val();
+        self.sender.advance.valid.next = self.steps.advances.val();
+        self.sender.advance.data.next = self.psn_count.behind.val();
+
+        // The frame, if it comes to that.
         self.psn_count.packet.next = self.packet.data.val();
         self.psn_count.known.next = self.sender.now.val().psn;
         self.heading.packet.next = self.packet.data.val();
         self.heading.ack.next = self.ack.data.val();
-        self.heading.acking.next = self.acking.q.val();
+        self.heading.acking.next = self.steps.acking.val();
         self.heading.vi.next = self.sender.vi.val();
         self.heading.now.next = self.sender.now.val();
         self.heading.psn.next = self.psn_count.psn.val();
+        self.framer.job.valid.next = self.steps.starts.val();
         self.framer.job.data.next = self.heading.job.val();
         self.framer.payload.next = self.payload.data.val().data;
-        self.announce.packet.next = self.packet.data.val();
-        self.announce.vi.next = self.sender.vi.val();
-        self.announce.psn.next = self.psn_count.psn.val();
-        self.announce.ended.next = self.ended.q.val();
-        self.announce.forbidden.next = self.forbidden.q.val();
-        self.sent.data.next = self.announce.sent.val();
-        self.read.data.next = self.announce.read.val();
-        self.fault.data.next = self.announce.fault.val();
-        self.failed.data.next = self.announce.failed.val();
-
-        self.syndrome.from.next = self.ack.data.val().syndrome;
-        self.negative.next = self.syndrome.to.val().class != self.positive_class.val();
-        // Nobody is told of an acknowledgement when the VI's connection, or the one that it is of, is no more.
-        // RSP-5: nor when it is of what was asked for behind a read that was refused.
-        self.untold.next = self.sender.now.val().idle
-            | (self.ack.data.val().kind == self.forget.val())
-            | (self.sender.now.val().refusing & !self.negative.val());
-        self.replies.next = self.packet.data.val().reply;
-        self.enters.next = (self.packet.data.val().operation == self.op_read.val()) & !self.entered.q.val();
-
-        self.framer.job.valid.next = false;
-        self.sender.advance.valid.next = false;
-        self.sender.advance.data.next = self.psn_count.behind.val();
-        self.sender.refuses.next = false;
-        self.packet_taken.d.next = false;
-        self.whole_taken.d.next = false;
-        self.reply_left.d.next = false;
-        self.ack_left.d.next = false;
-        self.nak_left.d.next = false;
-        self.looked.d.next = false;
-        self.failing.d.next = false;
-        self.ack.ready.next = false;
-        self.read.valid.next = false;
-        self.sent.valid.next = false;
-        self.fault.valid.next = false;
-        self.failed.valid.next = self.failing.q.val();
-        self.payload.ready.next = self.framer.payload_ready.val();
-        self.done.next = false;
-        match self.step.q.val() {
-            TransmitStep::Idle => {
-                self.entered.d.next = false;
-                if (self.packet_there.val() | self.takes_ack.val()) & !self.ours.val() {
-                    self.acking.d.next = self.takes_ack.val();
-                    self.step.d.next = TransmitStep::Look;
-                }
-            }
-            TransmitStep::Look => {
-                self.step.d.next = TransmitStep::Decide;
-            }
-            TransmitStep::Decide => {
-                self.ended.d.next.reliable = self.sender.now.val().reliable;
-                self.ended.d.next.psn = self.psn_count.last.val();
-                if self.acking.q.val() {
-                    self.framer.job.valid.next = !self.untold.val();
-                    if self.untold.val() | self.framer.job.ready.val() {
-                        self.ack.ready.next = true;
-                        self.step.d.next = TransmitStep::Idle;
-                        self.ack_left.d.next = !self.untold.val() & !self.negative.val();
-                        self.nak_left.d.next =
-                            !self.untold.val() & (self.syndrome.to.val().class == self.nak_class.val());
-                    }
-                } else if self.judge.verdict.val().sends & self.enters.val() {
-                    self.step.d.next = TransmitStep::Enter;
-                } else if self.judge.verdict.val().sends & self.replies.val() {
-                    self.framer.job.valid.next = true;
-                    if self.framer.job.ready.val() {
-                        self.whole_taken.d.next = self.has_payload.val();
-                        self.reply_left.d.next = true;
-                        self.packet_taken.d.next = true;
-                        self.step.d.next = TransmitStep::Idle;
-                    }
-                } else if self.replies.val() {
-                    self.unread.d.next = self.judge.verdict.val().unread;
-                    self.forbidden.d.next = self.judge.verdict.val().forbidden;
-                    self.whole_taken.d.next = self.has_payload.val();
-                    self.step.d.next = TransmitStep::Fail;
-                    if self.has_payload.val() {
-                        self.step.d.next = TransmitStep::Drop;
-                    }
-                } else if self.judge.verdict.val().sends {
-                    self.framer.job.valid.next = true;
-                    if self.framer.job.ready.val() {
-                        // WQ-3: PSNs of packets that are not sent are the next message's.
-                        self.sender.advance.valid.next = true;
-                        self.whole_taken.d.next = self.has_payload.val();
-                        self.under_way.d.next.started = true;
-                        self.under_way.d.next.dropping = false;
-                        self.ended.d.next.errors = bits::<9>(0);
-                        self.done.next = true;
-                    }
-                } else {
-                    self.whole_taken.d.next = self.has_payload.val();
-                    self.breaks.d.next = false;
-                    self.under_way.d.next.started = self.judge.verdict.val().started;
-                    if !self.judge.verdict.val().dropping {
-                        // What has begun to be dropped in its epoch is told though that has passed meanwhile: it may have broken the VI.
-                        self.silent.d.next = self.judge.verdict.val().stale;
-                        self.ended.d.next.errors = self.judge.verdict.val().error;
-                        self.breaks.d.next = self.judge.verdict.val().breaks;
-                    }
-                    self.under_way.d.next.dropping = true;
-                    self.step.d.next = TransmitStep::Break;
-                    if self.has_payload.val() {
-                        self.step.d.next = TransmitStep::Drop;
-                    }
-                }
-            }
-            TransmitStep::Enter => {
-                self.read.valid.next = true;
-                if self.read.ready.val() {
-                    self.entered.d.next = true;
-                    self.step.d.next = TransmitStep::Decide;
-                }
-            }
-            TransmitStep::Drop => {
-                // The payload of the frames before leaves first. A word comes from a memory, late: it is looked at in one
-                // cycle and leaves in the next.
-                self.looked.d.next =
-                    !self.framer.running.val() & self.payload.valid.val() & !self.looked.q.val();
-                self.ends.d.next = self.payload.data.val().last;
-                if self.looked.q.val() {
-                    self.payload.ready.next = true;
-                    if self.ends.q.val() {
-                        self.step.d.next = TransmitStep::Break;
-                        if self.replies.val() {
-                            self.step.d.next = TransmitStep::Fail;
-                        }
-                    }
-                }
-            }
-            TransmitStep::Break => {
-                self.fault.valid.next = self.breaks.q.val();
-                self.done.next = !self.breaks.q.val() | self.fault.ready.val();
-            }
-            TransmitStep::Fail => {
-                // The fault, then the NAK: whoever sees that finds the VI in Error.
-                self.fault.valid.next = self.unread.q.val() & self.sender.connected.val();
-                self.failing.d.next =
-                    self.unread.q.val() & !self.sender.connected.val() & !self.state.valid.val();
-                if !self.unread.q.val() | (self.failing.q.val() & self.failed.ready.val()) {
-                    self.failing.d.next = false;
-                    self.reply_left.d.next = true;
-                    self.packet_taken.d.next = true;
-                    self.step.d.next = TransmitStep::Idle;
-                }
-                if self.failing.q.val() {
-                    self.sender.refuses.next = true;
-                }
-            }
-            TransmitStep::Report => {
-                self.sent.valid.next = true;
-                if self.sent.ready.val() {
-                    self.packet_taken.d.next = true;
-                    self.entered.d.next = false;
-                    if self.packet.data.val().last {
-                        self.under_way.d.next.started = false;
-                        self.under_way.d.next.dropping = false;
-                    }
-                    self.step.d.next = TransmitStep::Idle;
-                }
-            }
-            _ => {}
-        }
-        if self.done.val() {
-            // What has left is told at the message's end, of a reliable VI always; what was dropped at the end, if it is to be told.
-            if ((self.step.q.val() == TransmitStep::Decide)
-                & (self.sender.now.val().reliable | self.packet.data.val().last))
-                | (self.packet.data.val().last & !self.silent.q.val())
-            {
-                self.step.d.next = TransmitStep::Report;
-            } else {
-                self.packet_taken.d.next = true;
-                self.step.d.next = TransmitStep::Idle;
-            }
-        }
-
-        // What others go on with comes from registers: no decision here is part of their paths.
-        self.packet.ready.next = self.packet_taken.q.val();
-        self.whole.ready.next = self.whole_taken.q.val();
-        self.replied.next = self.reply_left.q.val();
-        self.count_ack.next = self.ack_left.q.val();
-        self.count_nak.next = self.nak_left.q.val();
         Source::<FrameBeat>::link(&mut self.frame, &mut self.framer.frame);
         self.frame_loopback.next = self.framer.frame_loopback.val();
         self.frame_vlan.next = self.framer.frame_vlan.val();
         self.count_bytes.next = bits::<13>(0);
-        if self.framer.job.valid.val()
+        if self.steps.starts.val()
             & self.framer.job.ready.val()
-            & self.has_payload.val()
-            & !self.acking.q.val()
+            & self.judge.has_payload.val()
+            & !self.steps.acking.val()
         {
             self.count_bytes.next = self.packet.data.val().length;
         }
+
+        // The payload of a packet that is dropped, and an answer that fails.
+        self.payload_drop.drops.next = self.steps.step.val() == TransmitStep::Drop;
+        self.payload_drop.running.next = self.framer.running.val();
+        self.payload_drop.offered.next = self.payload.valid.val();
+        self.payload_drop.last.next = self.payload.data.val().last;
+        self.payload.ready.next = self.framer.payload_ready.val() | self.payload_drop.takes.val();
+        self.answer_failure.fails.next = self.steps.step.val() == TransmitStep::Fail;
+        self.answer_failure.unread.next = self.steps.unread.val();
+        self.answer_failure.connected.next = self.sender.connected.val();
+        self.answer_failure.changes.next = self.state.valid.val();
+        self.answer_failure.taken.next = self.failed.ready.val();
+        self.sender.refuses.next = self.answer_failure.refuses.val();
+
+        // What others hear.
+        self.announce.packet.next = self.packet.data.val();
+        self.announce.vi.next = self.sender.vi.val();
+        self.announce.psn.next = self.psn_count.psn.val();
+        self.announce.ended.next = self.steps.ended.val();
+        self.announce.forbidden.next = self.steps.forbidden.val();
+        self.sent.valid.next = self.steps.reports.val();
+        self.sent.data.next = self.announce.sent.val();
+        self.read.valid.next = self.steps.enters.val();
+        self.read.data.next = self.announce.read.val();
+        self.fault.valid.next = self.steps.breaks.val() | self.answer_failure.faults.val();
+        self.fault.data.next = self.announce.fault.val();
+        self.failed.valid.next = self.answer_failure.offers.val();
+        self.failed.data.next = self.announce.failed.val();
+        self.packet.ready.next = self.steps.packet_taken.val();
+        self.whole.ready.next = self.steps.whole_taken.val();
+        self.ack.ready.next = self.steps.ack_taken.val();
+        self.replied.next = self.steps.reply_left.val();
+        self.count_ack.next = self.steps.ack_left.val();
+        self.count_nak.next = self.steps.nak_left.val();
         self.busy.next = self.packet.valid.val()
             | self.ack.valid.val()
             | self.framer.busy.val()
-            | (self.step.q.val() != TransmitStep::Idle);
-
-        if self.reset.val() {
-            self.step.d.next = TransmitStep::Idle;
-            self.packet_taken.d.next = false;
-            self.whole_taken.d.next = false;
-            self.silent.d.next = false;
-            self.acking.d.next = false;
-            self.under_way.d.next.started = false;
-            self.under_way.d.next.dropping = false;
-            self.looked.d.next = false;
-            self.failing.d.next = false;
-        }
+            | (self.steps.step.val() != TransmitStep::Idle);
     }
 }

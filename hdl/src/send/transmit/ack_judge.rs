@@ -1,0 +1,65 @@
+//! Says what becomes of an acknowledgement: whether a frame is made of it, and what it counts as.
+//!
+//! ```text
+//!  ack, now ──►[ AckJudge ]──► verdict
+//! ```
+//! Contract: the block has no state. Nobody is told of an acknowledgement if its VI has no connection any more, or if it is to be forgotten.
+//! A VI that refuses an answer tells no positive one: that is of what was asked for behind the read that it refused.
+//!
+//! Latency: none.
+//!
+//! Example: a NAK_SEQUENCE of a VI that is in Error: `verdict` says `told` and `nak`. A receiver-not-ready answer is `told` alone.
+//!
+//! Tests: with the whole of transmit, `tests/send/transmit/acknowledgement.rs`, `answers.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
+use rust_hdl::prelude::*;
+
+use super::sender::SenderNow;
+use crate::bus::{syndrome_class, word, AckRequest, SyndromeParts};
+use crate::prims::{Cast, Number};
+
+/// What becomes of an acknowledgement.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct AckVerdict {
+    /// A frame is made of it.
+    pub told: bool,
+    /// With `told`: it is a positive one.
+    pub positive: bool,
+    /// With `told`: it is a negative one, but no receiver-not-ready answer.
+    pub nak: bool,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct AckJudge {
+    /// The acknowledgement at hand, from send/ack.
+    pub ack: Signal<In, AckRequest>,
+    /// What is true of its VI.
+    pub now: Signal<In, SenderNow>,
+    /// What becomes of it.
+    pub verdict: Signal<Out, AckVerdict>,
+    syndrome: Cast<Bits<8>, SyndromeParts>,
+    positive: Signal<Local, bool>,
+    told: Signal<Local, bool>,
+    forget: Number<2, { word::FORGET }>,
+    positive_class: Number<2, { syndrome_class::ACK }>,
+    nak_class: Number<2, { syndrome_class::NAK }>,
+}
+
+impl Logic for AckJudge {
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.syndrome.from.next = self.ack.val().syndrome;
+        self.positive.next = self.syndrome.to.val().class == self.positive_class.val();
+        // Nobody is told of an acknowledgement when the VI's connection, or the one that it is of, is no more.
+        // RSP-5: nor when it is of what was asked for behind a read that was refused.
+        self.told.next = !self.now.val().idle
+            & (self.ack.val().kind != self.forget.val())
+            & !(self.now.val().refusing & self.positive.val());
+        self.verdict.next.told = self.told.val();
+        self.verdict.next.positive = self.told.val() & self.positive.val();
+        self.verdict.next.nak = self.told.val() & (self.syndrome.to.val().class == self.nak_class.val());
+    }
+}

@@ -1,0 +1,69 @@
+//! Tells of an answer to a peer's read that cannot be sent: first the fault that breaks the VI, then the NAK.
+//!
+//! ```text
+//!   fails, unread ──►┌───────────────┐──► faults
+//!       connected ──►│ AnswerFailure │──► offers, refuses
+//!  changes, taken ──►└───────────────┘──► done
+//! ```
+//! Contract: while `fails` is high the block asks for the fault until the VI is not `connected`, and then offers the NAK (`offers`) until that is
+//! `taken`: whoever sees the NAK finds the VI in Error. While it offers, `refuses` says that the VI has refused an answer, in no cycle in
+//! which a VI changes its state. An answer that was not `unread` is done with at once, without a word.
+//!
+//! Latency: 1 cycle from the VI's change of state, and the cycle in which that is written, to the NAK.
+//!
+//! Example: the bytes of an answer could not be read, and its VI is connected. `faults` is high until the VI is in Error. The NAK is offered, and
+//! `done` comes with its `taken`.
+//!
+//! Tests: with the whole of transmit, `tests/send/transmit/answers.rs`.
+
+use rust_hdl::prelude::*;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct AnswerFailure {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// While high, the block offers nothing.
+    pub reset: Signal<In, bool>,
+    /// An answer cannot be sent; transmit drives this and the other inputs.
+    pub fails: Signal<In, bool>,
+    /// Its bytes could not be read; otherwise nobody is told.
+    pub unread: Signal<In, bool>,
+    /// Its VI is connected, in this cycle.
+    pub connected: Signal<In, bool>,
+    /// A VI changes its state.
+    pub changes: Signal<In, bool>,
+    /// The NAK is taken, if it is offered.
+    pub taken: Signal<In, bool>,
+    /// The fault is offered.
+    pub faults: Signal<Out, bool>,
+    /// The NAK is offered.
+    pub offers: Signal<Out, bool>,
+    /// The VI has refused an answer.
+    pub refuses: Signal<Out, bool>,
+    /// All that was to be told is told.
+    pub done: Signal<Out, bool>,
+    offering: DFF<bool>,
+    ended: Signal<Local, bool>,
+}
+
+impl Logic for AnswerFailure {
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, offering);
+        self.faults.next = self.fails.val() & self.unread.val() & self.connected.val();
+        self.offers.next = self.offering.q.val();
+        self.refuses.next = self.fails.val() & self.offering.q.val();
+        self.ended.next =
+            self.fails.val() & (!self.unread.val() | (self.offering.q.val() & self.taken.val()));
+        self.done.next = self.ended.val();
+        self.offering.d.next = self.fails.val()
+            & self.unread.val()
+            & !self.connected.val()
+            & !self.changes.val()
+            & !self.ended.val();
+        if self.reset.val() {
+            self.offering.d.next = false;
+        }
+    }
+}
