@@ -21,4 +21,4 @@ pub use gather::{
     Check, CheckedMessage, Cut, Gather, LengthCheck, LengthFaults, Owner, OwnerNow, PacketCount, ReadRest,
     ReadsKnown, WordReader,
 };
-pub use transmit::Transmit;
+pub use transmit::{AnswerFailure, Transmit};

@@ -6,15 +6,15 @@
 //!  changes, taken ──►└───────────────┘──► done
 //! ```
 //! Contract: while `fails` is high the block asks for the fault until the VI is not `connected`, and then offers the NAK (`offers`) until that is
-//! `taken`: whoever sees the NAK finds the VI in Error. While it offers, `refuses` says that the VI has refused an answer, in no cycle in
-//! which a VI changes its state. An answer that was not `unread` is done with at once, without a word.
+//! `taken`: whoever sees the NAK finds the VI in Error. In the cycle before it offers, `refuses` says that the VI has refused an answer, and no VI
+//! changes its state in that cycle, because both are written into one memory. An answer that was not `unread` is done with at once, without a word.
 //!
-//! Latency: 1 cycle from the VI's change of state, and the cycle in which that is written, to the NAK.
+//! Latency: the NAK is offered 1 cycle after a cycle in which its VI is not connected and no VI changes its state.
 //!
 //! Example: the bytes of an answer could not be read, and its VI is connected. `faults` is high until the VI is in Error. The NAK is offered, and
 //! `done` comes with its `taken`.
 //!
-//! Tests: with the whole of transmit, `tests/send/transmit/answers.rs`.
+//! Tests: `tests/send/transmit/answer_failure.rs`; with the whole of transmit `answers.rs` there.
 
 use rust_hdl::prelude::*;
 
@@ -44,6 +44,8 @@ pub struct AnswerFailure {
     /// All that was to be told is told.
     pub done: Signal<Out, bool>,
     offering: DFF<bool>,
+    /// The NAK is offered from the next cycle on.
+    begins: Signal<Local, bool>,
     ended: Signal<Local, bool>,
 }
 
@@ -53,15 +55,16 @@ impl Logic for AnswerFailure {
         dff_setup!(self, clock, offering);
         self.faults.next = self.fails.val() & self.unread.val() & self.connected.val();
         self.offers.next = self.offering.q.val();
-        self.refuses.next = self.fails.val() & self.offering.q.val();
-        self.ended.next =
-            self.fails.val() & (!self.unread.val() | (self.offering.q.val() & self.taken.val()));
-        self.done.next = self.ended.val();
-        self.offering.d.next = self.fails.val()
+        self.begins.next = self.fails.val()
             & self.unread.val()
             & !self.connected.val()
             & !self.changes.val()
-            & !self.ended.val();
+            & !self.offering.q.val();
+        self.refuses.next = self.begins.val();
+        self.ended.next =
+            self.fails.val() & (!self.unread.val() | (self.offering.q.val() & self.taken.val()));
+        self.done.next = self.ended.val();
+        self.offering.d.next = self.begins.val() | (self.offering.q.val() & !self.ended.val());
         if self.reset.val() {
             self.offering.d.next = false;
         }

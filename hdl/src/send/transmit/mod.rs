@@ -46,6 +46,8 @@ mod sender;
 mod splice;
 mod transmit_steps;
 
+pub use answer_failure::AnswerFailure;
+
 use crate::stream::{FlowSink, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::tables::table;
@@ -56,7 +58,6 @@ use crate::bus::{
 use crate::prims::Number;
 use ack_judge::AckJudge;
 use announce::Announce;
-use answer_failure::AnswerFailure;
 use framer::Framer;
 use heading::Heading;
 use packet_judge::PacketJudge;

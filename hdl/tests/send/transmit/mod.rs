@@ -1,6 +1,7 @@
 //! Transmit against frames built by hand, byte for byte.
 
 mod acknowledgement;
+mod answer_failure;
 mod answers;
 mod errors;
 mod message;
