@@ -26,15 +26,16 @@
 //! Tests: `tests/complete/ack.rs`.
 
 use super::FlushRead;
-use crate::bus::{word, Access, AckRequest, Commit, ReadBeat, Vi};
-use crate::prims::{Fifo, Number, Ram, RunQueue};
+use crate::arithmetic::Distance;
+use crate::bus::{syndrome_class, word, Access, AckRequest, Commit, ReadBeat, SyndromeParts, Vi};
+use crate::prims::{Cast, Fifo, Number, Ram, RunQueue};
 use crate::stream::{FlowSink, LookUp, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::VI_LOG2;
 
 /// A request and the number of write commands that must be out first.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Marked {
+struct MarkedAck {
     vi: Vi,
     psn: Bits<24>,
     msn: Bits<24>,
@@ -46,7 +47,7 @@ struct Marked {
 
 /// What a VI has to say.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Row {
+struct AckRow {
     psn: Bits<24>,
     msn: Bits<24>,
     syndrome: Bits<8>,
@@ -56,7 +57,7 @@ struct Row {
 }
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum Step {
+enum AckStep {
     Clear,
     Idle,
     Judge,
@@ -97,7 +98,7 @@ pub struct Ack {
     pub busy: Signal<Out, bool>,
     /// A request waits until its data is where it must be.
     pub waits: Signal<Out, bool>,
-    requests: Fifo<Marked, 3, 4>,
+    requests: Fifo<MarkedAck, 3, 4>,
     flush: FlushRead,
     /// Commands retired in units of 256, for requests that wait long.
     laps: DFF<Bits<8>>,
@@ -110,10 +111,10 @@ pub struct Ack {
     /// The writes of the oldest request have left the edge.
     left: DFF<bool>,
     request_now: Signal<Local, AckRequest>,
-    rows: Ram<Row, VI_LOG2>,
+    rows: Ram<AckRow, VI_LOG2>,
     /// The VIs that have something to say, in turn.
     turn: RunQueue<VI_LOG2, { VI_LOG2 + 1 }>,
-    step: DFF<Step>,
+    step: DFF<AckStep>,
     /// The row that is cleared next after reset.
     clear: DFF<Vi>,
     /// `offer` stands at `ack`.
@@ -123,18 +124,24 @@ pub struct Ack {
     kept: DFF<bool>,
     /// The row holds the last word of its connection; looked at in the cycle before, like `kept`.
     closed: DFF<bool>,
-    marked: Signal<Local, Marked>,
-    row: Signal<Local, Row>,
-    /// Commands retired since the oldest request's mark.
-    since: Signal<Local, Bits<16>>,
-    ahead: Signal<Local, Bits<24>>,
+    marked: Signal<Local, MarkedAck>,
+    row: Signal<Local, AckRow>,
+    /// Commands retired against the oldest request's mark.
+    since: Distance<16>,
+    /// PSN of the request against the one that waits.
+    psns: Distance<24>,
+    /// Syndromes: of the row, of the request, of what is offered.
+    row_syndrome: Cast<Bits<8>, SyndromeParts>,
+    request_syndrome: Cast<Bits<8>, SyndromeParts>,
+    offer_syndrome: Cast<Bits<8>, SyndromeParts>,
     /// The row stays as it is, and the request is dropped.
     keeps: Signal<Local, bool>,
-    syndrome: Signal<Local, Bits<8>>,
     say: Number<2, { word::SAY }>,
     last_word: Number<2, { word::LAST }>,
     say_again: Number<2, { word::REPEAT }>,
     forget: Number<2, { word::FORGET }>,
+    positive: Number<2, { syndrome_class::ACK }>,
+    not_ready: Number<2, { syndrome_class::RNR }>,
 }
 
 impl Logic for Ack {
@@ -196,10 +203,11 @@ impl Logic for Ack {
 
         // RSP-7: its writes have left.
         // Signed: the write engine may have retired more than was issued at the mark, or not yet as much.
-        self.since.next = self.all_retired.val() - self.requests.source.data.val().mark;
+        self.since.number.next = self.all_retired.val();
+        self.since.from.next = self.requests.source.data.val().mark;
         self.requests.source.ready.next = self.left.q.val() & self.flush.sink.ready.val();
         self.left.d.next = self.requests.source.valid.val()
-            & !self.since.val().get_bit(15)
+            & !self.since.behind.val()
             & !(self.left.q.val() & self.flush.sink.ready.val());
         self.flush.sink.valid.next = self.left.q.val();
         self.flush.sink.data.next.vi = self.requests.source.data.val().vi;
@@ -223,53 +231,56 @@ impl Logic for Ack {
         self.rows.write_enable.next = false;
         self.rows.write_address.next = self.request_now.val().vi;
         // RSP-7: a NAK that waits stands for a duplicate's acknowledgement.
-        // An ACK (bits 6:5 of the syndrome 0) behind a NAK that waits.
-        self.ahead.next = self.request_now.val().psn - self.rows.read_data.val().psn;
+        // An ACK of a PSN before that of a NAK that waits.
+        self.psns.number.next = self.request_now.val().psn;
+        self.psns.from.next = self.rows.read_data.val().psn;
+        self.row_syndrome.from.next = self.rows.read_data.val().syndrome;
+        self.request_syndrome.from.next = self.request_now.val().syndrome;
         self.keeps.next = self.rows.read_data.val().waiting
-            & ((self.rows.read_data.val().syndrome & bits::<8>(0x60)).any())
-            & !((self.request_now.val().syndrome & bits::<8>(0x60)).any())
-            & self.ahead.val().get_bit(23);
+            & (self.row_syndrome.to.val().class != self.positive.val())
+            & (self.request_syndrome.to.val().class == self.positive.val())
+            & self.psns.behind.val();
         // RSP-7: a newer answer stands for those that wait.
         self.row.next.psn = self.request_now.val().psn;
         self.row.next.msn = self.request_now.val().msn;
         self.row.next.syndrome = self.request_now.val().syndrome;
         self.row.next.waiting = true;
         self.row.next.last = self.request_now.val().kind == self.last_word.val();
-        self.syndrome.next = self.offer.q.val().syndrome;
+        self.offer_syndrome.from.next = self.offer.q.val().syndrome;
         self.count_rnr.next = self.offered.q.val()
             & self.ack.ready.val()
             & (self.offer.q.val().kind == self.say.val())
-            & (self.syndrome.val().get_bits::<2>(5) == bits::<2>(1));
+            & (self.offer_syndrome.to.val().class == self.not_ready.val());
 
         match self.step.q.val() {
-            Step::Clear => {
+            AckStep::Clear => {
                 self.row.next.waiting = false;
                 self.row.next.last = false;
                 self.rows.write_enable.next = true;
                 self.rows.write_address.next = self.clear.q.val();
                 self.clear.d.next = self.clear.q.val() + 1;
                 if self.clear.q.val().all() {
-                    self.step.d.next = Step::Idle;
+                    self.step.d.next = AckStep::Idle;
                 }
             }
-            Step::Idle => {
+            AckStep::Idle => {
                 if self.free.valid.val() & !self.turn.busy.val() {
                     self.turn.push.valid.next = true;
                     self.turn.push.data.next = self.free.data.val();
                     self.free.ready.next = true;
                 } else if self.turn.pop.valid.val() & !self.offered.q.val() {
                     self.rows.read_address.next = self.turn.pop.data.val();
-                    self.step.d.next = Step::Load;
+                    self.step.d.next = AckStep::Load;
                 } else if self.flush.source.valid.val() & !self.turn.busy.val() {
-                    self.step.d.next = Step::Judge;
+                    self.step.d.next = AckStep::Judge;
                 }
             }
-            Step::Judge => {
+            AckStep::Judge => {
                 self.kept.d.next = self.keeps.val();
                 self.closed.d.next = self.rows.read_data.val().last;
-                self.step.d.next = Step::Merge;
+                self.step.d.next = AckStep::Merge;
             }
-            Step::Merge => {
+            AckStep::Merge => {
                 self.flush.source.ready.next = true;
                 if self.request_now.val().kind == self.forget.val() {
                     self.row.next.waiting = false;
@@ -288,9 +299,9 @@ impl Logic for Ack {
                     self.rows.write_enable.next = true;
                     self.turn.push.valid.next = true;
                 }
-                self.step.d.next = Step::Idle;
+                self.step.d.next = AckStep::Idle;
             }
-            Step::Load => {
+            AckStep::Load => {
                 self.turn.pop.ready.next = true;
                 // RSP-7: not ahead of the answer to a read before it.
                 self.offered.d.next = self.rows.read_data.val().waiting & !self.held.row.val();
@@ -305,15 +316,15 @@ impl Logic for Ack {
                 // What is held stays, and its VI is queued again when it is free.
                 self.rows.write_enable.next = !self.held.row.val();
                 self.rows.write_address.next = self.turn.pop.data.val();
-                self.step.d.next = Step::Idle;
+                self.step.d.next = AckStep::Idle;
             }
             _ => {
-                self.step.d.next = Step::Idle;
+                self.step.d.next = AckStep::Idle;
             }
         }
         self.rows.write_data.next = self.row.val();
         if self.reset.val() {
-            self.step.d.next = Step::Clear;
+            self.step.d.next = AckStep::Clear;
             self.clear.d.next = bits::<VI_LOG2>(0);
             self.offered.d.next = false;
             self.left.d.next = false;

@@ -21,6 +21,15 @@ use crate::prims::Number;
 use crate::stream::{Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 
+/// Which beat of its frame comes.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum ComingBeat {
+    First,
+    /// Its lower half ends with the source address: the tag goes in behind that.
+    Second,
+    Later,
+}
+
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Egress {
@@ -45,8 +54,7 @@ pub struct Egress {
     held: DFF<FrameBeat>,
     /// The beat in `held` goes to our own receive side.
     held_loopback: DFF<bool>,
-    /// Number of the beat in its frame: 0, 1, or 2 for any later one.
-    index: DFF<Bits<2>>,
+    coming: DFF<ComingBeat>,
     /// The high half of the beat before, which the tag has pushed back.
     pushed: DFF<Bits<32>>,
     /// Bytes of `pushed` that are left when the frame has ended; 0: none.
@@ -64,7 +72,7 @@ pub struct Egress {
 impl Logic for Egress {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, held_valid, held, held_loopback, index, pushed, tail);
+        dff_setup!(self, clock, held_valid, held, held_loopback, coming, pushed, tail);
         self.tx.valid.next = self.held_valid.q.val() & !self.held_loopback.q.val();
         self.tx.data.next = self.held.q.val();
         self.loopback.valid.next = self.held_valid.q.val() & self.held_loopback.q.val();
@@ -94,8 +102,8 @@ impl Logic for Egress {
                 self.held.d.next = self.frame.data.val();
                 self.held_loopback.d.next = self.frame_loopback.val();
                 self.pushed.d.next = self.high.val();
-                if self.with_tag.val() & self.index.q.val().any() {
-                    if self.index.q.val().get_bit(1) {
+                if self.with_tag.val() & (self.coming.q.val() != ComingBeat::First) {
+                    if self.coming.q.val() == ComingBeat::Later {
                         self.held.d.next.data = (bit_cast::<64, 32>(self.low.val()) << 32)
                             | bit_cast::<64, 32>(self.pushed.q.val());
                     } else {
@@ -112,19 +120,18 @@ impl Logic for Egress {
                         }
                     }
                 }
-                if self.index.q.val() == bits::<2>(0) {
-                    self.index.d.next = bits::<2>(1);
-                } else {
-                    self.index.d.next = bits::<2>(2);
+                self.coming.d.next = ComingBeat::Later;
+                if self.coming.q.val() == ComingBeat::First {
+                    self.coming.d.next = ComingBeat::Second;
                 }
                 if self.frame.data.val().last {
-                    self.index.d.next = bits::<2>(0);
+                    self.coming.d.next = ComingBeat::First;
                 }
             }
         }
         if self.reset.val() {
             self.held_valid.d.next = false;
-            self.index.d.next = bits::<2>(0);
+            self.coming.d.next = ComingBeat::First;
             self.tail.d.next = bits::<4>(0);
         }
     }

@@ -19,13 +19,14 @@
 //! Tests: `tests/complete/flush_read.rs`.
 
 use crate::bus::{client, Access, AckRequest, Commit, ReadBeat};
-use crate::prims::{Fifo, Number};
+use crate::prims::{Fifo, Number, Unpack};
+use crate::rows::tables::WorkQueueRow;
 use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
-use viaduct_spec::tables::{table, work_queue};
+use viaduct_spec::tables::table;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum Step {
+enum FlushStep {
     Idle,
     Ask,
     Wait,
@@ -51,7 +52,7 @@ pub struct FlushRead {
     /// At least one request waits.
     pub busy: Signal<Out, bool>,
     requests: Fifo<AckRequest, 4, 5>,
-    step: DFF<Step>,
+    step: DFF<FlushStep>,
     /// Region of the agent's arena.
     region: DFF<Bits<16>>,
     /// Protection tag of the arena's region.
@@ -72,18 +73,10 @@ pub struct FlushRead {
     leaves: Signal<Local, bool>,
     answered: Signal<Local, bool>,
     fails: Signal<Local, bool>,
-    word_0: Signal<Local, Bits<64>>,
-    word_1: Signal<Local, Bits<64>>,
+    row: Unpack<Commit, WorkQueueRow>,
     work_queues: Number<4, { table::WORK_QUEUE as u64 }>,
     me: Number<2, { client::COMPLETE }>,
 }
-
-// The numbers in `update` are these fields'.
-const _: () = {
-    assert!(work_queue::RING_OFFSET.lo == 0 && work_queue::RING_OFFSET.width == 34);
-    assert!(work_queue::RING_REGION.lo == 34 && work_queue::RING_REGION.width == 16);
-    assert!(work_queue::OPEN.lo == 54 && work_queue::SYSTEM_TAG.lo == 64);
-};
 
 impl Logic for FlushRead {
     #[hdl_gen]
@@ -92,17 +85,16 @@ impl Logic for FlushRead {
         clock!(self, clock, requests);
         self.requests.reset.next = self.reset.val();
 
-        self.word_0.next = self.commit.data.val().word0;
-        self.word_1.next = self.commit.data.val().word1;
+        self.row.from.next = self.commit.data.val();
         if self.commit.valid.val()
             & (self.commit.data.val().target == self.work_queues.val())
-            & self.word_0.val().get_bit(54)
+            & self.row.to.val().open
         {
-            self.region.d.next = self.word_0.val().get_bits::<16>(34);
-            self.offset.d.next = self.word_0.val().get_bits::<34>(0);
-            self.tag.d.next = self.word_1.val().get_bits::<16>(0);
+            self.region.d.next = self.row.to.val().ring_region;
+            self.offset.d.next = self.row.to.val().ring_offset;
+            self.tag.d.next = self.row.to.val().system_tag;
         }
-        self.access.valid.next = self.step.q.val() == Step::Ask;
+        self.access.valid.next = self.step.q.val() == FlushStep::Ask;
         self.access.data.next.address = bit_cast::<64, 34>(self.offset.q.val()) << 6;
         self.access.data.next.span = bits::<32>(8);
         self.access.data.next.length = bits::<13>(8);
@@ -134,25 +126,25 @@ impl Logic for FlushRead {
             & self.beat.data.val().last;
         self.fails.next = false;
         match self.step.q.val() {
-            Step::Idle => {
+            FlushStep::Idle => {
                 self.covering.d.next = self.entered.q.val();
                 if self.requests.source.valid.val() & !self.in_memory.val() {
-                    self.step.d.next = Step::Ask;
+                    self.step.d.next = FlushStep::Ask;
                 }
             }
-            Step::Ask => {
+            FlushStep::Ask => {
                 if self.access.ready.val() {
-                    self.step.d.next = Step::Wait;
+                    self.step.d.next = FlushStep::Wait;
                 }
             }
-            Step::Wait => {
+            FlushStep::Wait => {
                 if self.answered.val() {
-                    self.step.d.next = Step::Idle;
+                    self.step.d.next = FlushStep::Idle;
                     self.fails.next = self.beat.data.val().refused | self.beat.data.val().failed;
                 }
             }
             _ => {
-                self.step.d.next = Step::Idle;
+                self.step.d.next = FlushStep::Idle;
             }
         }
 
@@ -165,11 +157,11 @@ impl Logic for FlushRead {
                 self.covered.d.next = self.covered.q.val() + 1;
             }
         }
-        if (self.step.q.val() == Step::Wait) & self.answered.val() & !self.fails.val() {
+        if (self.step.q.val() == FlushStep::Wait) & self.answered.val() & !self.fails.val() {
             self.covered.d.next = self.covering.q.val();
         }
         if self.reset.val() {
-            self.step.d.next = Step::Idle;
+            self.step.d.next = FlushStep::Idle;
             self.region.d.next = bits::<16>(0);
             self.entered.d.next = bits::<6>(0);
             self.oldest.d.next = bits::<6>(0);

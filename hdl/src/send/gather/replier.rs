@@ -25,7 +25,10 @@ use viaduct_spec::wire::syndrome;
 use super::mark;
 use super::room::RoomSource;
 use crate::bus::{remote, Access, Reply};
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
+use crate::rows::handle::MemoryHandle;
+use crate::rows::tables::GatherRow;
+use crate::rows::wire::Aeth;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum ReplierStep {
@@ -79,13 +82,16 @@ pub struct Replier {
     wanted: DFF<bool>,
     length: Signal<Local, Bits<13>>,
     words: Signal<Local, Bits<13>>,
-    rkey: Signal<Local, Bits<32>>,
+    rkey: Cast<Bits<32>, MemoryHandle>,
+    gather_row: Cast<Bits<64>, GatherRow>,
+    acknowledges: Signal<Local, Aeth>,
+    aeth_bits: Cast<Aeth, Bits<32>>,
     claims: Signal<Local, bool>,
     starts: Signal<Local, bool>,
     announces: Signal<Local, bool>,
     ends_packet: Number<8, { mark::ENDS }>,
     peer_reads: Number<2, { remote::READ }>,
-    acknowledges: Number<32, { (syndrome::ACK as u64) << 24 }>,
+    positive: Number<8, { syndrome::ACK as u64 }>,
 }
 
 impl Logic for Replier {
@@ -96,7 +102,8 @@ impl Logic for Replier {
         self.words.next = self.length.val() + bits::<13>(7);
         self.size.d.next = self.words.val().get_bits::<10>(3);
         self.claim.words.next = self.size.q.val();
-        self.rkey.next = self.reply.data.val().rkey;
+        self.rkey.from.next = self.reply.data.val().rkey;
+        self.gather_row.from.next = self.row.val();
         self.claims.next = (self.step.q.val() == ReplierStep::Idle)
             & self.reply.valid.val()
             & !(self.waits.q.val() & self.wanted.q.val());
@@ -113,8 +120,8 @@ impl Logic for Replier {
         self.access.data.next.address = self.reply.data.val().address;
         self.access.data.next.span = self.reply.data.val().span;
         self.access.data.next.length = self.reply.data.val().length;
-        self.access.data.next.region = self.rkey.val().get_bits::<16>(0);
-        self.access.data.next.key = self.rkey.val().get_bits::<16>(16);
+        self.access.data.next.region = self.rkey.to.val().index;
+        self.access.data.next.key = self.rkey.to.val().key;
         self.access.data.next.tag = self.tag.q.val();
         self.access.data.next.by_offset = false;
         self.access.data.next.system = false;
@@ -123,7 +130,10 @@ impl Logic for Replier {
         self.access.data.next.remote = self.peer_reads.val();
         self.access.data.next.user = self.ends_packet.val();
 
-        self.aeth.next = self.acknowledges.val() | bit_cast::<32, 24>(self.reply.data.val().msn);
+        self.acknowledges.next.msn = self.reply.data.val().msn;
+        self.acknowledges.next.syndrome = self.positive.val();
+        self.aeth_bits.from.next = self.acknowledges.val();
+        self.aeth.next = self.aeth_bits.to.val();
         self.announces_packet.next = self.step.q.val() == ReplierStep::Announce;
         self.packet_valid.next = (self.step.q.val() == ReplierStep::Announce) & self.claim.room.val();
         self.announces.next = self.packet_ready.val() & self.claim.room.val();
@@ -140,7 +150,7 @@ impl Logic for Replier {
                 self.step.d.next = ReplierStep::Measure;
             }
             ReplierStep::Measure => {
-                self.tag.d.next = self.row.val().get_bits::<16>(0);
+                self.tag.d.next = self.gather_row.to.val().tag;
                 self.step.d.next = ReplierStep::Announce;
             }
             ReplierStep::Announce => {
