@@ -6,12 +6,13 @@
 //!    admission ──►│ Opening  Placement │──► request             (reply/requests')
 //!         told ──►│ Outcome  Standing  │──► answer, placed      (Reads')
 //!       target ──►│ Report   Dispatch  │──► save, close, acknowledged
-//!                 │ DeliveryCounts     │──► events
+//!                 │ MovedMessage       │──► events
+//!                 │ DeliveryCounts     │
 //!                 └────────────────────┘
 //! ```
 //! Contract: one order at a time. [`Opening`] says what its verdict leads to. What came of it at once, or of its payload ([`Placement`]), or
-//! of what others said, waits in a register; behind that a table says how it ends ([`Outcome`]). Where the VI is then is [`Standing`]'s, what
-//! is said of it [`Report`]'s.
+//! of what others said, waits in a register; behind that a table says how it ends ([`Outcome`]). [`MovedMessage`] moves the VI's message on
+//! meanwhile. Where the VI is then is [`Standing`]'s, what is said of it [`Report`]'s.
 //!
 //! * A PSN behind the expected one is not delivered again; a reliable VI acknowledges it again, with the newest PSN. A
 //!   gap is refused once, until the expected PSN comes.
@@ -30,6 +31,7 @@
 
 mod counts;
 mod dispatch;
+mod moved;
 mod opening;
 mod outcome;
 mod placement;
@@ -44,14 +46,16 @@ pub use placement::Placement;
 pub use report::Report;
 pub use standing::Standing;
 
+use moved::MovedMessage;
+
 use super::closing::Close;
-use super::contexts::{Message, Saved, SendPlace};
+use super::contexts::{Message, Saved};
 use super::job::{ReadPlaced, ReadTarget, ScatterDone, ScatterJob, ScatterResult, Told};
 use super::judge::Verdict;
 use super::order::{Came, Order, Situation};
 use super::show::HeldSource;
 use crate::bus::{local, Acknowledged, Admission, Answer, FrameInfo, ReadRequest, Vi};
-use crate::prims::{Cast, Number};
+use crate::prims::Number;
 use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 
@@ -127,18 +131,14 @@ pub struct Delivery {
     standing: Standing,
     report: Report,
     counts: DeliveryCounts,
+    moved: MovedMessage,
     message: Signal<Local, Message>,
-    /// Where the VI's receive side is now.
-    moved: Signal<Local, Message>,
     packet: Signal<Local, FrameInfo>,
     ending: Signal<Local, Ending>,
     /// Where the VI stands behind the order.
     after: Signal<Local, Message>,
     saved: Signal<Local, Saved>,
     course: Signal<Local, Course>,
-    place: Cast<Bits<64>, SendPlace>,
-    /// Where a send goes on.
-    send_place: Cast<SendPlace, Bits<64>>,
     /// The frame is an answer.
     answers: Signal<Local, bool>,
     /// A job begins.
@@ -217,12 +217,15 @@ impl Logic for Delivery {
             (self.step.q.val() == Step::Scatter) & self.placed.valid.val() & self.placed.data.val().ok;
         self.acknowledged.valid.next = (self.step.q.val() == Step::Answer) | self.placed_at_once.val();
         self.acknowledged.data.next = self.word.q.val();
-        self.place.from.next = self.message.val().place;
-        self.send_place.from.next = self.place.to.val();
-        self.send_place.from.next.index = self.done.data.val().index;
-        self.send_place.from.next.position = self.done.data.val().position;
+        // The message moves on.
+        self.moved.order.next = self.in_hand.q.val();
+        self.moved.begins.next = self.step.q.val() == Step::Act;
+        self.moved.places.next =
+            (self.step.q.val() == Step::Scatter) & self.done.valid.val() & !self.answers.val();
+        self.moved.done.next = self.done.data.val();
+        self.moved.closes.next = self.closes.val();
+        self.moved.received.next = self.after.val().received;
 
-        self.moved.next = self.message.val();
         self.starts.next = false;
         match self.step.q.val() {
             Step::Idle => {
@@ -231,18 +234,6 @@ impl Logic for Delivery {
                 }
             }
             Step::Act => {
-                if (self.in_hand.q.val().verdict == Verdict::Take) & !self.in_hand.q.val().flush {
-                    self.moved.next.place = bits::<64>(0);
-                    if self.in_hand.q.val().writes {
-                        self.moved.next.place = self.packet.val().address;
-                    }
-                    self.moved.next.rkey = self.packet.val().rkey;
-                    self.moved.next.left = self.packet.val().size;
-                    self.moved.next.received = bits::<32>(0);
-                }
-                if !self.message.val().active {
-                    self.moved.next.received = bits::<32>(0);
-                }
                 self.came.d.next = self.opening.came.val();
                 match self.course.val() {
                     Course::Ask => {
@@ -312,9 +303,6 @@ impl Logic for Delivery {
                         }
                     } else {
                         self.came.d.next = self.placement.came.val();
-                        if !self.in_hand.q.val().writes {
-                            self.moved.next.place = self.send_place.to.val();
-                        }
                     }
                 }
             }
@@ -327,11 +315,7 @@ impl Logic for Delivery {
                 self.step.d.next = Step::Idle;
             }
         }
-        if self.closes.val() {
-            // The far half is written a cycle later, and `received` has bits in both.
-            self.moved.next.received = self.after.val().received;
-        }
-        self.in_hand.d.next.message = self.moved.val();
+        self.in_hand.d.next.message = self.moved.moved.val();
         if self.step.q.val() == Step::Idle {
             // Block RAM is slow: nothing but this register behind it.
             self.in_hand.d.next = self.order.data.val();
