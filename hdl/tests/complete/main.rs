@@ -4,6 +4,7 @@ mod ack;
 mod again;
 mod cq_random;
 mod cq_world;
+mod effects;
 mod egress;
 mod flush_read;
 mod indices;

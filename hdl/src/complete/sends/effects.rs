@@ -55,7 +55,7 @@
 //! Example: PSNs 5 to 9 are in flight and a NAK_SEQUENCE of 7 comes. `finding` is Missing, and `progress` is high in `facts`: the window begins at 7
 //! and is pending, the timer is cleared and runs, and `counts` has a NAK.
 //!
-//! Tests: with the whole, `tests/complete/sends.rs`, `refusals.rs`, `again.rs`, `rewinds.rs`.
+//! Tests: `tests/complete/effects.rs`, row by row; with the whole, `sends.rs`, `refusals.rs`, `again.rs`, `rewinds.rs` there.
 
 use super::effect::{Effect, SendCounts};
 use super::finding::{Facts, Finding, LeftPacket};
