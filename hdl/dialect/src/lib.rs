@@ -10,7 +10,8 @@
 //! ```
 //!
 //! Each is a list of groups between semicolons: a source, `=>`, and where it goes, which may be several places. A source is a signal, or
-//! several with `|` between them. All paths begin at `self`.
+//! several with `|` between them. All paths begin at `self`. A field of a bundle is a source, too, `b.seen.val().high`, and
+//! so is `false`.
 //!
 //! Tests: `verilog/tests/constructs/wires.rs`.
 
@@ -85,7 +86,7 @@ fn statements(name: &str, arguments: Tokens) -> Result<Tokens, &'static str> {
             }
             for (number, signal) in split(source, '|').enumerate() {
                 out.extend(code(if number > 0 { "|" } else { "" }));
-                out.extend([own(me, signal), code(".val()")].concat());
+                out.extend(value(me, signal));
             }
             out.extend(code(";"));
         }
@@ -119,6 +120,15 @@ fn associated(kind: &[TokenTree]) -> Tokens {
 /// A path that begins at `self`.
 fn own(me: &TokenTree, path: &[TokenTree]) -> Tokens {
     [vec![me.clone()], code("."), path.to_vec()].concat()
+}
+
+/// The value of a signal, of a field of a bundle, which says `.val()` itself, or `false`.
+fn value(me: &TokenTree, signal: &[TokenTree]) -> Tokens {
+    let has = |word: &str| signal.iter().any(|token| token.to_string() == word);
+    if has("false") {
+        return signal.to_vec();
+    }
+    [own(me, signal), code(if has("val") { "" } else { ".val()" })].concat()
 }
 
 fn is(token: &TokenTree, mark: char) -> bool {

@@ -45,6 +45,7 @@ struct Seen {
     low: bool,
     high: bool,
     any: bool,
+    never: bool,
 }
 
 #[derive(LogicBlock, Default)]
@@ -53,6 +54,8 @@ struct Stage {
     reset: Signal<In, bool>,
     entry: Sink<Bits<4>>,
     exit: Source<Bits<4>>,
+    /// What it has seen.
+    kept: Signal<Out, Seen>,
     asks: Asks<Bits<2>, bool>,
     answers: Answers<Bits<2>, bool>,
     busy: Signal<Out, bool>,
@@ -70,6 +73,10 @@ impl Logic for Stage {
         self.answers.row.next = self.late.q.val() & self.answers.index.val().get_bit(1);
         self.late.d.next = self.entry.valid.val() & self.asks.row.val();
         self.busy.next = self.late.q.val();
+        self.kept.next.low = self.late.q.val();
+        self.kept.next.high = !self.late.q.val();
+        self.kept.next.any = self.entry.valid.val();
+        self.kept.next.never = false;
         if self.reset.val() {
             self.late.d.next = false;
         }
@@ -88,6 +95,7 @@ mod single {
         gone: Source<Bits<4>>,
         busy: Signal<Out, bool>,
         seen: Signal<Out, Seen>,
+        rested: Signal<Out, bool>,
         one: Stage,
         two: Stage,
         three: Stage,
@@ -109,8 +117,10 @@ mod single {
             Asks::<Bits<2>, bool>::join(&mut self.three.asks, &mut self.one.answers);
             self.busy.next = self.one.busy.val() | self.two.busy.val() | self.three.busy.val();
             self.seen.next.low = self.one.busy.val();
-            self.seen.next.high = self.three.busy.val();
-            self.seen.next.any = self.one.busy.val() | self.three.busy.val();
+            self.seen.next.high = self.three.kept.val().high;
+            self.seen.next.any = self.one.busy.val() | self.three.kept.val().any;
+            self.seen.next.never = false;
+            self.rested.next = self.two.kept.val().low;
         }
     }
 }
@@ -127,6 +137,7 @@ mod many {
         gone: Source<Bits<4>>,
         busy: Signal<Out, bool>,
         seen: Signal<Out, Seen>,
+        rested: Signal<Out, bool>,
         one: Stage,
         two: Stage,
         three: Stage,
@@ -144,7 +155,9 @@ mod many {
             join!(self, Asks<Bits<2>, bool>, one.asks => two.answers; two.asks => three.answers;
                 three.asks => one.answers;);
             drive!(self, one.busy | two.busy | three.busy => busy);
-            fill!(self, seen, one.busy => low; three.busy => high; one.busy | three.busy => any);
+            fill!(self, seen, one.busy => low; three.kept.val().high => high;
+                one.busy | three.kept.val().any => any; false => never);
+            drive!(self, two.kept.val().low => rested);
         }
     }
 }
