@@ -8,7 +8,7 @@ use rust_hdl::prelude::*;
 use crate::export::{reference, verilog};
 use crate::{
     admin, arithmetic, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, prims,
-    protect, receive, reply, send, vi,
+    protect, quiet, receive, reply, send, vi,
 };
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
@@ -81,11 +81,13 @@ pub fn all() -> Vec<Entry> {
         entry!("edge/transmit", edge::TlpTransmit::default(), 410, 0, 232),
         entry!("dma/read", dma::DmaRead::default(), 1095, 4, 161),
         entry!("dma/write", dma::DmaWrite::default(), 1055, 0, 148),
+        entry!("quiet", quiet::Quiet::default(), 4, 0, 0),
         // Work queues and protection.
         entry!("doorbell", doorbell::Doorbell::default(), 775, 2, 148),
         entry!("doorbell/cq_pages", doorbell::CqPages::default(), 20, 0, 469),
         entry!("fetch", fetch::Fetch::default(), 1260, 8, 141),
         entry!("fetch/landing", fetch::Landing::default(), 355, 2, 247),
+        entry!("protect/shared_port", protect::SharedPort::default(), 152, 0, 0),
         entry!("protect", protect::Protect::default(), 1830, 8, 181),
         // Sending, receiving, completing.
         entry!("send/gather", send::Gather::default(), 3500, 8, 157),
@@ -93,10 +95,12 @@ pub fn all() -> Vec<Entry> {
         entry!("send/flush_read", send::FlushRead::default(), 180, 0, 221),
         entry!("send/ack", send::Ack::default(), 800, 2, 145),
         entry!("send/egress", send::Egress::default(), 150, 0, 211),
+        entry!("send/eth_transmit", send::EthTransmit::default(), 10, 0, 0),
         entry!("complete/sends", complete::Sends::default(), 2290, 10, 143),
         entry!("complete/indices", complete::Indices::default(), 600, 0, 130),
         entry!("complete/queues", complete::CompletionQueues::default(), 1040, 1, 129),
         entry!("complete/writer", complete::Writer::default(), 610, 0, 218),
+        entry!("receive/eth_receive", receive::EthReceive::default(), 10, 0, 0),
         entry!("receive/untag", receive::Untag::default(), 140, 0, 260),
         entry!("receive/ingress", receive::Ingress::default(), 580, 4, 199),
         entry!("receive/icrc", receive::Icrc::default(), 550, 0, 245),

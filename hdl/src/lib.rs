@@ -22,6 +22,7 @@ pub mod nic;
 pub mod prims;
 pub mod proofs;
 pub mod protect;
+pub mod quiet;
 pub mod receive;
 pub mod reply;
 pub mod reset;

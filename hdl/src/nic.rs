@@ -28,13 +28,13 @@ use crate::edge::{
 };
 use crate::fetch::Fetch;
 use crate::interrupt::{Notify, Vectors, VECTOR_ROW_LOG2};
-use crate::prims::{Keep, LaneCount};
 use crate::protect::Protect;
+use crate::quiet::Quiet;
 use crate::receive::{Receive, StationSource};
 use crate::reply::Requests;
 use crate::reset::Reset;
 use crate::rows::register::{CommandWord, EventWord};
-use crate::send::{Ack, Egress, Gather, Transmit};
+use crate::send::{Ack, Egress, EthTransmit, Gather, Transmit};
 use crate::stream::{FlowSource, LookUp, Source};
 use crate::vi::ViState;
 use rust_hdl::prelude::*;
@@ -81,10 +81,12 @@ pub struct Nic {
     pub send_deadline: FlowSource<Bits<32>>,
 
     resets: Reset,
-    // PCIe edge.
+    quiet: Quiet,
+    // The edge to PCIe.
     tlp_receive: TlpReceive,
     tlp_complete: TlpComplete,
     tlp_transmit: TlpTransmit,
+    // The way to host memory.
     dma_read: DmaRead,
     dma_write: DmaWrite,
     protect: Protect,
@@ -98,104 +100,66 @@ pub struct Nic {
     doorbell: Doorbell,
     cq_pages: CqPages,
     fetch: Fetch,
-    // Out, in, and the end of a descriptor.
+    // Out, in, and the end of a descriptor, with its interrupts.
     gather: Gather,
     transmit: Transmit,
     ack: Ack,
     egress: Egress,
+    eth_transmit: EthTransmit,
     receive: Receive,
     sends: Sends,
     writer: Writer,
     queues: CompletionQueues,
     requests: Requests,
-    // Interrupts.
     notify: Notify,
     vectors: Vectors,
-    rx_lanes: LaneCount,
-    tx_lanes: Keep,
-    rx_beat: Signal<Local, TlpBeat>,
-    eth_beat: Signal<Local, FrameBeat>,
-    events: Signal<Local, Bits<39>>,
-    busy: Signal<Local, bool>,
-    quiet: DFF<bool>,
 }
 
 impl Logic for Nic {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, quiet);
-        clock!(self, clock, resets, tlp_receive, tlp_complete, tlp_transmit, dma_read, dma_write, protect);
-        clock!(self, clock, registers, command, broadcast, counters, vi_state, doorbell, cq_pages, fetch);
-        clock!(self, clock, gather, transmit, ack, egress, receive, sends, writer, queues, requests);
+        clock!(self, clock, resets, quiet, tlp_receive, tlp_complete, tlp_transmit, dma_read, dma_write);
+        clock!(self, clock, protect, registers, command, broadcast, counters, vi_state, doorbell, cq_pages);
+        clock!(self, clock, fetch, gather, transmit, ack, egress, receive, sends, writer, queues, requests);
         clock!(self, clock, notify, vectors);
 
-        // Resets.
-        self.resets.reset.next = self.reset.val();
-        self.resets.link_down.next = self.link_down.val();
-        self.resets.function_reset.next = self.cfg.function_reset.val();
-        self.resets.agent.next = self.registers.soft_reset.val();
-        self.resets.settled.next = self.tlp_transmit.settled.val();
-        self.resets.outstanding.next = self.dma_read.outstanding.val();
-        self.function_reset_done.next = self.resets.function_reset_done.val();
-        self.tlp_transmit.reset.next = self.resets.down.val();
-        self.tlp_transmit.hold.next = self.resets.hold.val();
-        self.tlp_transmit.mute.next = self.cfg.function_reset.val();
-        self.tlp_receive.down.next = self.resets.down.val();
-        drive!(self, resets.hard => tlp_receive.reset, tlp_complete.reset, registers.restart, dma_read.down);
-        self.dma_read.draining.next = self.resets.ending.val();
-        // The vectors are the system's, not the agent's.
-        self.vectors.reset.next = self.resets.hard.val();
-        drive!(self, resets.clear => vectors.restart, registers.reset, dma_read.reset, dma_write.reset,
-            protect.reset, command.reset, broadcast.reset, counters.reset, vi_state.reset, doorbell.reset,
-            cq_pages.reset, fetch.reset, gather.reset, transmit.reset, ack.reset, egress.reset, receive.reset,
-            sends.reset, writer.reset, queues.reset, requests.reset, notify.reset);
+        // Resets. The edge lives on through the agent's reset, and so do the vectors, which are the system's.
+        drive!(self, reset => resets.reset; link_down => resets.link_down; resets.hold => tlp_transmit.hold;
+            cfg.function_reset => resets.function_reset, tlp_transmit.mute;
+            registers.soft_reset => resets.agent; resets.ending => dma_read.draining;
+            tlp_transmit.settled => resets.settled; dma_read.outstanding => resets.outstanding;
+            resets.down => tlp_transmit.reset, tlp_receive.down;
+            resets.function_reset_done => function_reset_done; resets.hard => tlp_receive.reset,
+            tlp_complete.reset, registers.restart, dma_read.down, vectors.reset;
+            resets.clear => vectors.restart, registers.reset, dma_read.reset, dma_write.reset, protect.reset,
+            command.reset, broadcast.reset, counters.reset, vi_state.reset, doorbell.reset, cq_pages.reset,
+            fetch.reset, gather.reset, transmit.reset, ack.reset, egress.reset, receive.reset, sends.reset,
+            writer.reset, queues.reset, requests.reset, notify.reset);
 
         // PCIe: stores, loads and completions in; four kinds of packets out.
-        self.rx_beat.next.data = self.tlp_rx.data.val();
-        self.rx_beat.next.keep = self.tlp_rx.keep.val();
-        self.rx_beat.next.last = self.tlp_rx.last.val();
-        self.tlp_receive.rx.valid.next = self.tlp_rx.valid.val();
-        self.tlp_receive.rx.data.next = self.rx_beat.val();
-        self.tlp_receive.rx_bar.next = self.tlp_rx.bar.val();
-        self.tlp_rx_np_ready.next = self.tlp_receive.np_ready.val();
+        TlpRx::link(&mut self.tlp_rx, &mut self.tlp_receive.rx);
         join!(self, Source<MmioRead>, tlp_receive.mmio_read => tlp_complete.read);
         join!(self, FlowSource<Bits<20>>, tlp_complete.load => registers.load);
-        join!(self, FlowSource<Bits<64>>, registers.answer => tlp_complete.answer);
         join!(self, FlowSource<TlpBeat>, tlp_receive.completion => dma_read.completion);
-        join!(self, FlowSource<MmioWrite>,
-            tlp_receive.mmio_write => registers.mmio_write, doorbell.mmio_write, cq_pages.mmio_write, vectors.mmio_write);
+        join!(self, FlowSource<MmioWrite>, tlp_receive.mmio_write => registers.mmio_write,
+            doorbell.mmio_write, cq_pages.mmio_write, vectors.mmio_write);
         join!(self, Source<TlpBeat>, dma_write.tx => tlp_transmit.posted; vectors.tx => tlp_transmit.message;
             dma_read.tx => tlp_transmit.nonposted; tlp_complete.tx => tlp_transmit.completion);
         Credits::link(&mut self.credit, &mut self.tlp_transmit.credit);
-        self.tlp_transmit.tx.ready.next = self.tlp_tx.ready.val();
-        self.tlp_tx.valid.next = self.tlp_transmit.tx.valid.val();
-        self.tlp_tx.data.next = self.tlp_transmit.tx.data.val().data;
-        self.tlp_tx.keep.next = self.tlp_transmit.tx.data.val().keep;
-        self.tlp_tx.last.next = self.tlp_transmit.tx.data.val().last;
-        self.tlp_tx.class.next = self.tlp_transmit.tx_class.val();
-        drive!(self, cfg.requester_id => tlp_complete.cfg_requester_id, dma_read.cfg_requester_id,
-            dma_write.cfg_requester_id, vectors.cfg_requester_id);
-        drive!(self, cfg.bus_master => tlp_transmit.bus_master, vectors.cfg_bus_master);
-        self.vectors.cfg_msix_enable.next = self.cfg.msix_enable.val();
-        self.vectors.cfg_msix_mask.next = self.cfg.msix_mask.val();
-        self.dma_read.max_read.next = self.cfg.max_read.val();
-        self.dma_read.extended_tag.next = self.cfg.extended_tag.val();
-        self.dma_write.max_payload.next = self.cfg.max_payload.val();
-        self.tlp_transmit.max_payload.next = self.dma_write.cut.val();
+        TlpTx::link(&mut self.tlp_tx, &mut self.tlp_transmit.tx);
+        drive!(self, tlp_receive.np_ready => tlp_rx_np_ready;
+            cfg.requester_id => tlp_complete.cfg_requester_id, dma_read.cfg_requester_id,
+            dma_write.cfg_requester_id, vectors.cfg_requester_id;
+            cfg.bus_master => tlp_transmit.bus_master, vectors.cfg_bus_master;
+            cfg.msix_enable => vectors.cfg_msix_enable; cfg.msix_mask => vectors.cfg_msix_mask;
+            cfg.max_read => dma_read.max_read; cfg.extended_tag => dma_read.extended_tag;
+            cfg.max_payload => dma_write.max_payload; dma_write.cut => tlp_transmit.max_payload);
 
         // Every access to host memory passes the checker, and becomes a command or a verdict.
         join!(self, Source<Access>, fetch.access => protect.fetch; gather.access => protect.gather;
-            receive.access => protect.scatter);
-        // The writer goes first; the other one reads.
-        self.protect.complete.valid.next = self.writer.access.valid.val() | self.ack.access.valid.val();
-        self.protect.complete.data.next = self.ack.access.data.val();
-        if self.writer.access.valid.val() {
-            self.protect.complete.data.next = self.writer.access.data.val();
-        }
-        self.writer.access.ready.next = self.protect.complete.ready.val();
-        self.ack.access.ready.next = (self.protect.complete.ready.val() & !self.writer.access.valid.val())
-            | self.protect.complete_issued.val();
+            receive.access => protect.scatter; writer.access => protect.complete;
+            ack.access => protect.flush);
         join!(self, Source<DmaCommand>, protect.read => dma_read.command; protect.write => dma_write.command);
         join!(self, FlowSource<bool>, dma_read.retire => protect.read_retire;
             dma_write.retire => protect.write_retire);
@@ -203,29 +167,25 @@ impl Logic for Nic {
         join!(self, Source<WriteBeat>, receive.write => dma_write.scatter;
             writer.write => dma_write.complete);
         join!(self, FlowSource<ReadBeat>, dma_read.beat => fetch.beat, gather.beat, receive.beat, ack.beat);
-        drive!(self, protect.issued => writer.issued, requests.issued, vectors.issued);
-        drive!(self, dma_write.retired => ack.retired, requests.retired, vectors.retired);
+        drive!(self, protect.issued => writer.issued, requests.issued, vectors.issued;
+            dma_write.retired => ack.retired, requests.retired, vectors.retired);
 
         // The agent's side: registers, commands, commits.
         join!(self, FlowSource<Bits<6>>, registers.counter => counters.read);
         join!(self, FlowSource<Bits<36>>, counters.read_value => registers.counter_value);
         join!(self, FlowSource<Bits<VECTOR_ROW_LOG2>>, registers.vector_row => vectors.load);
-        join!(self, FlowSource<Bits<64>>, vectors.load_value => registers.vector_value);
+        join!(self, FlowSource<Bits<64>>, vectors.load_value => registers.vector_value;
+            registers.answer => tlp_complete.answer);
         join!(self, FlowSource<CommandWord>, registers.command => command.command);
-        StationSource::join(&mut self.registers.station, &mut self.receive.station);
-        self.registers.result.next = self.command.result.val();
-        self.registers.vectors_pending.next = self.vectors.pending.val();
-        self.command.stage0.next = self.registers.stage0.val();
-        self.command.stage1.next = self.registers.stage1.val();
-        self.command.stage2.next = self.registers.stage2.val();
-        self.command.written.next = self.queues.result.val();
-        self.command.settling.next = self.vi_state.settling.val();
-        self.command.draining.next = self.protect.draining.val();
-        self.protect.drain.next = self.command.drain.val();
-        self.vi_state.settle.next = self.command.settle.val();
-        self.vi_state.event_writing.next = self.queues.event_writing.val();
-        self.fetch.enabled.next = self.registers.send_enable.val();
-        self.receive.enabled.next = self.registers.receive_enable.val();
+        join!(self, StationSource, registers.station => receive.station);
+        drive!(self, registers.stage0 => command.stage0; registers.stage1 => command.stage1;
+            registers.stage2 => command.stage2; command.result => registers.result;
+            queues.result => command.written; queues.event_writing => vi_state.event_writing;
+            command.settle => vi_state.settle; vi_state.settling => command.settling;
+            command.drain => protect.drain; protect.draining => command.draining;
+            registers.send_enable => fetch.enabled; registers.receive_enable => receive.enabled;
+            vectors.pending => registers.vectors_pending; command.error => registers.command_error;
+            dma_read.timed_out => registers.read_timeout);
         join!(self, Source<Commit>, command.commit => broadcast.commit; broadcast.protect => protect.commit;
             broadcast.fetch => fetch.commit; broadcast.doorbell => doorbell.commit;
             broadcast.receive => receive.commit; broadcast.transmit => transmit.commit;
@@ -233,90 +193,63 @@ impl Logic for Nic {
             broadcast.writer => writer.commit; broadcast.state => vi_state.commit;
             broadcast.notify => notify.commit; broadcast.queues => queues.commit;
             broadcast.vectors => vectors.commit; broadcast.requests => requests.commit);
-        // Who keeps the last word of a VI looks on, and is not waited for.
-        self.ack.commit.valid.next = self.broadcast.fetch.valid.val();
-        self.ack.commit.data.next = self.broadcast.fetch.data.val();
+        join!(self, FlowSource<Commit>, broadcast.ack => ack.commit);
 
         // VI states: faults in, states out to every copy.
-        join!(self, Source<Fault>, fetch.fault => vi_state.fetch_fault;
+        join!(self, Source<Fault>, fetch.fault => vi_state.fetch_fault; sends.fault => vi_state.sends_fault;
             transmit.fault => vi_state.transmit_fault; receive.fault => vi_state.receive_fault;
-            sends.fault => vi_state.sends_fault; writer.fault => vi_state.writer_fault;
-            queues.fault => vi_state.queues_fault);
-        join!(self, FlowSource<StateWrite>,
-            vi_state.state => gather.state, transmit.state, receive.state, sends.state);
+            writer.fault => vi_state.writer_fault; queues.fault => vi_state.queues_fault);
+        join!(self, FlowSource<StateWrite>, vi_state.state => gather.state, transmit.state, receive.state,
+            sends.state);
         join!(self, LookUp<Vi, Bits<2>>, command.query => vi_state.query);
         join!(self, Source<EventWord>, vi_state.ring_event => queues.ring_event);
 
         // Doorbells and fetch.
-        join!(self, Source<Vi>, doorbell.send => fetch.send; doorbell.receive => fetch.receive);
-        join!(self, LookUp<Queue, DoorbellRow>, fetch.row => doorbell.row);
-        join!(self, LookUp<Vi, Position>, receive.posted => doorbell.posted);
+        join!(self, Source<Vi>, doorbell.send => fetch.send; doorbell.receive => fetch.receive;
+            receive.again_receive => doorbell.again_receive; sends.again_send => doorbell.again_send);
         join!(self, Source<QueueId>, fetch.again => doorbell.again_fetch);
-        join!(self, Source<Vi>, receive.again_receive => doorbell.again_receive;
-            sends.again_send => doorbell.again_send);
-        join!(self, LookUp<Vi, Position>, fetch.completed => sends.completed;
-            fetch.consumed => receive.consumed);
+        join!(self, LookUp<Queue, DoorbellRow>, fetch.row => doorbell.row);
+        join!(self, LookUp<Vi, Position>, receive.posted => doorbell.posted;
+            fetch.completed => sends.completed; fetch.consumed => receive.consumed);
         join!(self, FlowSource<AheadWord>, fetch.ahead => receive.ahead);
         join!(self, FlowSource<Filled>, fetch.filled => receive.filled);
         join!(self, Source<Rewind>, sends.rewind => fetch.rewind);
         join!(self, FlowSource<EpochWrite>, sends.epoch => gather.epoch, transmit.epoch);
 
-        // Out.
+        // Out and in: from a descriptor's head to a frame, and from a frame to `receive`.
         join!(self, FlowSource<SendHead>, fetch.head => gather.head);
         join!(self, FlowSource<Bits<64>>, fetch.word => gather.word);
-        self.fetch.head_taken.next = self.gather.head_taken.val();
         join!(self, Source<Packet>, gather.packet => transmit.packet);
         join!(self, Source<PayloadWord>, gather.payload => transmit.payload);
         join!(self, Source<Whole>, gather.whole => transmit.whole);
-        join!(self, Source<AckRequest>, ack.ack => transmit.ack);
-        join!(self, Source<FrameBeat>, transmit.frame => egress.frame);
-        self.egress.frame_loopback.next = self.transmit.frame_loopback.val();
-        self.egress.frame_vlan.next = self.transmit.frame_vlan.val();
-        self.egress.tx.ready.next = self.eth_tx.ready.val();
-        self.eth_tx.valid.next = self.egress.tx.valid.val();
-        self.eth_tx.data.next = self.egress.tx.data.val().data;
-        self.eth_tx.last.next = self.egress.tx.data.val().last;
-        self.tx_lanes.count.next = self.egress.tx.data.val().count;
-        self.eth_tx.keep.next = self.tx_lanes.keep.val();
+        join!(self, Source<FrameBeat>, transmit.frame => egress.frame; egress.tx => eth_transmit.beat;
+            egress.loopback => receive.loopback);
+        drive!(self, gather.head_taken => fetch.head_taken; transmit.frame_loopback => egress.frame_loopback;
+            transmit.frame_vlan => egress.frame_vlan; egress.loopback.valid => eth_transmit.turns;
+            receive.loopback.ready => eth_transmit.turn_has_room; receive.pause => eth_rx_pause);
+        EthTx::link(&mut self.eth_tx, &mut self.eth_transmit.tx);
+        EthWatch::link(&mut self.loopback, &mut self.eth_transmit.watch);
+        EthRx::link(&mut self.eth_rx, &mut self.receive.rx);
 
-        // In. What turns round inside has the bytes that `eth_tx` shows, and a valid of its own.
-        join!(self, Source<FrameBeat>, egress.loopback => receive.loopback);
-        self.loopback.valid.next = self.egress.loopback.valid.val();
-        self.loopback.ready.next = self.receive.loopback.ready.val();
-        self.loopback.data.next = self.egress.loopback.data.val().data;
-        self.loopback.last.next = self.egress.loopback.data.val().last;
-        self.loopback.keep.next = self.tx_lanes.keep.val();
-        self.rx_lanes.keep.next = self.eth_rx.keep.val();
-        self.eth_beat.next.data = self.eth_rx.data.val();
-        self.eth_beat.next.last = self.eth_rx.last.val();
-        self.eth_beat.next.bad = self.eth_rx.bad.val();
-        self.eth_beat.next.count = self.rx_lanes.count.val();
-        self.receive.rx.valid.next = self.eth_rx.valid.val();
-        self.receive.rx.data.next = self.eth_beat.val();
-        self.eth_rx_pause.next = self.receive.pause.val();
-
-        // RDMA reads: what peers ask for, and what is asked of them.
+        // Acknowledgements, and RDMA reads: what peers ask for, and what is asked of them.
+        join!(self, Source<AckRequest>, writer.request => ack.request; ack.ack => transmit.ack;
+            transmit.failed => requests.failed; requests.word => ack.word);
         join!(self, FlowSource<ReadRequest>, receive.request => requests.request);
         join!(self, FlowSource<Admission>, requests.answer => receive.admission);
-        // The way of a completion: receive, writer, ack, in order. None follows while a request is looked at.
-        self.requests.settled.next =
-            !self.receive.completion.valid.val() & !self.writer.receiving.val() & !self.ack.waits.val();
         join!(self, Source<Reply>, requests.reply => gather.reply);
-        self.requests.gone.next = self.transmit.replied.val();
-        join!(self, Source<AckRequest>, transmit.failed => requests.failed; requests.word => ack.word);
         join!(self, Source<Vi>, requests.free => ack.free);
         join!(self, LookUp<Vi, bool>, ack.held => requests.held);
         join!(self, Source<ReadSent>, transmit.read => receive.read);
         join!(self, LookUp<Vi, Bits<3>>, gather.reads => sends.reads);
-        self.sends.placing.next = self.receive.placing.val();
+        drive!(self, receive.completion.valid | writer.receiving | ack.waits => requests.arriving;
+            transmit.replied => requests.gone; receive.placing => sends.placing;
+            writer.request_mark => ack.request_mark);
 
-        // The end of a descriptor: completions, completion queues, acknowledgements, interrupts.
+        // The end of a descriptor: completions, completion queues, interrupts.
         join!(self, Source<Sent>, transmit.sent => sends.sent);
         join!(self, Source<Acknowledged>, receive.acknowledged => sends.acknowledged);
         join!(self, Source<Completion>, receive.completion => writer.receive;
             sends.completion => writer.send);
-        join!(self, Source<AckRequest>, writer.request => ack.request);
-        self.ack.request_mark.next = self.writer.request_mark.val();
         join!(self, Source<Closed>, writer.closed => queues.closed);
         join!(self, FlowSource<CqStore>, cq_pages.store => queues.store);
         join!(self, FlowSource<CqEntry>, queues.entry => writer.entry);
@@ -326,95 +259,37 @@ impl Logic for Nic {
         join!(self, FlowSource<Vector>, notify.raise => vectors.raise);
         join!(self, Source<Vector>, queues.raise => vectors.queue_raise);
 
-        // Time.
-        drive!(self, time_now => registers.time_now, dma_read.time_now, sends.time_now, vectors.time_now);
+        // Time, counters (bytes are counted by number, not by event), and what the NIC is at.
         FlowSource::<Bits<32>>::link(&mut self.read_deadline, &mut self.dma_read.deadline);
         FlowSource::<Bits<32>>::link(&mut self.interrupt_deadline, &mut self.vectors.deadline);
         FlowSource::<Bits<32>>::link(&mut self.send_deadline, &mut self.sends.deadline);
-
-        // Counters, in the order of `viaduct_spec::register::counter`.
-        self.events.next = bits::<39>(0);
-        self.events.next = self.events.val().replace_bit(0, self.egress.count_frame.val());
-        self.events.next = self.events.val().replace_bit(1, self.receive.count_frame.val());
-        self.events.next = self.events.val().replace_bit(2, self.transmit.count_ack.val());
-        self.events.next = self.events.val().replace_bit(3, self.sends.count_ack.val());
-        self.events.next = self.events.val().replace_bit(4, self.sends.count_message.val());
-        self.events.next = self.events.val().replace_bit(5, self.receive.delivery_events.val().message);
-        self.events.next = self.events.val().replace_bit(6, self.receive.parse_events.val().malformed);
-        self.events.next = self.events.val().replace_bit(7, self.receive.parse_events.val().icrc);
-        self.events.next = self.events.val().replace_bit(8, self.receive.parse_events.val().not_ours);
-        self.events.next = self.events.val().replace_bit(9, self.receive.parse_events.val().bth);
-        self.events.next = self.events.val().replace_bit(10, self.receive.delivery_events.val().no_vi);
-        self.events.next = self.events.val().replace_bit(11, self.receive.delivery_events.val().psn);
-        self.events.next = self.events.val().replace_bit(12, self.receive.delivery_events.val().no_receive);
-        self.events.next = self.events.val().replace_bit(13, self.receive.count_overflow.val());
-        self.events.next = self.events.val().replace_bit(14, self.protect.count_refused.val());
-        self.events.next = self.events.val().replace_bit(
-            15,
-            self.doorbell.count_ignored.val()
-                | self.cq_pages.count_ignored.val()
-                | self.queues.count_ignored.val(),
-        );
-        self.events.next = self
-            .events
-            .val()
-            .replace_bit(16, self.tlp_receive.count_dropped.val() | self.dma_read.count_unexpected.val());
-        self.events.next = self.events.val().replace_bit(17, self.command.count_ignored.val());
-        self.events.next =
-            self.events.val().replace_bit(18, self.vi_state.count_lost.val() | self.queues.count_lost.val());
-        self.events.next = self.events.val().replace_bit(19, self.transmit.count_nak.val());
-        self.events.next = self.events.val().replace_bit(20, self.sends.count_nak.val());
-        self.events.next = self.events.val().replace_bit(21, self.receive.delivery_events.val().partial);
-        self.events.next = self.events.val().replace_bit(25, self.ack.count_rnr.val());
-        self.events.next = self.events.val().replace_bit(26, self.receive.delivery_events.val().duplicate);
-        self.events.next = self.events.val().replace_bit(22, self.sends.count_again.val());
-        self.events.next = self.events.val().replace_bit(23, self.sends.count_timeout.val());
-        self.events.next = self.events.val().replace_bit(24, self.sends.count_rnr.val());
-        self.events.next = self
-            .events
-            .val()
-            .replace_bit(27, self.sends.count_ghost.val() | self.receive.delivery_events.val().response);
-        self.events.next = self.events.val().replace_bit(29, self.receive.delivery_events.val().raw);
-        self.events.next = self.events.val().replace_bit(30, self.receive.delivery_events.val().raw_dropped);
-        self.events.next = self.events.val().replace_bit(31, self.requests.count_request.val());
-        self.events.next = self.events.val().replace_bit(28, self.receive.parse_events.val().congestion);
-        self.events.next = self.events.val().replace_bit(34, self.queues.count_overrun.val());
-        self.events.next = self.events.val().replace_bit(35, self.vectors.count_interrupt.val());
-        self.events.next = self.events.val().replace_bit(36, self.writer.count_error.val());
-        self.events.next = self.events.val().replace_bit(37, self.vi_state.count_broken.val());
-        self.events.next = self.events.val().replace_bit(38, self.dma_read.count_lost.val());
-        self.counters.events.next = self.events.val();
-        self.counters.bytes_sent.next = self.transmit.count_bytes.val();
-        self.counters.bytes_received.next = self.receive.count_bytes.val();
-
-        // Idle, and what the STATE register shows.
-        self.busy.next = self.command.busy.val()
-            | self.registers.soft_reset.val()
-            | self.resets.ending.val()
-            | self.resets.clear.val();
-        self.quiet.d.next = !(self.busy.val()
-            | self.doorbell.busy.val()
-            | self.fetch.busy.val()
-            | self.protect.busy.val()
-            | self.dma_read.busy.val()
-            | self.dma_write.busy.val()
-            | self.gather.busy.val()
-            | self.transmit.busy.val()
-            | self.requests.busy.val()
-            | self.ack.busy.val()
-            | self.receive.busy.val()
-            | self.sends.busy.val()
-            | self.writer.busy.val()
-            | self.queues.busy.val()
-            | self.notify.busy.val()
-            | self.vectors.busy.val()
-            | self.tlp_transmit.tx.valid.val()
-            | self.egress.tx.valid.val()
-            | self.egress.loopback.valid.val());
-        self.idle.next = self.quiet.q.val();
-        self.registers.command_busy.next = self.busy.val();
-        self.registers.command_error.next = self.command.error.val();
-        self.registers.idle.next = self.quiet.q.val();
-        self.registers.read_timeout.next = self.dma_read.timed_out.val();
+        fill!(self, counters.events, egress.count_frame => frames_sent; transmit.count_ack => acks_sent;
+            transmit.count_nak => naks_sent; ack.count_rnr => rnr_sent; sends.count_message => messages_sent;
+            sends.count_ack => acks_received; sends.count_nak => naks_received;
+            sends.count_rnr => rnr_received; sends.count_again => retransmitted;
+            sends.count_timeout => timeouts; requests.count_request => reads_served;
+            sends.count_ghost | receive.handled.val().response => drop_response;
+            receive.count_frame => frames_received; receive.count_overflow => drop_overflow;
+            receive.parsed.val().malformed => drop_malformed; receive.parsed.val().icrc => drop_icrc;
+            receive.parsed.val().bth => drop_bth; receive.parsed.val().not_ours => drop_not_ours;
+            receive.parsed.val().congestion => congestion; receive.handled.val().no_vi => drop_no_vi;
+            receive.handled.val().psn => drop_psn; receive.handled.val().no_receive => drop_no_receive;
+            receive.handled.val().partial => drop_partial; receive.handled.val().duplicate => duplicates;
+            receive.handled.val().message => messages_received; receive.handled.val().raw => raw_received;
+            receive.handled.val().raw_dropped => raw_dropped; protect.count_refused => access_refused;
+            dma_read.count_lost => reads_lost; command.count_ignored => command_ignored;
+            tlp_receive.count_dropped | dma_read.count_unexpected => tlp_dropped;
+            doorbell.count_ignored | cq_pages.count_ignored | queues.count_ignored => doorbell_ignored;
+            vi_state.count_lost | queues.count_lost => event_lost; vi_state.count_broken => vis_broken;
+            writer.count_error => descriptor_errors; queues.count_overrun => cq_overruns;
+            vectors.count_interrupt => interrupts; false => bytes_sent, bytes_received);
+        drive!(self, time_now => registers.time_now, dma_read.time_now, sends.time_now, vectors.time_now;
+            transmit.count_bytes => counters.bytes_sent; receive.count_bytes => counters.bytes_received;
+            command.busy => quiet.commanded; quiet.idle => idle, registers.idle; quiet.busy => registers.command_busy;
+            registers.soft_reset | resets.ending | resets.clear => quiet.resetting;
+            doorbell.busy | fetch.busy | protect.busy | dma_read.busy | dma_write.busy | gather.busy
+            | transmit.busy | requests.busy | ack.busy | receive.busy | sends.busy | writer.busy | queues.busy
+            | notify.busy | vectors.busy | tlp_transmit.tx.valid | egress.tx.valid | egress.loopback.valid
+            => quiet.works);
     }
 }

@@ -149,4 +149,3 @@ fn refusal(message: &str, at: &TokenTree) -> Tokens {
     tokens.iter_mut().for_each(|token| token.set_span(at.span()));
     tokens
 }
-

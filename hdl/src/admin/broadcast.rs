@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!              ┌───────────┐──► protect, fetch, doorbell, receive, transmit, sends, gather, writer,
-//!   commit ───►│ Broadcast │    state, notify, queues, vectors, requests
+//!   commit ───►│ Broadcast │    state, notify, queues, vectors, requests, ack
 //!              └───────────┘    (a stream each: the same commit)
 //! ```
 //! Contract: a listener is offered the commits of its tables, each once; which tables are whose is "Rows" in docs/architecture.md. The commit
@@ -10,6 +10,8 @@
 //! does: a listener further down is offered it when those before have taken it, so nothing of the old row comes behind (LIFE-2).
 //! That is fetch, then receive; gather, then transmit, then sends; receive, then the writer. `valid` and `ready` come from
 //! registers, so that no listener's path begins in the table's number or ends in another listener.
+//!
+//! `ack` looks on while fetch is offered a commit, and is not waited for.
 //!
 //! Latency: 1 cycle to the listeners, 1 back, beyond the slowest listener's.
 //!
@@ -21,7 +23,7 @@
 use super::Listener;
 use crate::bus::Commit;
 use crate::prims::Number;
-use crate::stream::{Sink, Source};
+use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::tables::table;
 
@@ -60,6 +62,8 @@ pub struct Broadcast {
     pub vectors: Source<Commit>,
     /// RECEIVE, to `reply/requests`.
     pub requests: Source<Commit>,
+    /// WORK_QUEUE, to `send/ack`, which keeps the last word of a VI: it is given what fetch is offered.
+    pub ack: FlowSource<Commit>,
     to_protect: Listener,
     to_fetch: Listener,
     to_doorbell: Listener,
@@ -163,6 +167,8 @@ impl Logic for Broadcast {
         self.to_fetch.reset.next = self.reset.val();
         self.to_fetch.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.fetch, &mut self.to_fetch.commit);
+        self.ack.valid.next = self.to_fetch.commit.valid.val();
+        self.ack.data.next = self.to_fetch.commit.data.val();
         self.to_doorbell.reset.next = self.reset.val();
         self.to_doorbell.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.doorbell, &mut self.to_doorbell.commit);

@@ -5,8 +5,8 @@
 //! bytes_sent, bytes_received ──►│ Counters │──► read_value
 //!                       read ──►└──────────┘
 //! ```
-//! Contract: bit n of `events` adds one to counter n. Nothing is lost as long as no event comes in more than every
-//! second cycle, which no block's can: each takes two beats at least. `bytes_*` are added to their counters, in every
+//! Contract: each field of `events` adds one to its counter, whose number is the field's place. Nothing is lost as long as no event comes in
+//! more than every second cycle, which no block's can: each takes two beats at least. `bytes_*` are added to their counters, in every
 //! cycle; nothing is lost as long as those of 39 cycles are fewer than 2^13: a payload is 4096 bytes at most, and the
 //! next one comes a cycle later for every 8 of its bytes. Five bits per counter collect events until the
 //! scan, one counter a cycle, moves them into the memory. A read of a counter below 39 is answered when the scan passes
@@ -14,11 +14,12 @@
 //!
 //! Latency: a read 2 to 41 cycles; an event shows in a read that starts 41 cycles later, bytes in one that starts 42 later.
 //!
-//! Example: bit 5 of `events` is high in cycle 0. A `read` of counter 5 that starts in cycle 41 is answered by cycle 82, one higher than before.
+//! Example: `events.messages_received`, field 5, is high in cycle 0. A `read` of counter 5 that starts in cycle 41 is answered by cycle 82, one higher than before.
 //!
 //! Tests: `tests/admin/counters.rs`.
 
-use crate::prims::{Number, Ram};
+use crate::prims::{Cast, Number, Ram};
+use crate::rows::register::CounterPulses;
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 use viaduct_spec::register::counter;
@@ -32,8 +33,8 @@ pub struct Counters {
     pub clock: Signal<In, Clock>,
     /// Clears every counter.
     pub reset: Signal<In, bool>,
-    /// One bit for each counter: an event of it happens in this cycle. The counters of bytes have none.
-    pub events: Signal<In, Bits<39>>,
+    /// One field for each counter: an event of it happens in this cycle. The counters of bytes have none.
+    pub events: Signal<In, CounterPulses>,
     /// Number of bytes to add to BYTES_SENT.
     pub bytes_sent: Signal<In, Bits<13>>,
     /// Number of bytes to add to BYTES_RECEIVED.
@@ -42,6 +43,7 @@ pub struct Counters {
     pub read: FlowSink<Bits<6>>,
     /// The value of the counter that was asked for.
     pub read_value: FlowSource<Bits<36>>,
+    pulses: Cast<CounterPulses, Bits<39>>,
     rows: Ram<Bits<36>, 6>,
     /// The row behind `rows`: block RAM is slow, so nothing but a register may be behind it.
     row: DFF<Bits<36>>,
@@ -85,18 +87,19 @@ impl Logic for Counters {
         dff_setup!(self, clock, clearing, clear_next, clear_row);
         clock!(self, clock, rows);
         self.turns.next = self.turn.q.val();
+        self.pulses.from.next = self.events.val();
 
         self.low.clock.next = self.clock.val();
         self.low.reset.next = self.reset.val();
-        self.low.events.next = self.events.val().get_bits::<13>(0);
+        self.low.events.next = self.pulses.to.val().get_bits::<13>(0);
         self.low.turn.next = self.turns.val().get_bits::<13>(0);
         self.middle.clock.next = self.clock.val();
         self.middle.reset.next = self.reset.val();
-        self.middle.events.next = self.events.val().get_bits::<13>(13);
+        self.middle.events.next = self.pulses.to.val().get_bits::<13>(13);
         self.middle.turn.next = self.turns.val().get_bits::<13>(13);
         self.high.clock.next = self.clock.val();
         self.high.reset.next = self.reset.val();
-        self.high.events.next = self.events.val().get_bits::<13>(26);
+        self.high.events.next = self.pulses.to.val().get_bits::<13>(26);
         self.high.turn.next = self.turns.val().get_bits::<13>(26);
         self.sent.clock.next = self.clock.val();
         self.sent.reset.next = self.reset.val();

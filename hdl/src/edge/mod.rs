@@ -1,4 +1,4 @@
-//! The NIC's edge to PCIe: transaction layer packets in and out.
+//! The NIC's edge to PCIe: transaction layer packets in and out. The types of all ports of the NIC are here, too.
 //!
 //! | block | what for |
 //! |---|---|

@@ -1,10 +1,10 @@
 //! Takes transaction layer packets apart: stores, loads, completions.
 //!
 //! ```text
-//!                  rx ──►┌────────────┐──► mmio_write
-//! rx_bar (first beat) ──►│ TlpReceive │──► mmio_read
-//!            np_ready ◄──│            │──► completion
-//!                down ──►└────────────┘──► count_dropped
+//!       rx ──►┌────────────┐──► mmio_write
+//! np_ready ◄──│ TlpReceive │──► mmio_read
+//!     down ──►│            │──► completion
+//!             └────────────┘──► count_dropped
 //! ```
 //! Contract: one beat is taken every cycle, whatever happens. A packet becomes one of
 //! - a store: memory write of 1 or 2 double words to BAR 0 or 2, not poisoned, a pair 8-byte aligned. Byte
@@ -33,10 +33,11 @@
 
 use super::class::PacketSort;
 use super::enabled::EnabledBytes;
+use super::TlpRx;
 use crate::bus::{MmioRead, MmioWrite, TlpBeat, STORE_LOG2};
 use crate::prims::{Cast, Number, Skid};
 use crate::rows::tlp::{FirstWord, RequestWord};
-use crate::stream::{FlowSink, FlowSource, Pulse, Source};
+use crate::stream::{FlowSource, Pulse, Source};
 use rust_hdl::prelude::*;
 use viaduct_spec::profile::BAR2_BYTES;
 use viaduct_spec::register::BAR0_BYTES;
@@ -54,10 +55,8 @@ pub struct TlpReceive {
     pub reset: Signal<In, bool>,
     /// With `reset`: what comes next is a packet's first beat.
     pub down: Signal<In, bool>,
-    /// A beat of a packet from the host.
-    pub rx: FlowSink<TlpBeat>,
-    /// The BAR that a memory request hits, 0 or 2; it counts with the request's first beat.
-    pub rx_bar: Signal<In, Bits<3>>,
+    /// Packets from the host.
+    pub rx: TlpRx,
     /// The host may start a non-posted request.
     pub np_ready: Signal<Out, bool>,
     /// A store of the host.
@@ -172,12 +171,12 @@ impl Logic for TlpReceive {
         dff_setup!(self, clock, nonposted_room, dropped);
         clock!(self, clock, loads);
 
-        self.data.next = self.rx.data.val().data;
-        self.keep.next = self.rx.data.val().keep;
+        self.data.next = self.rx.data.val();
+        self.keep.next = self.rx.keep.val();
         self.low.next = self.data.val().get_bits::<32>(0);
         self.high.next = self.data.val().get_bits::<32>(32);
         self.both.next = self.keep.val().get_bit(1);
-        self.last.next = self.rx.valid.val() & self.rx.data.val().last;
+        self.last.next = self.rx.valid.val() & self.rx.last.val();
         self.head.next = self.rx.valid.val() & (self.position.q.val() == bits::<2>(0));
         self.second.next = self.rx.valid.val() & (self.position.q.val() == bits::<2>(1));
         self.third.next = self.rx.valid.val() & (self.position.q.val() == bits::<2>(2));
@@ -185,7 +184,7 @@ impl Logic for TlpReceive {
             if self.position.q.val() != bits::<2>(3) {
                 self.position.d.next = self.position.q.val() + 1;
             }
-            if self.rx.data.val().last {
+            if self.rx.last.val() {
                 self.position.d.next = bits::<2>(0);
             }
             self.held.d.next = self.high.val();
@@ -197,7 +196,7 @@ impl Logic for TlpReceive {
         self.sort.kind.next = self.first_word.to.val().kind;
         self.pair_length.next = self.first_word.to.val().length == bits::<10>(2);
         self.short.next = (self.first_word.to.val().length == bits::<10>(1)) | self.pair_length.val();
-        self.known_bar.next = (self.rx_bar.val() == bits::<3>(0)) | (self.rx_bar.val() == bits::<3>(2));
+        self.known_bar.next = (self.rx.bar.val() == bits::<3>(0)) | (self.rx.bar.val() == bits::<3>(2));
         if self.head.val() {
             self.writing.d.next = self.sort.memory.val()
                 & self.sort.with_data.val()
@@ -210,7 +209,7 @@ impl Logic for TlpReceive {
             self.long.d.next = self.sort.long_header.val();
             self.pair.d.next = self.pair_length.val();
             // Of the BARs 0 and 2.
-            self.doorbell.d.next = self.rx_bar.val().get_bit(1);
+            self.doorbell.d.next = self.rx.bar.val().get_bit(1);
             self.attr.d.next = self.first_word.to.val().attr;
             self.traffic_class.d.next = self.first_word.to.val().traffic_class;
             self.first_enables.d.next = self.request_word.to.val().first_be;
@@ -296,7 +295,9 @@ impl Logic for TlpReceive {
 
         self.completion_beat_valid.d.next = (self.head.val() & self.sort.completion.val())
             | (self.rx.valid.val() & !self.head.val() & self.completing.q.val());
-        self.completion_beat.d.next = self.rx.data.val();
+        self.completion_beat.d.next.data = self.rx.data.val();
+        self.completion_beat.d.next.keep = self.rx.keep.val();
+        self.completion_beat.d.next.last = self.rx.last.val();
         self.completion.valid.next = self.completion_beat_valid.q.val();
         self.completion.data.next = self.completion_beat.q.val();
 

@@ -1,7 +1,7 @@
 //! One stream of transaction layer packets out of four sources, as far as the link partner's credits go.
 //!
 //! ```text
-//!         posted, message ──►┌─────────────┐──► tx, tx_class
+//!         posted, message ──►┌─────────────┐──► tx
 //!   nonposted, completion ──►│ TlpTransmit │
 //!      credit, bus_master ──►│             │──► settled
 //! hold, mute, max_payload ──►└─────────────┘
@@ -28,10 +28,10 @@
 //!
 //! Tests: `tests/tlp/transmit`.
 
-use super::Credits;
+use super::{Credits, TlpTx};
 use crate::bus::TlpBeat;
 use crate::prims::{Cast, Fifo, Number, Successor};
-use crate::stream::{Sink, Source};
+use crate::stream::Sink;
 use rust_hdl::prelude::*;
 use viaduct_spec::tlp::class;
 
@@ -85,9 +85,7 @@ pub struct TlpTransmit {
     /// Largest payload of a posted packet: 128 << n bytes.
     pub max_payload: Signal<In, Bits<3>>,
     /// The packets, to the host.
-    pub tx: Source<TlpBeat>,
-    /// Class of the packet whose beat is on show: `viaduct_spec::tlp::class`.
-    pub tx_class: Signal<Out, Bits<2>>,
+    pub tx: TlpTx,
 
     successor: Successor,
     out: Fifo<Outgoing, 1, 2>,
@@ -255,10 +253,10 @@ impl Logic for TlpTransmit {
         // The beat leaves.
         self.on_show.next = self.out.source.data.val();
         self.tx.valid.next = self.out.source.valid.val();
-        self.tx.data.next.data = self.on_show.val().data;
-        self.tx.data.next.keep = self.on_show.val().keep;
-        self.tx.data.next.last = self.on_show.val().last;
-        self.tx_class.next = self.on_show.val().class;
+        self.tx.data.next = self.on_show.val().data;
+        self.tx.keep.next = self.on_show.val().keep;
+        self.tx.last.next = self.on_show.val().last;
+        self.tx.class.next = self.on_show.val().class;
         self.out.source.ready.next = self.tx.ready.val();
 
         self.exact.d.next = !self.moved.val() & !self.active.q.val() & !self.out.source.valid.val();

@@ -1,10 +1,10 @@
 //! The protection checker: takes one access at a time, and lets what is allowed through to the DMA engines.
 //!
 //! ```text
-//!            fetch, gather ──►┌─────────┐──► read, write
-//!        scatter, complete ──►│         │──► verdict, issued
-//! read_retire, write_retire ─►│ Protect │──► complete_issued
-//!            commit, drain ──►└─────────┘──► draining, busy, count_refused
+//!   fetch, gather, scatter ──►┌─────────┐──► read, write
+//!          complete, flush ──►│ Protect │──► verdict, issued
+//! read_retire, write_retire ─►│         │──► draining, busy
+//!            commit, drain ──►└─────────┘──► count_refused
 //! ```
 //! The module `protect` has the blocks inside, and the rules.
 //!
@@ -12,8 +12,8 @@
 //! - Clients are served round robin. An access looked at in cycle 0 has its command, or its verdict, in cycle 6;
 //!   the next one is looked up meanwhile, and follows three cycles later.
 //! - A read that is taken while another one is on its way, or while the read engine is busy, stays on its client's port until its first
-//!   command is issued; of `complete` that is said by `complete_issued`. If it finds the register before the engine full it waits
-//!   there until a write, a commit or a drain comes behind it. Then it goes back to its client and is looked up anew in its turn.
+//!   command is issued. If it finds the register before the engine full it waits there until a write, a commit or a drain comes
+//!   behind it. Then it goes back to its client and is looked up anew in its turn.
 //!   So reads that find no tag hold neither writes nor commits. A read of two commands waits until the engine takes one at once,
 //!   too: `read.ready` falls only with a command, so its second one does not wait.
 //! - A read gives one command, or two if it crosses into the next page (`last` on the second), or one with
@@ -37,7 +37,7 @@ use viaduct_spec::tables::table;
 
 use super::command_cut::CommandCut;
 use super::command_out::CommandOut;
-use super::{AccessIntake, Outstanding, Range};
+use super::{AccessIntake, Outstanding, Range, SharedPort};
 use crate::bus::{Access, ByClient, Commit, DmaCommand, WriteVerdict};
 use crate::prims::{Cast, Number, Ram, Unpack};
 use crate::rows::tables::PageRow;
@@ -72,10 +72,10 @@ pub struct Protect {
     pub gather: Sink<Access>,
     /// An access of scatter: data segments of receives.
     pub scatter: Sink<Access>,
-    /// A write of `complete/writer`, or a read of `send/ack`, which share this port.
+    /// A write of `complete/writer`: completions, and entries of completion queues.
     pub complete: Sink<Access>,
-    /// A read of `complete` is taken now that stayed on the port when it was looked up: another access may be on the port by now.
-    pub complete_issued: Signal<Out, bool>,
+    /// A read of `send/ack`, for acknowledgements of Reliable Reception. It has the turn of `complete`, behind that one's writes.
+    pub flush: Sink<Access>,
     /// A row of REGION or PAGE.
     pub commit: Sink<Commit>,
     /// The owner begins to wait for the commands issued before.
@@ -99,6 +99,7 @@ pub struct Protect {
     /// An access is refused.
     pub count_refused: Pulse,
 
+    shared: SharedPort,
     intake: AccessIntake,
     range: Range,
     /// Bits 56:12 of a page's DMA address.
@@ -176,7 +177,9 @@ impl Logic for Protect {
         Sink::<Access>::link(&mut self.fetch, &mut self.intake.fetch);
         Sink::<Access>::link(&mut self.gather, &mut self.intake.gather);
         Sink::<Access>::link(&mut self.scatter, &mut self.intake.scatter);
-        Sink::<Access>::link(&mut self.complete, &mut self.intake.complete);
+        Sink::<Access>::link(&mut self.complete, &mut self.shared.writes);
+        Sink::<Access>::link(&mut self.flush, &mut self.shared.reads);
+        Source::<Access>::join(&mut self.shared.access, &mut self.intake.complete);
 
         // Commits: written while they are on the bus, no access is half way and none can be taken.
         self.idle.next = (self.step.q.val() == Step::Idle) & self.intake.empty.val();
@@ -275,7 +278,7 @@ impl Logic for Protect {
         self.issued_late.next.scatter = self.go.val() & self.owner.q.val().scatter;
         self.issued_late.next.complete = self.go.val() & self.owner.q.val().complete;
         self.intake.issued.next = self.issued_late.val();
-        self.complete_issued.next = self.issued_late.val().complete;
+        self.shared.issued.next = self.issued_late.val().complete;
         self.range.look.next = self.look.val();
         self.range.compare.next = self.step.q.val() == Step::Compare;
         self.range.place.next = self.step.q.val() == Step::Place;

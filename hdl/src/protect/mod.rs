@@ -4,8 +4,9 @@
 //!   fetch ──►┌────────────────────────────────────────────────────────────┐
 //!  gather ──►│ AccessIntake ──► Range ──────► page RAM ──► two CommandOut │──► read   (DmaCommand)
 //! scatter ──►│ turns,           distances,                                │──► write  (DmaCommand)
-//! complete ─►│ RegionTable      limits                       Outstanding  │──► verdict
-//!  commit ──►└────────────────────────────────────────────────────────────┘──► draining
+//! complete ─►│ SharedPort       limits                       Outstanding  │──► verdict
+//!   flush ──►│ RegionTable                                                │──► draining
+//!  commit ──►└────────────────────────────────────────────────────────────┘
 //! ```
 //! An access is granted if and only if
 //! - its region is a row of the table other than 0, and the row is live;
@@ -27,6 +28,7 @@ mod epoch_tally;
 mod outstanding;
 mod range;
 mod region;
+mod shared_port;
 
 pub use access_intake::AccessIntake;
 pub use checker::Protect;
@@ -34,3 +36,4 @@ pub use epoch_tally::EpochTally;
 pub use outstanding::Outstanding;
 pub use range::Range;
 pub use region::{Region, RegionExtent, RegionTable};
+pub use shared_port::SharedPort;

@@ -14,7 +14,7 @@
 //!            │ Flush ├───┤ Contexts ├──── VIs ────────┘
 //!            └───────┘   └──────────┘◄── rows, from Commits
 //! ```
-//! [`Receive`] joins them.
+//! [`Receive`] joins them. [`EthReceive`] stands between the MAC and `Ingress`, and says how many bytes a beat has.
 
 mod ahead;
 mod closing;
@@ -22,6 +22,7 @@ mod commits;
 mod contexts;
 mod delay;
 mod delivery;
+mod eth_receive;
 mod flush;
 mod icrc;
 mod ingress;
@@ -48,6 +49,7 @@ pub use delay::FrameDelay;
 pub use delivery::{
     Delivery, DeliveryCounts, DeliveryEvents, Dispatch, Opening, Outcome, Placement, Report, Standing,
 };
+pub use eth_receive::EthReceive;
 pub use flush::Flush;
 pub use icrc::Icrc;
 pub use ingress::Ingress;

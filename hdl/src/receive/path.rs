@@ -2,10 +2,10 @@
 //!
 //! ```text
 //!  rx, loopback ──►┌─────────────────────────────────┐──► access, write      (the payload, to memory)
-//!     ahead, filled│ Ingress Parse FrameDelay Store  │──► completion, fault, again_receive
-//!              ───►│ Ahead Flush Contexts Commits    │──► acknowledged       (to the send side)
-//!    commit, state │ Lookup Delivery Closing Reads   │◄─► request, admission (with reply/requests)
-//!              ───►│ Scatter                         │──► parse_events, delivery_events, count_*
+//!     ahead, filled│ EthReceive Ingress Parse Store  │──► completion, fault, again_receive
+//!              ───►│ FrameDelay Ahead Flush Contexts │──► acknowledged       (to the send side)
+//!    commit, state │ Commits Lookup Delivery Closing │◄─► request, admission (with reply/requests)
+//!              ───►│ Reads Scatter                   │──► parsed, handled, count_*
 //!    verdict, beat └─────────────────────────────────┘
 //!              ───► ▲
 //! ```
@@ -29,6 +29,7 @@ use super::commits::Commits;
 use super::contexts::{Context, Contexts, HalfId, Saved};
 use super::delay::FrameDelay;
 use super::delivery::{Delivery, DeliveryEvents};
+use super::eth_receive::EthReceive;
 use super::flush::{Flush, SetAside, ViStatus};
 use super::ingress::Ingress;
 use super::job::{ReadPlaced, ScatterDone, ScatterJob, ScatterResult, Told};
@@ -44,6 +45,7 @@ use crate::bus::{
     Access, Acknowledged, Admission, AheadWord, Answer, Commit, Completion, Fault, Filled, FrameBeat,
     Placing, Position, ReadBeat, ReadRequest, ReadSent, StateWrite, Vi, WriteBeat, WriteVerdict,
 };
+use crate::edge::EthRx;
 use crate::rows::descriptor::DataSegment;
 use crate::stream::{FlowSink, FlowSource, LookUp, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
@@ -55,8 +57,8 @@ pub struct Receive {
     pub clock: Signal<In, Clock>,
     /// While high, all frames are dropped and all work is forgotten.
     pub reset: Signal<In, bool>,
-    /// A beat of a frame from the MAC; the block cannot refuse it.
-    pub rx: FlowSink<FrameBeat>,
+    /// Frames from the MAC; the block cannot refuse them.
+    pub rx: EthRx,
     /// A beat of a frame that turns round inside the NIC, from egress.
     pub loopback: Sink<FrameBeat>,
     /// Frames are received; the agent's control register drives it.
@@ -107,13 +109,14 @@ pub struct Receive {
     pub count_frame: Pulse,
     /// Pulses when a frame found no room, or was dropped to make some.
     pub count_overflow: Pulse,
-    /// What is counted of frames that the parser does not take.
-    pub parse_events: Signal<Out, ParseEvents>,
-    /// What is counted of frames that are delivered, or not.
-    pub delivery_events: Signal<Out, DeliveryEvents>,
+    /// What is counted of the frames that `receive/parse` has looked at.
+    pub parsed: Signal<Out, ParseEvents>,
+    /// What is counted of the frames that `receive/delivery` has handled.
+    pub handled: Signal<Out, DeliveryEvents>,
     /// Bytes of a packet whose payload has gone to memory in this cycle, all of it; 0: none has.
     pub count_bytes: Signal<Out, Bits<13>>,
     // Frames.
+    eth: EthReceive,
     ingress: Ingress,
     parse: Parse,
     delay: FrameDelay,
@@ -150,7 +153,8 @@ impl Logic for Receive {
         self.closing.reset.next = self.reset.val();
 
         // Frames come in, are checked, and wait in the store.
-        FlowSink::<FrameBeat>::link(&mut self.rx, &mut self.ingress.rx);
+        EthRx::link(&mut self.rx, &mut self.eth.rx);
+        FlowSource::<FrameBeat>::join(&mut self.eth.beat, &mut self.ingress.rx);
         Sink::<FrameBeat>::link(&mut self.loopback, &mut self.ingress.loopback);
         self.ingress.enabled.next = self.enabled.val();
         self.pause.next = self.ingress.pause.val();
@@ -236,8 +240,8 @@ impl Logic for Receive {
             | self.scatter.busy.val();
         self.count_frame.next = self.ingress.count_frame.val();
         self.count_overflow.next = self.ingress.count_overflow.val() | self.store.count_dropped.val();
-        self.parse_events.next = self.parse.events.val();
-        self.delivery_events.next = self.delivery.events.val();
+        self.parsed.next = self.parse.events.val();
+        self.handled.next = self.delivery.events.val();
         self.count_bytes.next = bits::<13>(0);
         if self.scatter.done.valid.val() & (self.scatter.done.data.val().result == ScatterResult::Placed) {
             self.count_bytes.next = self.delivery.job.data.val().length;

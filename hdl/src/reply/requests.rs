@@ -6,7 +6,7 @@
 //!   commit ──►│ ReplySteps SlotCursor │──► word            (a refusal, to send/ack)
 //!  issued, ──►│ ReadQueues Slots      │──► held, free      (send/ack holds what is behind an answer)
 //!  retired,   │ AnswerSize SlotMatch  │
-//!  settled    │ ReplyCut   Departures │
+//!  arriving   │ ReplyCut   Departures │
 //!             └───────────────────────┘
 //! ```
 //! How: [`ReplySteps`] has the order of what is done. [`ReadQueues`] has what is known of each VI, [`Slots`] its requests, of which [`SlotCursor`] points
@@ -16,7 +16,7 @@
 //! Contract: docs/semantics.md, RSP-1, RSP-6 and RSP-7.
 //! - A request stays on show until `answer`: its `ok` says that the request is kept, its `packets` how many PSNs the answer
 //!   has; `packets` stays until the next request. The block looks at a request when the writes granted before it have left the edge, so a read finds what was written
-//!   before; at one of Reliable Reception when all that was received before is in memory (`settled`), for its answer acknowledges that.
+//!   before; at one of Reliable Reception when all that was received before is in memory (not `arriving`), for its answer acknowledges that.
 //! - A VI has READ_DEPTH slots, used in turn. A new request goes into the oldest. It is not kept if as many as the VI's RECEIVE row
 //!   allows wait for their answers. None is kept where the row does not allow RDMA reads; `answer` then says `denied`. A request that
 //!   comes `again` is kept if its PSNs lie within those of a request that is still in its slot; its own address, handle and length count
@@ -65,8 +65,8 @@ pub struct Requests {
     pub issued: Signal<In, Mark>,
     /// Write commands whose bytes have left the edge, modulo 256.
     pub retired: Signal<In, Mark>,
-    /// Everything that was received before is in memory, status included; the top drives it.
-    pub settled: Signal<In, bool>,
+    /// Something that was received before is not in memory yet, status included: `receive`, `complete/writer` or `send/ack` has it.
+    pub arriving: Signal<In, bool>,
     /// A table row on the bus; the block takes the RECEIVE rows.
     pub commit: Sink<Commit>,
     /// A packet of an answer, without its bytes, for send/gather.
@@ -104,7 +104,7 @@ pub struct Requests {
     mark: DFF<Mark>,
     /// From the request's writes to those that have left the edge.
     since: Distance<8>,
-    /// `settled` in the cycle before.
+    /// Nothing was `arriving` in the cycle before.
     rests: DFF<bool>,
     /// The NAK to give.
     failure: DFF<AckRequest>,
@@ -172,7 +172,7 @@ impl Logic for Requests {
         self.matching.left.next = self.size.left.val();
         self.found.next = self.queues.used.val() & self.matching.covered.val();
         self.cursor.found.next = self.found.val();
-        self.rests.d.next = self.settled.val();
+        self.rests.d.next = !self.arriving.val();
         self.since.number.next = self.retired.val();
         self.since.from.next = self.mark.q.val();
         // RSP-6: whether the VI may be read at all comes first (RSP-5).

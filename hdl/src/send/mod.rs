@@ -7,15 +7,18 @@
 //!  acknowledgements to send ──────►│ Ack │────────────►▲
 //!                                  └─────┘
 //! ```
+//! [`EthTransmit`] stands between `Egress` and the MAC, and says which bytes of a beat are there.
 
 mod ack;
 mod egress;
+mod eth_transmit;
 mod flush_read;
 mod gather;
 mod transmit;
 
 pub use ack::Ack;
 pub use egress::Egress;
+pub use eth_transmit::EthTransmit;
 pub use flush_read::FlushRead;
 pub use gather::{
     Check, CheckedMessage, Cut, Gather, LengthCheck, LengthFaults, Owner, OwnerNow, PacketCount, ReadRest,

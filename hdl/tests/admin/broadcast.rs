@@ -16,6 +16,16 @@ const LISTENERS: [&str; 13] = [
 const PIPES: [(&str, &str); 4] =
     [("fetch", "receive"), ("gather", "transmit"), ("transmit", "sends"), ("receive", "writer")];
 
+/// Whether `ack` is shown the commit: while fetch is offered it, and never for longer, whatever `ack` does.
+fn looks_on(dut: &Bench) -> bool {
+    let (ack, fetch) = (dut.get("ack_valid"), dut.get("fetch_valid"));
+    assert_eq!(ack, fetch);
+    if ack == 1 {
+        assert_eq!(Bundle::of::<bus::Commit>("ack").all(dut), Bundle::of::<bus::Commit>("commit").all(dut));
+    }
+    ack == 1
+}
+
 /// The listeners that are offered the commit.
 fn offered(dut: &Bench) -> Vec<&'static str> {
     let valid = |name: &&&str| dut.get(&format!("{name}_valid")) == 1;
@@ -53,6 +63,7 @@ fn every_listener_of_a_table_takes_a_commit_once() {
             for _ in 0..3 {
                 dut.eval();
                 assert_eq!((offered(&dut), dut.get("commit_ready")), (shown(&left), 0), "table {target}");
+                assert_eq!(looks_on(&dut), left.contains(&"fetch"), "table {target}");
                 dut.tick();
             }
             let ready = format!("{name}_ready");

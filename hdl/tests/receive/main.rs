@@ -4,6 +4,7 @@
 mod bundle;
 
 mod answers;
+mod eth_receive;
 mod frames;
 mod ingress;
 mod mover;

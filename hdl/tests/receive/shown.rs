@@ -26,6 +26,17 @@ impl Beat {
         Bundle::of::<FrameBeat>(port).set(bench, &fields);
     }
 
+    /// Sets the beat at the edge to the MAC, where each part is a port, and a mask says how many bytes there are.
+    pub fn set_from_mac(&self, bench: &mut Bench, port: &str) {
+        let parts = [
+            ("data", self.data),
+            ("keep", (1 << self.count) - 1),
+            ("last", self.last.into()),
+            ("bad", self.bad.into()),
+        ];
+        parts.into_iter().for_each(|(name, value)| bench.set(&format!("{port}_{name}"), value));
+    }
+
     pub fn get(bench: &Bench, port: &str) -> Self {
         let bundle = Bundle::of::<FrameBeat>(port);
         let get = |name| bundle.get(bench, name);

@@ -3,6 +3,7 @@
 #[path = "../common/bundle.rs"]
 mod bundle;
 
+mod eth_transmit;
 mod frames;
 mod gather;
 mod port;

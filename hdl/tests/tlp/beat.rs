@@ -20,6 +20,19 @@ impl Beat {
         Bundle::of::<TlpBeat>(port).set(bench, &fields);
     }
 
+    /// Sets it where each of its parts is a port: at the NIC's edge.
+    pub fn set_apart(&self, bench: &mut Bench, port: &str) {
+        bench.set(&format!("{port}_data"), self.data);
+        bench.set(&format!("{port}_keep"), self.keep);
+        bench.set(&format!("{port}_last"), self.last.into());
+    }
+
+    /// The beat where each of its parts is a port: at the NIC's edge.
+    pub fn get_apart(bench: &Bench, port: &str) -> Self {
+        let get = |part| bench.get(&format!("{port}_{part}"));
+        Self { data: get("data"), keep: get("keep"), last: get("last") == 1 }
+    }
+
     pub fn get(bench: &Bench, port: &str) -> Self {
         let bundle = Bundle::of::<TlpBeat>(port);
         let get = |name| bundle.get(bench, name);

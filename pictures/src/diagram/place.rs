@@ -25,6 +25,7 @@ pub const PLACES: &[(&str, i32, i32)] = &[
     ("gather", 3, 34),
     ("transmit", 4, 34),
     ("egress", 4, 65),
+    ("eth_transmit", 4, 78),
     ("ack", 3, 62),
     ("dma_read", 1, 76),
     ("dma_write", 1, 98),

@@ -4,15 +4,15 @@ use rand::Rng;
 use viaduct_hdl::bus;
 use viaduct_spec::tables::{region, table};
 
-use super::{Flight, Harness, CLIENTS};
+use super::{client_of, Flight, Harness, PORTS};
 use crate::bundle::Bundle;
 use crate::model::Region;
 
 impl Harness {
     /// One clock cycle. Gives the clients whose access was taken.
     pub fn step(&mut self) -> Vec<usize> {
-        for (client, name) in CLIENTS.iter().enumerate() {
-            let front = self.offers[client].get(self.front(client)).copied();
+        for (port, name) in PORTS.iter().enumerate() {
+            let front = self.offers[port].front().copied();
             self.bench.set(&format!("{name}_valid"), front.is_some().into());
             if let Some(a) = front {
                 let fields = [
@@ -29,7 +29,7 @@ impl Harness {
                     ("remote", a.remote.into()),
                     ("user", a.user.into()),
                 ];
-                self.accesses[client].set(&mut self.bench, &fields);
+                self.accesses[port].set(&mut self.bench, &fields);
             }
         }
         let commit = self.commits.front().copied();
@@ -99,19 +99,16 @@ impl Harness {
             }
         }
         let mut taken = Vec::new();
-        for (client, name) in CLIENTS.iter().enumerate() {
-            let place = self.front(client);
-            if self.bench.get(&format!("{name}_ready")) == 1 && !self.offers[client].is_empty() {
-                taken.push((client, place, self.offers[client][place].write));
+        for (port, name) in PORTS.iter().enumerate() {
+            if self.bench.get(&format!("{name}_ready")) == 1 {
+                if let Some(access) = self.offers[port].front() {
+                    taken.push((port, access.write));
+                }
             }
         }
-        if self.bench.get("complete_issued") == 1 {
-            let place = self.offers[3].iter().position(|access| !access.write);
-            taken.push((3, place.expect("a read"), false));
-        }
         // A read that is issued late, and what is taken behind it.
-        taken.sort_by_key(|(_, _, write)| *write);
-        let writes = taken.iter().filter(|(_, _, write)| *write).count();
+        taken.sort_by_key(|(_, write)| *write);
+        let writes = taken.iter().filter(|(_, write)| *write).count();
         assert!(writes <= 1 && taken.len() - writes <= 1, "one access at a time");
         if self.bench.get("commit_ready") == 1 {
             assert!(taken.is_empty(), "no access is taken with a commit");
@@ -141,13 +138,11 @@ impl Harness {
             // What is accepted in this very cycle may fall on either side.
             self.drain = Some(self.accepted);
         }
-        for (client, place, write) in &taken {
-            // A read that went first has moved the places of its client's others.
-            let place = if *write { self.front(*client) } else { *place };
-            self.accept(*client, place);
+        for (port, _) in &taken {
+            self.accept(*port);
         }
         self.bench.tick();
         self.cycle += 1;
-        taken.into_iter().map(|(client, ..)| client).collect()
+        taken.into_iter().map(|(port, _)| client_of(port)).collect()
     }
 }

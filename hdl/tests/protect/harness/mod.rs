@@ -15,7 +15,13 @@ use viaduct_verilate::Bench;
 use crate::bundle::Bundle;
 use crate::model::{Access, Region, Tables};
 
-const CLIENTS: [&str; 4] = ["fetch", "gather", "scatter", "complete"];
+/// The ports of the clients. The last client has two: `complete` for its writes, `flush` for its reads.
+const PORTS: [&str; 5] = ["fetch", "gather", "scatter", "complete", "flush"];
+
+/// The client that a port is of.
+fn client_of(port: usize) -> usize {
+    port.min(3)
+}
 
 /// A command that must come.
 #[derive(Debug, PartialEq)]
@@ -71,9 +77,9 @@ pub struct Harness {
     pub pace: Pace,
     pub seen: Seen,
     read_ready: bool,
-    /// What each client offers. `complete` shows its writes before its reads: two blocks share that port.
-    offers: [VecDeque<Access>; 4],
-    accesses: [Bundle; 4],
+    /// What each port offers.
+    offers: [VecDeque<Access>; 5],
+    accesses: [Bundle; 5],
     read: Bundle,
     write: Bundle,
     commit: Bundle,
@@ -103,7 +109,7 @@ impl Harness {
             seen: Seen::default(),
             read_ready: false,
             offers: Default::default(),
-            accesses: CLIENTS.map(Bundle::of::<bus::Access>),
+            accesses: PORTS.map(Bundle::of::<bus::Access>),
             read: Bundle::of::<bus::DmaCommand>("read"),
             write: Bundle::of::<bus::DmaCommand>("write"),
             commit: Bundle::of::<bus::Commit>("commit"),
@@ -124,16 +130,20 @@ impl Harness {
 
     /// Queues an access of a client.
     pub fn offer(&mut self, client: usize, access: Access) {
-        self.offers[client].push_back(access);
+        let port = client + usize::from(client == 3 && !access.write);
+        self.offers[port].push_back(access);
     }
 
     pub fn offered(&self, client: usize) -> usize {
-        self.offers[client].len()
+        (client..PORTS.len())
+            .filter(|port| client_of(*port) == client)
+            .map(|port| self.offers[port].len())
+            .sum()
     }
 
     /// Writes that `complete` offers.
     pub fn writes_offered(&self) -> usize {
-        self.offers[3].iter().filter(|access| access.write).count()
+        self.offers[3].len()
     }
 
     /// Puts a region's row on the commit bus, behind those already waiting.
@@ -199,22 +209,12 @@ impl Harness {
         assert_eq!(self.counted, self.refusals);
     }
 
-    /// The place of the access that a client shows.
-    fn front(&self, client: usize) -> usize {
-        let written = || self.offers[client].iter().position(|access| access.write);
-        if client == 3 {
-            written().unwrap_or(0)
-        } else {
-            0
-        }
-    }
-
-    fn accept(&mut self, client: usize, place: usize) {
-        let access = self.offers[client].remove(place).unwrap();
+    fn accept(&mut self, port: usize) {
+        let access = self.offers[port].pop_front().unwrap();
         let number = self.accepted;
         self.accepted += 1;
         let pieces = self.tables.decide(&access);
-        let (client, user) = (client as u64, u64::from(access.user));
+        let (client, user) = (client_of(port) as u64, u64::from(access.user));
         let target = if access.write { &mut self.writes } else { &mut self.reads };
         match &pieces {
             Some(pieces) => {

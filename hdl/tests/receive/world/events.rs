@@ -121,9 +121,9 @@ impl World {
         match field {
             "frame" | "overflow" => self.bench.get(name) == 1,
             "malformed" | "icrc" | "not_ours" | "bth" | "congestion" => {
-                Bundle::of::<ParseEvents>("parse_events").get(&self.bench, field) == 1
+                Bundle::of::<ParseEvents>("parsed").get(&self.bench, field) == 1
             }
-            _ => Bundle::of::<DeliveryEvents>("delivery_events").get(&self.bench, field) == 1,
+            _ => Bundle::of::<DeliveryEvents>("handled").get(&self.bench, field) == 1,
         }
     }
 

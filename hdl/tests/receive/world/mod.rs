@@ -177,7 +177,7 @@ impl World {
         let offer = !self.rx.is_empty() && self.chance(2);
         self.bench.set("rx_valid", offer.into());
         if let Some(beat) = self.rx.front().filter(|_| offer) {
-            beat.set(&mut self.bench, "rx");
+            beat.set_from_mac(&mut self.bench, "rx");
             self.rx.pop_front();
         }
         let looped = !self.loopback.is_empty() && self.chance(2);

@@ -32,9 +32,10 @@ fn a_read_of_reliable_reception_waits_for_what_was_received_before_it() {
         world.open(1, 0, 4);
         world.request.set(&mut world.dut, &[("vi", 1), ("length", 0), ("reception", reception)]);
         world.dut.set("request_valid", 1);
+        world.dut.set("arriving", 1);
         if reception == 1 {
             world.has_no_answer_for(100);
-            world.dut.set("settled", 1);
+            world.dut.set("arriving", 0);
         }
         world.until("answer_valid");
     }

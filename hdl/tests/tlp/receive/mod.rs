@@ -72,7 +72,7 @@ fn run(late: usize, read_rate: f64) {
         bench.set("rx_valid", beat.is_some().into());
         bench.set("rx_bar", bar);
         if let Some(beat) = beat {
-            beat.set(&mut bench, "rx");
+            beat.set_apart(&mut bench, "rx");
         }
         let ready = ending || rng.random_bool(read_rate);
         bench.set("mmio_read_ready", ready.into());
@@ -131,7 +131,7 @@ fn a_second_load_finds_room_and_a_third_is_dropped() {
             0x10 * number as u32,
         ];
         for beat in beats(&load) {
-            beat.set(&mut bench, "rx");
+            beat.set_apart(&mut bench, "rx");
             bench.set("rx_valid", 1);
             bench.tick();
             dropped += bench.get("count_dropped");
@@ -167,7 +167,7 @@ fn reset_cuts_one_packet_only() {
         for (n, beat) in line.iter().enumerate() {
             bench.set("rx_valid", 1);
             bench.set("reset", (n == cut).into());
-            beat.set(&mut bench, "rx");
+            beat.set_apart(&mut bench, "rx");
             bench.tick();
             if n >= cut {
                 let events = ["mmio_write_valid", "mmio_read_valid", "completion_valid", "count_dropped"];
@@ -180,7 +180,7 @@ fn reset_cuts_one_packet_only() {
         bench.set("rx_bar", 2);
         for beat in beats(&store) {
             assert_eq!(bench.get("mmio_write_valid"), 0);
-            beat.set(&mut bench, "rx");
+            beat.set_apart(&mut bench, "rx");
             bench.tick();
         }
         bench.set("rx_valid", 0);
@@ -204,7 +204,7 @@ fn a_link_that_goes_down_takes_the_rest_of_a_packet_with_it() {
         bench.set("mmio_read_ready", 1);
         for beat in &line[..rng.random_range(0..line.len())] {
             bench.set("rx_valid", 1);
-            beat.set(&mut bench, "rx");
+            beat.set_apart(&mut bench, "rx");
             bench.tick();
         }
         bench.set("rx_valid", 0);
@@ -218,7 +218,7 @@ fn a_link_that_goes_down_takes_the_rest_of_a_packet_with_it() {
         bench.set("rx_valid", 1);
         for beat in beats(&store) {
             assert_eq!(bench.get("mmio_write_valid"), 0);
-            beat.set(&mut bench, "rx");
+            beat.set_apart(&mut bench, "rx");
             bench.tick();
         }
         bench.set("rx_valid", 0);

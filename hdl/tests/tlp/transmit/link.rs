@@ -142,7 +142,7 @@ impl Link {
                 self.class = class;
             }
             assert_eq!(class, self.class, "one packet, one class");
-            if let Some(packet) = self.collector.push(Beat::get(&self.bench, "tx")) {
+            if let Some(packet) = self.collector.push(Beat::get_apart(&self.bench, "tx")) {
                 let class = class as usize;
                 let source = (0..SOURCES)
                     .find(|source| {
