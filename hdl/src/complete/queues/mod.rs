@@ -248,7 +248,7 @@ impl Logic for CompletionQueues {
         self.steps.entry_end.data.next = self.entry_end.data.val();
         self.steps.is_event.next = self.is_event.q.val();
         self.steps.broken.next = self.fault.ready.val();
-        // CQ-2: an overrun is told once.
+        // What was told of an overrun already is not told again.
         self.steps.tells.next =
             !self.entry_place.told.val() & self.errors.is_there.val() & !self.entry_place.gone.val();
 

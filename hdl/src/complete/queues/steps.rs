@@ -189,6 +189,7 @@ impl Logic for CqSteps {
             CqStep::Break => {
                 if self.broken.val() {
                     self.at.d.next = CqStep::Idle;
+                    // CQ-2: an overrun is told once.
                     if self.tells.val() {
                         self.at.d.next = CqStep::Tell;
                     }
