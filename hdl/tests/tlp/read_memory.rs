@@ -33,7 +33,7 @@ fn packets_lie_where_they_belong() {
         bench.set("data", words[0] << 32 | u64::from(rng.random::<u32>()));
         bench.set("high", 1);
         tick(&mut bench);
-        assert_eq!(bench.get("fill"), (word + 1) / 2 % 64, "{word}");
+        assert_eq!(bench.get("fill"), word.div_ceil(2) % 64, "{word}");
         for (done, pair) in (2..).step_by(2).zip(words[1..].chunks(2)) {
             // What counts only with `start` may be anything.
             bench.set("slot", rng.random_range(0..16));
@@ -44,7 +44,7 @@ fn packets_lie_where_they_belong() {
             bench.set("data", pair[0] | pair.get(1).map_or(0, |word| word << 32));
             tick(&mut bench);
             if pair.len() == 2 {
-                assert_eq!(bench.get("fill"), (word + done + 1) / 2 % 64, "{word} + {done}");
+                assert_eq!(bench.get("fill"), (word + done).div_ceil(2) % 64, "{word} + {done}");
             }
         }
     }
