@@ -285,7 +285,8 @@ impl Logic for Nic {
             vectors.count_interrupt => interrupts; false => bytes_sent, bytes_received);
         drive!(self, time_now => registers.time_now, dma_read.time_now, sends.time_now, vectors.time_now;
             transmit.count_bytes => counters.bytes_sent; receive.count_bytes => counters.bytes_received;
-            command.busy => quiet.commanded; quiet.idle => idle, registers.idle; quiet.busy => registers.command_busy;
+            command.busy => quiet.commanded; quiet.busy => registers.command_busy;
+            quiet.idle => idle, registers.idle;
             registers.soft_reset | resets.ending | resets.clear => quiet.resetting;
             doorbell.busy | fetch.busy | protect.busy | dma_read.busy | dma_write.busy | gather.busy
             | transmit.busy | requests.busy | ack.busy | receive.busy | sends.busy | writer.busy | queues.busy
