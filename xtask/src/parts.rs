@@ -75,6 +75,7 @@ pub const PARTS: &[Part] = &[
     quick("xtask", Cargo, &[Runner], Action::Unit("xtask"), "unit tests: this command"),
     quick("verilate", Cargo, &[Runner, Simulator], Action::Unit("viaduct-verilate"), "unit tests: Verilog into a running model"),
     quick("verilog", Cargo, &[Runner, Synthesis], Action::Unit("viaduct-verilog"), "unit tests: RustHDL into Verilog that people can read, proved equal"),
+    quick("dialect", Cargo, &[Runner], Action::Unit("viaduct-dialect"), "unit tests: what is said of many wires at once is what is said of each"),
     quick("hdl", Cargo, &[Runner, Simulator], Action::Unit("viaduct-hdl"), "unit tests: every block's exported Verilog in Verilator, and the source lint"),
     quick("flow", Cargo, &[Runner, Simulator, Synthesis, Proof], Action::Unit("viaduct-flow"), "unit tests: the gates refuse what they are there for"),
     quick("sim", Cargo, &[Runner, Simulator], Action::Unit("viaduct-sim"), "unit tests: root complex, fabric, functional model"),

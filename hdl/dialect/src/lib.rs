@@ -13,7 +13,7 @@
 //! several with `|` between them. All paths begin at `self`. A field of a bundle is a source, too, `b.seen.val().high`, and
 //! so is `false`.
 //!
-//! Tests: `verilog/tests/constructs/wires.rs`.
+//! Tests: `tests/wires.rs`.
 
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 

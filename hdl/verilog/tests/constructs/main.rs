@@ -9,7 +9,6 @@ mod processes;
 mod proof;
 mod registers;
 mod streams;
-mod wires;
 
 use std::path::Path;
 
