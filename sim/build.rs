@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use viaduct_hdl::export::with_room;
 use viaduct_hdl::nic::Nic;
 use viaduct_verilate::{archive, Options};
 
@@ -34,7 +35,7 @@ fn build() -> Result<(), String> {
         return Err(format!("`{verilator}` cannot be run. `cargo xtask setup` installs what is missing."));
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this runs under cargo only")?);
-    let verilog = viaduct_hdl::export::verilog(Nic::default());
+    let verilog = with_room(|| viaduct_hdl::export::verilog(Nic::default()));
     let options = Options {
         // src/rtl.rs makes a model that traces when a waveform is asked for: tracing makes it three times as long to compile.
         trace: false,

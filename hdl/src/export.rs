@@ -1,7 +1,9 @@
 //! From a RustHDL block to the Verilog that is the design.
 
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::thread;
 
 use rust_hdl::prelude::*;
 use viaduct_verilog::Source;
@@ -35,6 +37,19 @@ pub fn verilog<B: Block>(mut block: B) -> String {
 pub fn reference<B: Block>(mut block: B) -> String {
     check(&mut block);
     framed(&generate_verilog_unchecked(&block))
+}
+
+/// Runs `work`, which makes a whole NIC, where there is room for one: RustHDL makes a block on the stack with all that is in it, and that
+/// is more than a thread of a test has.
+///
+/// # Panics
+/// As `work` does, or the machine has no memory for the stack.
+pub fn with_room<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    let ended = thread::scope(|scope| {
+        let thread = thread::Builder::new().stack_size(64 << 20).spawn_scoped(scope, work);
+        thread.expect("there is memory for a stack of 64 MiB").join()
+    });
+    ended.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// Wires a block up where it is: on the stack there is no room for another NIC.

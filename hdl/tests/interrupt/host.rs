@@ -1,6 +1,6 @@
 //! The whole NIC and its host: transaction layer packets in, transaction layer packets out.
 
-use viaduct_hdl::export::verilog;
+use viaduct_hdl::export::{verilog, with_room};
 use viaduct_hdl::nic::Nic;
 use viaduct_spec::profile::DOORBELL_SHIFT;
 use viaduct_spec::register::{command, command_op, registers, MSIX_TABLE};
@@ -39,7 +39,8 @@ impl Host {
     pub fn new() -> Self {
         // As the simulator's: it is the same model then.
         let options = Options { optimise: "-O2".into(), ..Options::named("nic") };
-        let mut bench = Bench::with(&options, &verilog(Nic::default()), Bench::usual_seed());
+        let text = with_room(|| verilog(Nic::default()));
+        let mut bench = Bench::with(&options, &text, Bench::usual_seed());
         for (port, value) in [
             ("tlp_tx_ready", 1),
             ("eth_tx_ready", 1),

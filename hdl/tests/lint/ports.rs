@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use viaduct_hdl::export::verilog;
+use viaduct_hdl::export::{verilog, with_room};
 use viaduct_hdl::nic::Nic;
 
 /// Ports by name: whether each is an input, and its bits.
@@ -63,8 +63,6 @@ fn documented(page: &str) -> Ports {
 fn the_top_has_the_ports_that_the_page_has() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/bring-up.md");
     let documented = documented(&fs::read_to_string(page).unwrap());
-    // Blocks lie in each other on the stack, more than a test's thread has.
-    let exported =
-        std::thread::Builder::new().stack_size(64 << 20).spawn(|| declared(&verilog(Nic::default())));
-    assert_eq!(exported.unwrap().join().unwrap(), documented);
+    let exported = with_room(|| declared(&verilog(Nic::default())));
+    assert_eq!(exported, documented);
 }

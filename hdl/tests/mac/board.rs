@@ -1,7 +1,7 @@
 //! The NIC on a board is the NIC that is simulated.
 
 use viaduct_hdl::board::{all, core_of, Target};
-use viaduct_hdl::export::verilog;
+use viaduct_hdl::export::{verilog, with_room};
 use viaduct_hdl::nic::Nic;
 
 fn the_core_is_the_same() {
@@ -22,7 +22,5 @@ fn the_core_is_the_same() {
 
 #[test]
 fn the_core_that_is_built_is_the_one_that_is_simulated() {
-    // Blocks lie in each other on the stack, more than a test's thread has.
-    let test = std::thread::Builder::new().stack_size(64 << 20).spawn(the_core_is_the_same);
-    test.unwrap().join().unwrap();
+    with_room(the_core_is_the_same);
 }

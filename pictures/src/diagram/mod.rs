@@ -8,7 +8,7 @@ mod streams;
 
 use anyhow::Result;
 use rust_hdl::prelude::Block;
-use viaduct_hdl::export::source;
+use viaduct_hdl::export::{source, with_room};
 use viaduct_hdl::nic::Nic;
 use viaduct_verilog::Inside;
 
@@ -24,9 +24,11 @@ pub fn svg() -> Result<String> {
 }
 
 fn inside() -> Inside {
-    let mut nic = Box::<Nic>::default();
-    nic.connect_all();
-    Inside::of(&*nic)
+    with_room(|| {
+        let mut nic = Nic::default();
+        nic.connect_all();
+        Inside::of(&nic)
+    })
 }
 
 fn design(inside: &Inside) -> Result<Design<'_>> {

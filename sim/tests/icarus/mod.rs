@@ -21,6 +21,7 @@ use judge::Fault;
 use recording::{Recorder, Recording};
 use scene::{Plan, Scene, Way};
 use testbench::{powered_up_as_anything, run, Run};
+use viaduct_hdl::export::with_room;
 use viaduct_hdl::nic::Nic;
 use viaduct_sim::nic::NicIn;
 
@@ -29,7 +30,7 @@ const PATIENCE: u32 = 100;
 
 /// The Verilog under test.
 fn verilog() -> String {
-    viaduct_hdl::export::verilog(Nic::default())
+    with_room(|| viaduct_hdl::export::verilog(Nic::default()))
 }
 
 /// What the pins of two NICs see and show while they are brought up and connected, and each sends, writes and reads.
