@@ -46,15 +46,14 @@ fn a_counter_without_its_reset_is_found_by_what_the_nic_does_not_do() {
 #[test]
 #[ignore = "needs Icarus Verilog: cargo xtask test --only icarus"]
 fn an_output_that_is_wired_wrong_is_found() {
-    let faults =
-        found("top", "assign eth_tx_last = egress_tx[68];", "assign eth_tx_last = egress_tx[67];", PATIENCE);
+    let faults = found("eth_transmit", "assign tx_last = beat[68];", "assign tx_last = beat[67];", PATIENCE);
     assert_eq!(first(&faults), ("other", "eth_tx_last"), "{faults:?}");
 }
 
 #[test]
 #[ignore = "needs Icarus Verilog: cargo xtask test --only icarus"]
 fn a_loop_without_delay_is_found() {
-    let ring = "assign idle = (quiet === 1'b1) ? ~idle : quiet;";
-    let faults = found("top", "assign idle = quiet;", ring, 10);
+    let ring = "assign idle = (rests === 1'b1) ? ~idle : rests;";
+    let faults = found("quiet", "assign idle = rests;", ring, 10);
     assert_eq!(first(&faults).0, "stuck", "{faults:?}");
 }
