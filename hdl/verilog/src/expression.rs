@@ -230,54 +230,6 @@ impl Expression {
         }
     }
 
-    /// A number of parts moved up, if only zeros go out at its upper end: `{8'd0, a} << 8` is `{a, 8'd0}`.
-    pub fn placed(&self, by: &Self, widths: &impl Widths) -> Option<Self> {
-        let (Join(parts), Literal { value: by, .. }) = (self, by) else { return None };
-        let (Literal { value, width }, rest) = parts.split_first()? else { return None };
-        let by = usize::try_from(by).ok()?;
-        if value.bits() > 0 || by == 0 || by > *width {
-            return None;
-        }
-        let mut parts = rest.to_vec();
-        if by < *width {
-            parts.insert(0, Self::number(0u8, width - by));
-        }
-        parts.push(Self::number(0u8, by));
-        let moved = Self::join(parts);
-        debug_assert_eq!(moved.width(widths), self.width(widths), "a shift keeps the width");
-        Some(moved)
-    }
-
-    /// Two numbers of parts side by side, if each part of one stands at zeros of the other: `{a, 8'd0} | {8'd0, b}` is `{a, b}`.
-    pub fn beside(&self, other: &Self, widths: &impl Widths) -> Option<Self> {
-        let (Join(left), Join(right)) = (self, other) else { return None };
-        let (mut left, mut right) = (left.clone(), right.clone());
-        // The lowest parts come first.
-        let mut parts = Vec::new();
-        while let (Some(one), Some(two)) = (left.pop(), right.pop()) {
-            let (kept, zeros, rest) = match (&one, &two) {
-                (_, Literal { value, width }) if value.bits() == 0 => (one, *width, (&mut left, &mut right)),
-                (Literal { value, width }, _) if value.bits() == 0 => (two, *width, (&mut right, &mut left)),
-                _ => return None,
-            };
-            let width = kept.width(widths);
-            let (of_kept, of_zeros) = rest;
-            if width < zeros {
-                of_zeros.push(Self::number(0u8, zeros - width));
-                parts.push(kept);
-            } else if width == zeros {
-                parts.push(kept);
-            } else if matches!(&kept, Literal { value, .. } if value.bits() == 0) {
-                of_kept.push(Self::number(0u8, width - zeros));
-                parts.push(Self::number(0u8, zeros));
-            } else {
-                return None;
-            }
-        }
-        parts.reverse();
-        Some(Self::join(parts))
-    }
-
     /// Calls `visit` for each signal that is read.
     pub fn reads(&self, visit: &mut impl FnMut(&str)) {
         match self {

@@ -23,6 +23,7 @@ mod module;
 mod name;
 mod part;
 mod print;
+mod side_by_side;
 mod source;
 mod statement;
 mod tree;

@@ -260,7 +260,7 @@ impl Lower<'_> {
         }
         let placed = match operator {
             Operator::Bitwise("|") => left.beside(&right, self.scope),
-            Operator::Shift("<<") => left.placed(&right, self.scope),
+            Operator::Shift("<<") => left.placed(&right),
             _ => None,
         };
         Value::Sized(placed.unwrap_or_else(|| Expression::Binary(operator, Box::new(left), Box::new(right))))
