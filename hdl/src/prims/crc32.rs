@@ -36,6 +36,9 @@ pub(crate) const fn crc32_steps(mut state: u32, bits: u32) -> u32 {
     state
 }
 
+/// The state, from all ones, after the eight bytes ff that an ICRC begins with: the first four make it 0.
+pub(crate) const ICRC_START: u32 = crc32_steps(!0, 32);
+
 /// See the module's description.
 #[derive(LogicBlock)]
 pub struct Crc32 {

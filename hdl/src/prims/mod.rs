@@ -43,8 +43,8 @@ mod wire_order;
 
 pub use arbiter::Arbiter;
 pub use cast::Cast;
-pub(crate) use crc32::crc32_steps;
 pub use crc32::Crc32;
+pub(crate) use crc32::{crc32_steps, ICRC_START};
 pub use fifo::Fifo;
 pub use fifo_slice::FifoSlice;
 pub use lanes::{Keep, LaneCount};

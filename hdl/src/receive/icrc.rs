@@ -27,7 +27,7 @@
 //!
 //! Tests: `tests/receive/parse/`, on frames that Linux made.
 
-use crate::prims::{crc32_steps, Number, ParityMatrix};
+use crate::prims::{crc32_steps, Number, ParityMatrix, ICRC_START};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::ICRC_RESIDUE;
@@ -67,7 +67,7 @@ pub struct Icrc {
     from_state: ParityMatrix<32>,
     moved: Signal<Local, Bits<32>>,
     /// The state after the eight bytes ff, moved on by a word.
-    start: Number<32, { forward(START) as u64 }>,
+    start: Number<32, { forward(ICRC_START) as u64 }>,
     residue: Number<32, { ICRC_RESIDUE as u64 }>,
     half_residue: Number<32, { crc32_steps(ICRC_RESIDUE, 32) as u64 }>,
     no_mask: Number<64, 0>,
@@ -86,9 +86,6 @@ pub struct Icrc {
 const fn forward(state: u32) -> u32 {
     crc32_steps(state, 64)
 }
-
-/// The state, from all ones, after eight bytes ff: the first four make it 0.
-const START: u32 = crc32_steps(!0, 32);
 
 impl Default for Icrc {
     fn default() -> Self {

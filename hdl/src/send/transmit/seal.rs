@@ -22,18 +22,7 @@ use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 
 use crate::bus::FrameBeat;
-use crate::prims::{Crc32, Number, WireOrder};
-
-/// CRC-32 register after 8 bytes ff.
-const CRC_START: u64 = {
-    let (mut crc, mut bit) = (0xffff_ffff_u32, 0);
-    while bit < 64 {
-        let feedback = (crc ^ 1) & 1;
-        crc = (crc >> 1) ^ (feedback * 0xedb8_8320);
-        bit += 1;
-    }
-    crc as u64
-};
+use crate::prims::{Crc32, Number, WireOrder, ICRC_START};
 
 /// A word of a frame that is to be sealed.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -116,7 +105,7 @@ pub struct Seal {
     b_data: Signal<Local, Bits<64>>,
     /// The word has a part of the ICRC.
     sealed: Signal<Local, Bits<64>>,
-    crc_start: Number<32, { CRC_START }>,
+    crc_start: Number<32, { ICRC_START as u64 }>,
     but_checksum: Number<64, 0xffff_ffff_ffff_0000>,
 }
 
