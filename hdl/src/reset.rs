@@ -19,6 +19,7 @@
 //! Tests: `tests/tests/own_nics/resets.rs`, of the whole NIC.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -58,6 +59,7 @@ pub struct Reset {
 }
 
 impl Logic for Reset {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, clears, clearing, waits, function_done);
@@ -84,9 +86,7 @@ impl Logic for Reset {
         } else if self.clearing.q.val().any() {
             self.clearing.d.next = self.clearing.q.val() - 1;
         }
-        self.clear.next = self.clears.q.val();
-        self.ending.next = self.waits.q.val();
+        drive!(self, clears.q => clear; waits.q => ending; function_done.q => function_reset_done);
         self.hold.next = self.waits.q.val() | self.function_done.q.val();
-        self.function_reset_done.next = self.function_done.q.val();
     }
 }

@@ -6,12 +6,15 @@
 //! ```text
 //! drive!(self, a.x => b.x, c.x; d.y | e.y => f.y)      b and c see a's x; f sees whether d's y or e's is high
 //! join!(self, Source<Word>, a.out => b.from; c.out => d.from)          streams of one type, each from one end to the other
-//! fill!(self, a.events, b.count => sent; c.count | d.count => lost)    the fields of a bundle, all of them
+//! fill!(self, a.events, b.count => sent; c.count | d.count => lost)    fields of one bundle
 //! ```
 //!
 //! Each is a list of groups between semicolons: a source, `=>`, and where it goes, which may be several places. A source is a signal, or
 //! several with `|` between them. All paths begin at `self`. A field of a bundle is a source, too, `b.seen.val().high`, and
-//! so is `false`.
+//! so are `true` and `false`.
+//!
+//! They are for wires, which decide nothing. What decides a rule of docs/semantics.md is a statement of its own: a comment can
+//! name the rule there, and `cargo xtask rules --break` can break it.
 //!
 //! Tests: `tests/wires.rs`.
 
@@ -122,10 +125,10 @@ fn own(me: &TokenTree, path: &[TokenTree]) -> Tokens {
     [vec![me.clone()], code("."), path.to_vec()].concat()
 }
 
-/// The value of a signal, of a field of a bundle, which says `.val()` itself, or `false`.
+/// The value of a signal, of a field of a bundle, which says `.val()` itself, `true` or `false`.
 fn value(me: &TokenTree, signal: &[TokenTree]) -> Tokens {
     let has = |word: &str| signal.iter().any(|token| token.to_string() == word);
-    if has("false") {
+    if has("true") || has("false") {
         return signal.to_vec();
     }
     [own(me, signal), code(if has("val") { "" } else { ".val()" })].concat()

@@ -47,6 +47,7 @@ struct Seen {
     high: bool,
     any: bool,
     never: bool,
+    always: bool,
 }
 
 #[derive(LogicBlock, Default)]
@@ -78,6 +79,7 @@ impl Logic for Stage {
         self.kept.next.high = !self.late.q.val();
         self.kept.next.any = self.entry.valid.val();
         self.kept.next.never = false;
+        self.kept.next.always = true;
         if self.reset.val() {
             self.late.d.next = false;
         }
@@ -121,6 +123,7 @@ mod single {
             self.seen.next.high = self.three.kept.val().high;
             self.seen.next.any = self.one.busy.val() | self.three.kept.val().any;
             self.seen.next.never = false;
+            self.seen.next.always = true;
             self.rested.next = self.two.kept.val().low;
         }
     }
@@ -157,7 +160,7 @@ mod many {
                 three.asks => one.answers;);
             drive!(self, one.busy | two.busy | three.busy => busy);
             fill!(self, seen, one.busy => low; three.kept.val().high => high;
-                one.busy | three.kept.val().any => any; false => never);
+                one.busy | three.kept.val().any => any; false => never; true => always);
             drive!(self, two.kept.val().low => rested);
         }
     }

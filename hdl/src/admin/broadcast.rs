@@ -25,6 +25,7 @@ use crate::bus::Commit;
 use crate::prims::Number;
 use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::tables::table;
 
 /// See the module's description.
@@ -103,6 +104,7 @@ pub struct Broadcast {
 }
 
 impl Logic for Broadcast {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, told);
@@ -161,46 +163,25 @@ impl Logic for Broadcast {
         self.to_vectors.hold.next = false;
         self.to_requests.hold.next = false;
 
-        self.to_protect.reset.next = self.reset.val();
-        self.to_protect.row.next = self.commit.data.val();
+        drive!(self, reset => to_protect.reset, to_fetch.reset, to_doorbell.reset, to_receive.reset,
+            to_transmit.reset, to_sends.reset, to_gather.reset, to_writer.reset, to_state.reset,
+            to_notify.reset, to_queues.reset, to_vectors.reset, to_requests.reset;
+            commit.data => to_protect.row, to_fetch.row, to_doorbell.row, to_receive.row, to_transmit.row,
+            to_sends.row, to_gather.row, to_writer.row, to_state.row, to_notify.row, to_queues.row,
+            to_vectors.row, to_requests.row; to_fetch.commit.valid => ack.valid;
+            to_fetch.commit.data => ack.data);
         Source::<Commit>::link(&mut self.protect, &mut self.to_protect.commit);
-        self.to_fetch.reset.next = self.reset.val();
-        self.to_fetch.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.fetch, &mut self.to_fetch.commit);
-        self.ack.valid.next = self.to_fetch.commit.valid.val();
-        self.ack.data.next = self.to_fetch.commit.data.val();
-        self.to_doorbell.reset.next = self.reset.val();
-        self.to_doorbell.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.doorbell, &mut self.to_doorbell.commit);
-        self.to_receive.reset.next = self.reset.val();
-        self.to_receive.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.receive, &mut self.to_receive.commit);
-        self.to_transmit.reset.next = self.reset.val();
-        self.to_transmit.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.transmit, &mut self.to_transmit.commit);
-        self.to_sends.reset.next = self.reset.val();
-        self.to_sends.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.sends, &mut self.to_sends.commit);
-        self.to_gather.reset.next = self.reset.val();
-        self.to_gather.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.gather, &mut self.to_gather.commit);
-        self.to_writer.reset.next = self.reset.val();
-        self.to_writer.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.writer, &mut self.to_writer.commit);
-        self.to_state.reset.next = self.reset.val();
-        self.to_state.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.state, &mut self.to_state.commit);
-        self.to_notify.reset.next = self.reset.val();
-        self.to_notify.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.notify, &mut self.to_notify.commit);
-        self.to_queues.reset.next = self.reset.val();
-        self.to_queues.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.queues, &mut self.to_queues.commit);
-        self.to_vectors.reset.next = self.reset.val();
-        self.to_vectors.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.vectors, &mut self.to_vectors.commit);
-        self.to_requests.reset.next = self.reset.val();
-        self.to_requests.row.next = self.commit.data.val();
         Source::<Commit>::link(&mut self.requests, &mut self.to_requests.commit);
 
         self.waits.next = self.to_protect.waits.val()

@@ -24,6 +24,7 @@ use crate::prims::Number;
 use crate::rows::register::CommandWord;
 use crate::stream::{FlowSink, LookUp, Pulse, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{CQS, PAGES, REGIONS, VECTORS, VIS, VI_LOG2};
 use viaduct_spec::register::command_op;
 use viaduct_spec::tables::table;
@@ -122,19 +123,16 @@ pub struct Command {
 }
 
 impl Logic for Command {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, op, row, strange, refused, answer, ignored);
-        self.commit.data.next = self.row.q.val();
-        self.commit.valid.next = false;
-        self.settle.next = false;
-        self.drain.next = false;
+        drive!(self, row.q => commit.data; refused.q => error; answer.q => result;
+            ignored.q => count_ignored);
+        drive!(self, false => commit.valid, settle, drain);
         self.query.index.next = bit_cast::<VI_LOG2, 16>(self.row.q.val().row);
         self.busy.next = true;
-        self.error.next = self.refused.q.val();
-        self.result.next = self.answer.q.val();
         self.ignored.d.next = self.command.valid.val();
-        self.count_ignored.next = self.ignored.q.val();
 
         self.known.next = true;
         if self.row.q.val().target == self.region.val() {

@@ -22,6 +22,7 @@ use crate::prims::{Cast, Number, Ram};
 use crate::rows::register::CounterPulses;
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::register::counter;
 
 const _: () = assert!(counter::BYTES_SENT == 32 && counter::BYTES_RECEIVED == 33, "whose turn it is");
@@ -81,33 +82,24 @@ pub struct Counters {
 }
 
 impl Logic for Counters {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, row, scan, turn, passed, moved, taken, amount, value, done);
         dff_setup!(self, clock, clearing, clear_next, clear_row);
         clock!(self, clock, rows);
-        self.turns.next = self.turn.q.val();
-        self.pulses.from.next = self.events.val();
+        drive!(self, turn.q => turns; events => pulses.from);
 
-        self.low.clock.next = self.clock.val();
-        self.low.reset.next = self.reset.val();
+        drive!(self, clock => low.clock, middle.clock, high.clock, sent.clock, received.clock;
+            reset => low.reset, middle.reset, high.reset, sent.reset, received.reset; bytes_sent => sent.more;
+            bytes_received => received.more);
         self.low.events.next = self.pulses.to.val().get_bits::<13>(0);
         self.low.turn.next = self.turns.val().get_bits::<13>(0);
-        self.middle.clock.next = self.clock.val();
-        self.middle.reset.next = self.reset.val();
         self.middle.events.next = self.pulses.to.val().get_bits::<13>(13);
         self.middle.turn.next = self.turns.val().get_bits::<13>(13);
-        self.high.clock.next = self.clock.val();
-        self.high.reset.next = self.reset.val();
         self.high.events.next = self.pulses.to.val().get_bits::<13>(26);
         self.high.turn.next = self.turns.val().get_bits::<13>(26);
-        self.sent.clock.next = self.clock.val();
-        self.sent.reset.next = self.reset.val();
-        self.sent.more.next = self.bytes_sent.val();
         self.sent.turn.next = self.turns.val().get_bit(32);
-        self.received.clock.next = self.clock.val();
-        self.received.reset.next = self.reset.val();
-        self.received.more.next = self.bytes_received.val();
         self.received.turn.next = self.turns.val().get_bit(33);
         self.collected.next =
             self.low.collected.val() | self.middle.collected.val() | self.high.collected.val();
@@ -129,21 +121,19 @@ impl Logic for Counters {
             self.clearing.d.next = false;
         }
 
-        self.rows.read_address.next = self.scan.q.val();
+        drive!(self, scan.q => rows.read_address; moved.q => rows.write_address);
         self.row.d.next = self.rows.read_data.val();
         self.sum.next = self.row.q.val() + bit_cast::<36, 13>(self.amount.q.val());
         if self.clear_row.q.val() {
             self.sum.next = bit_cast::<36, 13>(self.amount.q.val());
         }
-        self.rows.write_address.next = self.moved.q.val();
         self.rows.write_data.next = self.sum.val();
         self.rows.write_enable.next = true;
 
         self.value.d.next = self.sum.val();
         self.done.d.next =
             self.read.valid.val() & !self.done.q.val() & (self.read.data.val() == self.moved.q.val());
-        self.read_value.valid.next = self.done.q.val();
-        self.read_value.data.next = self.value.q.val();
+        drive!(self, done.q => read_value.valid; value.q => read_value.data);
 
         if self.reset.val() {
             self.scan.d.next = bits::<6>(0);

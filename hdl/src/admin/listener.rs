@@ -18,6 +18,7 @@
 use crate::bus::Commit;
 use crate::stream::Source;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -41,13 +42,12 @@ pub struct Listener {
 }
 
 impl Logic for Listener {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, waiting);
         self.shown.next = self.waiting.q.val() & !self.hold.val();
-        self.commit.valid.next = self.shown.val();
-        self.commit.data.next = self.row.val();
-        self.waits.next = self.waiting.q.val();
+        drive!(self, shown => commit.valid; row => commit.data; waiting.q => waits);
         self.waiting.d.next =
             (self.waiting.q.val() & !(self.shown.val() & self.commit.ready.val())) | self.start.val();
         if self.reset.val() {

@@ -18,6 +18,7 @@ use crate::bus::{MmioWrite, STORE_LOG2};
 use crate::prims::Cast;
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// A store to two registers that share 8 bytes: what it writes of them.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -56,11 +57,11 @@ pub struct RegisterStores {
 }
 
 impl Logic for RegisterStores {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         self.address.from.next = bit_cast::<20, STORE_LOG2>(self.mmio_write.data.val().address);
-        self.enables.from.next = self.mmio_write.data.val().enables;
-        self.data.from.next = self.mmio_write.data.val().data;
+        drive!(self, mmio_write.data.val().enables => enables.from; mmio_write.data.val().data => data.from);
         self.to_registers.next = self.mmio_write.valid.val() & !self.mmio_write.data.val().doorbell;
         self.store.next.place = self.address.to.val().place;
         self.store.next.writes_low = self.to_registers.val() & self.enables.to.val().low.all();

@@ -150,16 +150,13 @@ impl Logic for Registers {
         drive!(self, stores.store => control.store, command_low.store, staged.store, addresses.store);
         drive!(self, staged.stage0 => stage0; staged.stage1 => stage1; staged.stage2 => stage2);
         StationSource::link(&mut self.station, &mut self.addresses.station);
-        self.held_control.from.next = self.control.value.val();
-        self.receive_enable.next = self.held_control.to.val().receive_enable;
-        self.send_enable.next = self.held_control.to.val().send_enable;
-        self.stored_control.from.next = self.control.stored.data.val();
+        drive!(self, control.value => held_control.from;
+            held_control.to.val().receive_enable => receive_enable;
+            held_control.to.val().send_enable => send_enable; control.stored.data => stored_control.from;
+            resetting.q => soft_reset; commanded.q => command.valid; command_word.to => command.data);
         self.resetting.d.next = self.control.stored.valid.val() & self.stored_control.to.val().reset;
-        self.soft_reset.next = self.resetting.q.val();
         self.commanded.d.next = self.command_low.stored.valid.val();
-        self.command.valid.next = self.commanded.q.val();
         self.command_word.from.next = bit_cast::<64, 32>(self.command_low.value.val());
-        self.command.data.next = self.command_word.to.val();
 
         // What the registers read as.
         self.shown_control.from.next.receive_enable = self.held_control.to.val().receive_enable;
@@ -179,16 +176,12 @@ impl Logic for Registers {
 
         // Loads.
         drive!(self, address.q => as_register.from, as_counter.from, as_vector.from);
-        self.values.place.next = self.as_register.to.val().place;
-        self.found.from.next = self.values.value.val();
+        drive!(self, as_register.to.val().place => values.place; values.value => found.from;
+            as_counter.to.val().number => counter.data; as_vector.to.val().row => vector_row.data;
+            value.q => answer.data);
         self.of_counter.next = (self.as_counter.to.val().block == self.counter_block.val())
             & (self.as_counter.to.val().number < self.counters.val());
-        self.counter.valid.next = false;
-        self.counter.data.next = self.as_counter.to.val().number;
-        self.vector_row.valid.next = false;
-        self.vector_row.data.next = self.as_vector.to.val().row;
-        self.answer.valid.next = false;
-        self.answer.data.next = self.value.q.val();
+        drive!(self, false => counter.valid, vector_row.valid, answer.valid);
         match self.step.q.val() {
             Step::Idle => {
                 if self.load.valid.val() {

@@ -78,11 +78,9 @@ impl Logic for StationRegisters {
         drive!(self, low.value => mac_low; high.value => mac_high);
 
         drive!(self, channel.value => held.from; held.to => raw);
-        self.station.raw_open.next = self.raw.val().enable;
-        self.station.raw_broadcast.next = self.raw.val().broadcast;
-        self.station.raw_multicast.next = self.raw.val().multicast;
-        self.station.raw_any.next = self.raw.val().promiscuous;
-        self.station.raw_vi.next = self.raw.val().vi;
+        drive!(self, raw.val().enable => station.raw_open; raw.val().broadcast => station.raw_broadcast;
+            raw.val().multicast => station.raw_multicast; raw.val().promiscuous => station.raw_any;
+            raw.val().vi => station.raw_vi);
         self.shown.from.next = self.raw.val();
         self.shown.from.next.reserved_10 = bits::<6>(0);
         self.shown.from.next.reserved_20 = bits::<12>(0);

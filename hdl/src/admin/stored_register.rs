@@ -17,6 +17,7 @@
 use super::RegisterStore;
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock)]
@@ -61,6 +62,7 @@ impl<const W: usize, const OFFSET: u64, const RESET: u64> Default for StoredRegi
 }
 
 impl<const W: usize, const OFFSET: u64, const RESET: u64> Logic for StoredRegister<W, OFFSET, RESET> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, held);
@@ -70,9 +72,7 @@ impl<const W: usize, const OFFSET: u64, const RESET: u64> Logic for StoredRegist
             self.hit.next = self.store.val().writes_high & (self.store.val().place == self.place.val());
             self.written.next = bit_cast::<W, 32>(self.store.val().high);
         }
-        self.stored.valid.next = self.hit.val();
-        self.stored.data.next = self.written.val();
-        self.value.next = self.held.q.val();
+        drive!(self, hit => stored.valid; written => stored.data; held.q => value);
         if self.hit.val() {
             self.held.d.next = self.written.val();
         }

@@ -16,6 +16,7 @@
 //! Latency: none, no state. Tests: `tests/arithmetic/serial.rs`; proof: `formal/distance.sv`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock)]
@@ -57,14 +58,13 @@ impl<const W: usize> Default for Distance<W> {
 }
 
 impl<const W: usize> Logic for Distance<W> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         self.difference.next = self.number.val() - self.from.val();
         self.equal.next = self.number.val() == self.from.val();
         self.negative.next = (self.difference.val() & self.half.val()).any();
-        self.distance.next = self.difference.val();
-        self.same.next = self.equal.val();
-        self.behind.next = self.negative.val();
+        drive!(self, difference => distance; equal => same; negative => behind);
         self.ahead.next = !self.equal.val() & !self.negative.val();
     }
 }

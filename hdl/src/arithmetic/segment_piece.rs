@@ -15,6 +15,7 @@
 //! `formal/segment_piece.sv`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::Portion;
 
@@ -38,11 +39,10 @@ pub struct SegmentPiece {
 }
 
 impl Logic for SegmentPiece {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.whole.bytes.next = self.segment.val();
-        self.whole.room.next = self.packet.val();
-        self.portion.next = self.whole.portion.val();
+        drive!(self, segment => whole.bytes; packet => whole.room; whole.portion => portion);
         self.cut.next = self.portion.val().get_bit(12) & self.portion.val().get_bits::<12>(0).any();
         self.piece.next = self.portion.val();
         self.ends_segment.next = self.whole.ends_bytes.val() & !self.cut.val();

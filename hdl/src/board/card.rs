@@ -21,6 +21,7 @@ use crate::nic::Nic;
 use crate::prims::{Keep, LaneCount, Number};
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -74,13 +75,11 @@ impl Card {
 }
 
 impl Logic for Card {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, nic, mac);
-        self.mac.tx_clock.next = self.tx_clock.val();
-        self.mac.rx_clock.next = self.rx_clock.val();
-        self.nic.reset.next = self.reset.val();
-        self.mac.reset.next = self.reset.val();
+        drive!(self, tx_clock => mac.tx_clock; rx_clock => mac.rx_clock; reset => nic.reset, mac.reset);
 
         // The host.
         TlpRx::link(&mut self.tlp_rx, &mut self.nic.tlp_rx);
@@ -90,29 +89,18 @@ impl Logic for Card {
         FlowSource::<Bits<32>>::link(&mut self.read_deadline, &mut self.nic.read_deadline);
         FlowSource::<Bits<32>>::link(&mut self.interrupt_deadline, &mut self.nic.interrupt_deadline);
         FlowSource::<Bits<32>>::link(&mut self.send_deadline, &mut self.nic.send_deadline);
-        self.tlp_rx_np_ready.next = self.nic.tlp_rx_np_ready.val();
-        self.function_reset_done.next = self.nic.function_reset_done.val();
-        self.nic.link_down.next = self.link_down.val();
-        self.nic.time_now.next = self.time_now.val();
-        self.idle.next = self.nic.idle.val();
+        drive!(self, nic.tlp_rx_np_ready => tlp_rx_np_ready; nic.function_reset_done => function_reset_done;
+            link_down => nic.link_down; time_now => nic.time_now; nic.idle => idle);
 
         // Ethernet.
         RgmiiPads::link(&mut self.pads, &mut self.mac.pads);
-        self.mac.station.next = self.station.val();
+        drive!(self, station => mac.station; nic.eth_rx_pause => mac.pause; mac.rx.valid => nic.eth_rx.valid;
+            mac.rx.data.val().data => nic.eth_rx.data; mac.rx.data.val().last => nic.eth_rx.last;
+            mac.rx.data.val().bad => nic.eth_rx.bad; mac.rx.data.val().count => rx_lanes.count;
+            rx_lanes.keep => nic.eth_rx.keep; nic.eth_tx.keep => tx_lanes.keep;
+            nic.eth_tx.valid => mac.tx.valid; mac.tx.ready => nic.eth_tx.ready);
         self.mac.counter.index.next = bits::<4>(0);
-        self.mac.pause.next = self.nic.eth_rx_pause.val();
-        self.nic.eth_rx.valid.next = self.mac.rx.valid.val();
-        self.nic.eth_rx.data.next = self.mac.rx.data.val().data;
-        self.nic.eth_rx.last.next = self.mac.rx.data.val().last;
-        self.nic.eth_rx.bad.next = self.mac.rx.data.val().bad;
-        self.rx_lanes.count.next = self.mac.rx.data.val().count;
-        self.nic.eth_rx.keep.next = self.rx_lanes.keep.val();
-        self.tx_lanes.keep.next = self.nic.eth_tx.keep.val();
-        self.mac.tx.valid.next = self.nic.eth_tx.valid.val();
-        self.nic.eth_tx.ready.next = self.mac.tx.ready.val();
-        self.mac.tx.data.next.data = self.nic.eth_tx.data.val();
-        self.mac.tx.data.next.last = self.nic.eth_tx.last.val();
-        self.mac.tx.data.next.count = self.tx_lanes.count.val();
-        self.mac.tx.data.next.bad = false;
+        fill!(self, mac.tx.data, nic.eth_tx.data => data; nic.eth_tx.last => last; tx_lanes.count => count;
+            false => bad);
     }
 }

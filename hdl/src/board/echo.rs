@@ -19,6 +19,7 @@ use crate::echo::{Echo, Lights};
 use crate::mac::RgmiiPads;
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description. `L` is the number of lights, 1 to 4; a light of a bit in `LOW` is on when its pin is low.
 #[derive(LogicBlock, Default)]
@@ -59,25 +60,17 @@ impl<const L: usize, const LOW: u64> EchoBoard<L, LOW> {
 }
 
 impl<const L: usize, const LOW: u64> Logic for EchoBoard<L, LOW> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         Signal::<InOut, Bits<1>>::link(&mut self.phy_mdio, &mut self.mdio.pad);
-        self.pll.clock_in.next = self.clock_in.val();
-        self.start.clock.next = self.pll.clock_out.val();
-        self.start.locked.next = self.pll.locked.val();
-        self.echo.clock.next = self.pll.clock_out.val();
-        self.echo.tx_clock.next = self.pll.clock_out.val();
-        self.echo.rx_clock.next = self.phy_rx_clock.val();
-        self.echo.reset.next = self.start.core_reset.val();
-        self.echo.station.next = self.station.val();
-        self.echo.address.next = self.address.val();
+        drive!(self, clock_in => pll.clock_in; pll.clock_out => start.clock, echo.clock, echo.tx_clock;
+            pll.locked => start.locked; phy_rx_clock => echo.rx_clock; start.core_reset => echo.reset;
+            station => echo.station; address => echo.address; echo.bus.mdc => phy_mdc;
+            echo.bus.enable => mdio.enable; echo.bus.out_data => mdio.out_data;
+            mdio.in_data => echo.bus.in_data; start.phy_reset_n => phy_reset_n;
+            echo.lights => lights_bits.from);
         RgmiiPads::link(&mut self.phy, &mut self.echo.pads);
-        self.phy_mdc.next = self.echo.bus.mdc.val();
-        self.mdio.enable.next = self.echo.bus.enable.val();
-        self.mdio.out_data.next = self.echo.bus.out_data.val();
-        self.echo.bus.in_data.next = self.mdio.in_data.val();
-        self.phy_reset_n.next = self.start.phy_reset_n.val();
-        self.lights_bits.from.next = self.echo.lights.val();
         self.lights.next = bit_cast::<L, 4>(self.lights_bits.to.val()) ^ self.level.val();
     }
 }

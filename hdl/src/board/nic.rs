@@ -19,6 +19,7 @@ use super::{Boundary, Card, Pll, Start, Wiring};
 use crate::mac::RgmiiPads;
 use crate::prims::Cast;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -62,61 +63,41 @@ impl NicBoard {
 }
 
 impl Logic for NicBoard {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         // Clocks and reset.
-        self.pll.clock_in.next = self.clock_in.val();
-        self.start.clock.next = self.pll.clock_out.val();
-        self.start.locked.next = self.pll.locked.val();
-        self.card.clock.next = self.pll.clock_out.val();
-        self.card.tx_clock.next = self.pll.clock_out.val();
-        self.card.rx_clock.next = self.phy_rx_clock.val();
-        self.boundary.clock.next = self.pll.clock_out.val();
-        self.prescaler.clock.next = self.pll.clock_out.val();
-        self.ticks.clock.next = self.pll.clock_out.val();
-        self.card.reset.next = self.start.core_reset.val();
-        self.phy_reset_n.next = self.start.phy_reset_n.val();
+        drive!(self, clock_in => pll.clock_in;
+            pll.clock_out => start.clock, card.clock, card.tx_clock, boundary.clock, prescaler.clock,
+            ticks.clock; pll.locked => start.locked; phy_rx_clock => card.rx_clock;
+            start.core_reset => card.reset; start.phy_reset_n => phy_reset_n; ticks.q => card.time_now);
         self.prescaler.d.next = self.prescaler.q.val() + 1;
         self.ticks.d.next = self.ticks.q.val();
         if self.prescaler.q.val() == bits::<7>(127) {
             self.ticks.d.next = self.ticks.q.val() + 1;
         }
-        self.card.time_now.next = self.ticks.q.val();
 
         // Ethernet.
         RgmiiPads::link(&mut self.phy, &mut self.card.pads);
 
         // The place of the endpoint.
-        self.boundary.probe_in.next = self.probe_in.val();
-        self.probe_out.next = self.boundary.probe_out.val();
-        self.given.from.next = self.boundary.to_core.val();
-        self.card.tlp_rx.data.next = self.given.to.val().rx_data;
-        self.card.tlp_rx.keep.next = self.given.to.val().rx_keep;
-        self.card.tlp_rx.bar.next = self.given.to.val().rx_bar;
-        self.card.tlp_rx.valid.next = self.given.to.val().rx_valid;
-        self.card.tlp_rx.last.next = self.given.to.val().rx_last;
-        self.card.tlp_tx.ready.next = self.given.to.val().tx_ready;
-        self.card.credit.ph.next = self.given.to.val().ph;
-        self.card.credit.pd.next = self.given.to.val().pd;
-        self.card.credit.nph.next = self.given.to.val().nph;
-        self.card.credit.ch.next = self.given.to.val().ch;
-        self.card.credit.cd.next = self.given.to.val().cd;
-        self.card.cfg.requester_id.next = self.given.to.val().requester_id;
-        self.card.cfg.max_payload.next = self.given.to.val().max_payload;
-        self.card.cfg.max_read.next = self.given.to.val().max_read;
-        self.card.cfg.rcb.next = self.given.to.val().rcb;
-        self.card.cfg.extended_tag.next = self.given.to.val().extended_tag;
-        self.card.cfg.bus_master.next = self.given.to.val().bus_master;
-        self.card.cfg.function_reset.next = self.given.to.val().function_reset;
-        self.card.cfg.msix_enable.next = self.given.to.val().msix_enable;
-        self.card.cfg.msix_mask.next = self.given.to.val().msix_mask;
-        self.card.link_down.next = self.given.to.val().link_down;
-        self.taken.next.tx_keep = self.card.tlp_tx.keep.val();
-        self.taken.next.tx_class = self.card.tlp_tx.class.val();
-        self.taken.next.tx_valid = self.card.tlp_tx.valid.val();
-        self.taken.next.tx_last = self.card.tlp_tx.last.val();
-        self.taken.next.rx_np_ready = self.card.tlp_rx_np_ready.val();
-        self.taken.next.function_reset_done = self.card.function_reset_done.val();
+        drive!(self, probe_in => boundary.probe_in; boundary.probe_out => probe_out;
+            boundary.to_core => given.from; given.to.val().rx_data => card.tlp_rx.data;
+            given.to.val().rx_keep => card.tlp_rx.keep; given.to.val().rx_bar => card.tlp_rx.bar;
+            given.to.val().rx_valid => card.tlp_rx.valid; given.to.val().rx_last => card.tlp_rx.last;
+            given.to.val().tx_ready => card.tlp_tx.ready; given.to.val().ph => card.credit.ph;
+            given.to.val().pd => card.credit.pd; given.to.val().nph => card.credit.nph;
+            given.to.val().ch => card.credit.ch; given.to.val().cd => card.credit.cd;
+            given.to.val().requester_id => card.cfg.requester_id;
+            given.to.val().max_payload => card.cfg.max_payload; given.to.val().max_read => card.cfg.max_read;
+            given.to.val().rcb => card.cfg.rcb; given.to.val().extended_tag => card.cfg.extended_tag;
+            given.to.val().bus_master => card.cfg.bus_master;
+            given.to.val().function_reset => card.cfg.function_reset;
+            given.to.val().msix_enable => card.cfg.msix_enable;
+            given.to.val().msix_mask => card.cfg.msix_mask; given.to.val().link_down => card.link_down);
+        fill!(self, taken, card.tlp_tx.keep => tx_keep; card.tlp_tx.class => tx_class;
+            card.tlp_tx.valid => tx_valid; card.tlp_tx.last => tx_last; card.tlp_rx_np_ready => rx_np_ready;
+            card.function_reset_done => function_reset_done);
         self.taken_bits.from.next = self.taken.val();
         self.boundary.from_core.next = bit_cast::<TAKEN, 64>(self.card.tlp_tx.data.val())
             | (bit_cast::<TAKEN, TAKEN_BESIDE>(self.taken_bits.to.val()) << 64);

@@ -16,6 +16,7 @@
 use super::{EchoBoard, Wiring};
 use crate::mac::RgmiiPads;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description. `L` is the number of lights, on when their pins are high.
 #[derive(LogicBlock, Default)]
@@ -47,15 +48,12 @@ impl<const L: usize> WithReference<L> {
 }
 
 impl<const L: usize> Logic for WithReference<L> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         Signal::<InOut, Bits<1>>::link(&mut self.phy_mdio, &mut self.board.phy_mdio);
-        self.phy_reference.next = self.clock_in.val();
-        self.board.clock_in.next = self.clock_in.val();
-        self.board.phy_rx_clock.next = self.phy_rx_clock.val();
+        drive!(self, clock_in => phy_reference, board.clock_in; phy_rx_clock => board.phy_rx_clock;
+            board.phy_mdc => phy_mdc; board.phy_reset_n => phy_reset_n; board.lights => lights);
         RgmiiPads::link(&mut self.phy, &mut self.board.phy);
-        self.phy_mdc.next = self.board.phy_mdc.val();
-        self.phy_reset_n.next = self.board.phy_reset_n.val();
-        self.lights.next = self.board.lights.val();
     }
 }

@@ -17,6 +17,7 @@
 use crate::mac::Synchronizer;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -40,11 +41,12 @@ pub struct Start {
 }
 
 impl Logic for Start {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, count, running, phy);
         clock!(self, clock, crossing);
-        self.crossing.in_data.next = self.locked.val();
+        drive!(self, locked => crossing.in_data; phy.q => phy_reset_n);
         if !self.count.q.val().get_bit(21) {
             self.count.d.next = self.count.q.val() + 1;
         }
@@ -56,6 +58,5 @@ impl Logic for Start {
             self.phy.d.next = false;
         }
         self.core_reset.next = !self.running.q.val();
-        self.phy_reset_n.next = self.phy.q.val();
     }
 }

@@ -35,6 +35,7 @@ use crate::bus::{Cq, CqIndex, CqStore, Vector};
 use crate::prims::LutRam;
 use crate::stream::{FlowSink, Pulse, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::CQ_LOG2;
 
 /// What is known of a queue.
@@ -118,6 +119,7 @@ pub struct Indices {
 }
 
 impl Logic for Indices {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, held, job, judged, elsewhere, raised, raised_vector, ignored);
@@ -131,19 +133,13 @@ impl Logic for Indices {
         if self.held.q.val() {
             self.rows.read_address.next = self.job.q.val().cq;
         }
-        self.takes.read_address.next = self.cq.val();
-        self.now.next = self.rows.read_data.val();
-        self.row.next = self.now.val();
-        self.taken.next = self.takes.read_data.val();
+        drive!(self, cq => takes.read_address; rows.read_data => now; now => row; takes.read_data => taken);
 
         // A change waits for a held store, so its row is the same a cycle later.
         self.judged.d.next = self.held.q.val();
         self.elsewhere.d.next = self.now.val().written != self.job.q.val().index;
-        self.changed.next = self.now.val();
-        self.rows.write_enable.next = false;
-        self.rows.write_address.next = self.cq.val();
-        self.takes.write_enable.next = false;
-        self.takes.write_address.next = self.cq.val();
+        drive!(self, now => changed; false => rows.write_enable, takes.write_enable;
+            cq => rows.write_address, takes.write_address);
         self.takes.write_data.next = bits::<18>(0);
         self.ignored.d.next = false;
         if self.raise.ready.val() {
@@ -193,9 +189,7 @@ impl Logic for Indices {
             self.job.d.next = self.store.data.val();
         }
 
-        self.raise.valid.next = self.raised.q.val();
-        self.raise.data.next = self.raised_vector.q.val();
-        self.count_ignored.next = self.ignored.q.val();
+        drive!(self, raised.q => raise.valid; raised_vector.q => raise.data; ignored.q => count_ignored);
         self.busy.next = self.held.q.val() | self.raised.q.val();
         if self.reset.val() {
             self.held.d.next = false;

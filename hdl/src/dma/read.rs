@@ -36,6 +36,7 @@ use super::read_slots::ReadSlots;
 use crate::bus::{DmaCommand, ReadBeat, ReadTag, TlpBeat};
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{READ_BYTES, READ_TAGS, READ_TAGS_LOG2};
 
 // The memory's rows, the 5-bit tag and the masks below are made for this.
@@ -120,14 +121,12 @@ pub struct DmaRead {
 }
 
 impl Logic for DmaRead {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, tail, head, open, failed, dead, all_lost, room, struck);
         clock!(self, clock, issue, slots, drain);
-        self.issue.reset.next = self.reset.val();
-        self.slots.reset.next = self.reset.val();
-        self.slots.down.next = self.down.val();
-        self.drain.reset.next = self.reset.val();
+        drive!(self, reset => issue.reset, slots.reset, drain.reset; down => slots.down);
 
         // Which slot is next. A lost one is passed over, hollow, as long as there are others.
         self.tail_tag.next = self.tail.q.val().get_bits::<READ_TAGS_LOG2>(0);
@@ -139,43 +138,28 @@ impl Logic for DmaRead {
         self.pass.next = self.lost.val() & !self.all_lost.q.val() & !self.full.val();
 
         Sink::<DmaCommand>::link(&mut self.command, &mut self.issue.command);
-        self.issue.cfg_requester_id.next = self.cfg_requester_id.val();
-        self.issue.max_read.next = self.max_read.val();
-        self.issue.tag.next = self.tail_tag.val();
-        self.issue.room.next = self.room.q.val();
-        self.issue.silent.next = self.all_lost.q.val();
+        drive!(self, cfg_requester_id => issue.cfg_requester_id; max_read => issue.max_read;
+            tail_tag => issue.tag; room.q => issue.room; all_lost.q => issue.silent);
         Source::<TlpBeat>::link(&mut self.tx, &mut self.issue.tx);
 
         FlowSink::<TlpBeat>::link(&mut self.completion, &mut self.slots.completion);
-        self.slots.cfg_requester_id.next = self.cfg_requester_id.val();
-        self.slots.open.next = self.open.q.val();
-        self.slots.reserve.next = self.issue.reserve.val();
-        self.slots.reserve_tag.next = self.tail_tag.val();
-        self.slots.piece.next = self.issue.piece.val();
-        self.issue.reserve_ready.next = self.slots.reserve_ready.val();
-        self.slots.read_row.next = self.drain.read_row.val();
+        drive!(self, cfg_requester_id => slots.cfg_requester_id; open.q => slots.open;
+            issue.reserve => slots.reserve; tail_tag => slots.reserve_tag; issue.piece => slots.piece;
+            slots.reserve_ready => issue.reserve_ready; drain.read_row => slots.read_row);
         Pulse::link(&mut self.count_unexpected, &mut self.slots.count_unexpected);
 
         self.drain.reserve.next = self.issue.reserve.val() | self.pass.val();
-        self.drain.reserve_tag.next = self.tail_tag.val();
-        self.drain.piece.next = self.issue.piece.val();
-        self.drain.hollow.next = self.pass.val();
-        self.drain.waiting.next = self.waiting.val();
-        self.drain.open.next = self.open.q.val();
+        drive!(self, tail_tag => drain.reserve_tag; issue.piece => drain.piece; pass => drain.hollow;
+            waiting => drain.waiting; open.q => drain.open; slots.flowing => drain.flowing;
+            slots.tag => drain.flow_tag; slots.fill => drain.fill; time_now => drain.time_now;
+            draining => drain.draining; slots.read_data => drain.read_data; struck.q => count_lost);
         self.drain.faulty.next = self.failed.q.val() | self.dead.q.val();
-        self.drain.flowing.next = self.slots.flowing.val();
-        self.drain.flow_tag.next = self.slots.tag.val();
-        self.drain.fill.next = self.slots.fill.val();
         self.drain.progress.next = self.slots.accept.val() & (self.slots.tag.val() == self.drain.head.val());
-        self.drain.time_now.next = self.time_now.val();
-        self.drain.draining.next = self.draining.val();
-        self.drain.read_data.next = self.slots.read_data.val();
         FlowSource::<ReadBeat>::link(&mut self.beat, &mut self.drain.beat);
         FlowSource::<bool>::link(&mut self.retire, &mut self.drain.retire);
         FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.drain.deadline);
         self.timed_out.next = self.dead.q.val().any();
         self.struck.d.next = self.drain.strike.val();
-        self.count_lost.next = self.struck.q.val();
         self.outstanding.next = self.issue.leaving.val() | self.open.q.val().any();
         self.busy.next = self.issue.busy.val() | self.waiting.val() | self.drain.beat.valid.val();
 

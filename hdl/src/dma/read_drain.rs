@@ -29,6 +29,7 @@ use crate::bus::{ReadBeat, ReadTag};
 use crate::prims::LutRam;
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{READ_TAGS, READ_TAGS_LOG2};
 
 /// What a slot is for.
@@ -166,6 +167,7 @@ pub struct ReadDrain {
 const _: () = assert!(READ_TAGS == 16);
 
 impl Logic for ReadDrain {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
@@ -175,23 +177,15 @@ impl Logic for ReadDrain {
         clock!(self, clock, slots, timer);
         self.timer.reset.next = self.reset.val();
 
-        self.first.next = self.piece.val().first;
-        self.finish.next = self.piece.val().finish;
-        self.slots.write_enable.next = self.reserve.val();
-        self.slots.write_address.next = self.reserve_tag.val();
+        drive!(self, piece.val().first => first; piece.val().finish => finish; reserve => slots.write_enable;
+            reserve_tag => slots.write_address; at.q => slots.read_address; slots.read_data => entry);
         self.slots.write_data.next.row = self.first.val().get_bits::<6>(3);
         self.slots.write_data.next.lane = self.first.val().get_bits::<3>(0);
         self.slots.write_data.next.last_row = self.finish.val().get_bits::<6>(3);
         self.slots.write_data.next.last_lane = self.finish.val().get_bits::<3>(0);
-        self.slots.write_data.next.client = self.piece.val().client;
-        self.slots.write_data.next.user = self.piece.val().user;
-        self.slots.write_data.next.epoch = self.piece.val().epoch;
-        self.slots.write_data.next.last = self.piece.val().last;
-        self.slots.write_data.next.done = self.piece.val().done;
-        self.slots.write_data.next.refused = self.piece.val().refused;
-        self.slots.write_data.next.hollow = self.hollow.val();
-        self.slots.read_address.next = self.at.q.val();
-        self.entry.next = self.slots.read_data.val();
+        fill!(self, slots.write_data, piece.val().client => client; piece.val().user => user;
+            piece.val().epoch => epoch; piece.val().last => last; piece.val().done => done;
+            piece.val().refused => refused; hollow => hollow);
 
         // One row of the oldest slot.
         self.opened.next = (self.open.val() & self.turn.q.val()).any();
@@ -261,25 +255,13 @@ impl Logic for ReadDrain {
             self.turn.d.next = (self.turn.q.val() << 1) | (self.turn.q.val() >> 15);
         }
 
-        self.timer.shown.next = self.loaded.q.val();
-        self.timer.opened.next = self.opened.val();
-        self.timer.progress.next = self.progress.val();
-        self.timer.time_now.next = self.time_now.val();
-        self.timer.draining.next = self.draining.val();
-        self.strike.next = self.timer.strike.val();
+        drive!(self, loaded.q => timer.shown; opened => timer.opened; progress => timer.progress;
+            time_now => timer.time_now; draining => timer.draining; timer.strike => strike);
         FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.timer.deadline);
 
-        self.beat.valid.next = self.valid.q.val();
-        self.beat.data.next.client = self.client.q.val();
-        self.beat.data.next.user = self.user.q.val();
-        self.beat.data.next.data = self.read_data.val();
-        self.beat.data.next.start = self.start.q.val();
-        self.beat.data.next.count = self.count.q.val();
-        self.beat.data.next.last = self.last.q.val();
-        self.beat.data.next.refused = self.refused.q.val();
-        self.beat.data.next.failed = self.failed.q.val();
-        self.retire.valid.next = self.retiring.q.val();
-        self.retire.data.next = self.epoch.q.val();
+        drive!(self, valid.q => beat.valid; retiring.q => retire.valid; epoch.q => retire.data);
+        fill!(self, beat.data, client.q => client; user.q => user; read_data => data; start.q => start;
+            count.q => count; last.q => last; refused.q => refused; failed.q => failed);
 
         if self.reset.val() {
             self.at.d.next = bits::<READ_TAGS_LOG2>(0);

@@ -24,6 +24,7 @@ use super::split::{CommandPiece, Split};
 use crate::bus::{DmaCommand, ReadTag, TlpBeat};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::READ_TAGS_LOG2;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -82,14 +83,14 @@ pub struct ReadIssue {
 }
 
 impl Logic for ReadIssue {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, beat_valid, beat);
         clock!(self, clock, split);
-        self.split.reset.next = self.reset.val();
+        drive!(self, reset => split.reset; cfg_requester_id => split.requester);
         Sink::<DmaCommand>::link(&mut self.command, &mut self.split.command);
         self.split.write.next = false;
-        self.split.requester.next = self.cfg_requester_id.val();
         self.split.tag.next = bit_cast::<8, READ_TAGS_LOG2>(self.tag.val());
         // A slot holds 512 bytes.
         self.split.size.next = self.max_read.val();
@@ -98,19 +99,15 @@ impl Logic for ReadIssue {
         }
         // What is cut stands in its slot: the size does not matter to it any more.
         self.split.settled.next = true;
-        self.piece.next = self.split.piece.data.val();
-        self.busy.next = self.split.busy.val();
+        drive!(self, split.piece.data => piece; split.busy => busy);
 
-        self.tx.valid.next = self.beat_valid.q.val();
-        self.tx.data.next = self.beat.q.val();
+        drive!(self, beat_valid.q => tx.valid; beat.q => tx.data);
         self.free.next = self.tx.ready.val() | !self.beat_valid.q.val();
         if self.free.val() {
             self.beat_valid.d.next = false;
         }
         self.mute.next = self.silent.val() | self.piece.val().refused;
-        self.reserve.next = false;
-        self.sent.next = false;
-        self.skipped.next = false;
+        drive!(self, false => reserve, sent, skipped);
         match self.state.q.val() {
             State::First => {
                 if self.split.piece.valid.val() & self.room.val() & !self.beat_valid.q.val() {

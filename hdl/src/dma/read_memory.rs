@@ -23,6 +23,7 @@
 use crate::bus::ReadTag;
 use crate::prims::Ram;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::READ_TAGS_LOG2;
 
 /// See the module's description.
@@ -76,15 +77,14 @@ pub struct ReadMemory {
 }
 
 impl Logic for ReadMemory {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, held, odd, row, row_before, filled);
         clock!(self, clock, bank0, bank1);
 
         // Where this beat goes.
-        self.now_slot.next = self.held.q.val();
-        self.now_row.next = self.row.q.val();
-        self.now_odd.next = self.odd.q.val();
+        drive!(self, held.q => now_slot; row.q => now_row; odd.q => now_odd);
         if self.start.val() {
             self.now_slot.next = self.slot.val();
             self.now_row.next = self.word.val().get_bits::<6>(1);
@@ -109,11 +109,8 @@ impl Logic for ReadMemory {
             | bit_cast::<10, 6>(self.now_row.val());
         self.bank0.write_address.next = self.target.val();
         if self.now_odd.val() {
-            self.bank0.write_data.next = self.half0.val();
-            self.bank0.write_enable.next = self.low.val();
-            self.bank1.write_address.next = self.target.val();
-            self.bank1.write_data.next = self.half1.val();
-            self.bank1.write_enable.next = self.high.val();
+            drive!(self, half0 => bank0.write_data; low => bank0.write_enable; target => bank1.write_address;
+                half1 => bank1.write_data; high => bank1.write_enable);
         } else {
             self.bank0.write_data.next = self.half1.val();
             self.bank0.write_enable.next = self.high.val();
@@ -123,8 +120,7 @@ impl Logic for ReadMemory {
             self.bank1.write_enable.next = self.low.val();
         }
 
-        self.bank0.read_address.next = self.read_row.val();
-        self.bank1.read_address.next = self.read_row.val();
+        drive!(self, read_row => bank0.read_address, bank1.read_address);
         self.read_data.next = (bit_cast::<64, 32>(self.bank1.read_data.val()) << 32)
             | bit_cast::<64, 32>(self.bank0.read_data.val());
     }

@@ -42,6 +42,7 @@ use crate::prims::{Cast, LutRam};
 use crate::rows::tlp::{CompletionCountWord, CompletionTagWord, FirstWord, PacketKind};
 use crate::stream::{FlowSink, Pulse};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{READ_TAGS, READ_TAGS_LOG2};
 
 /// What the next completion of a slot must be.
@@ -185,6 +186,7 @@ pub struct ReadSlots {
 }
 
 impl Logic for ReadSlots {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, under_way, ahead, with_data, length, poisoned, byte_count, refused);
@@ -196,13 +198,11 @@ impl Logic for ReadSlots {
         self.data.next = self.completion.data.val().data;
         self.low.next = self.data.val().get_bits::<32>(0);
         self.high.next = self.data.val().get_bits::<32>(32);
-        self.first_word.from.next = self.low.val();
-        self.kind.from.next = self.first_word.to.val().kind;
-        self.count_word.from.next = self.high.val();
+        drive!(self, low => first_word.from; first_word.to.val().kind => kind.from; high => count_word.from;
+            completion.data.val().keep => keep);
         self.first.next = self.completion.valid.val() & !self.under_way.q.val();
         self.second.next = self.completion.valid.val() & self.ahead.q.val();
         self.third.next = self.completion.valid.val() & self.under_way.q.val() & !self.ahead.q.val();
-        self.keep.next = self.completion.data.val().keep;
         self.both.next = self.keep.val().get_bit(1);
         if self.completion.valid.val() {
             self.under_way.d.next = !self.completion.data.val().last;
@@ -220,9 +220,8 @@ impl Logic for ReadSlots {
         // Second beat: tag and lower address. Is it what the slot waits for?
         self.tag_word.from.next = self.low.val();
         self.tag_in.next = bit_cast::<READ_TAGS_LOG2, 8>(self.tag_word.to.val().tag);
-        self.expected.read_address.next = self.tag_in.val();
-        self.entry.next = self.expected.read_data.val();
-        self.entry_word.next = self.entry.val().word;
+        drive!(self, tag_in => expected.read_address; expected.read_data => entry;
+            entry.val().word => entry_word);
         self.spare.next = bit_cast::<11, 8>(self.entry.val().words) - bit_cast::<11, 10>(self.length.q.val());
         self.lower.next = (bit_cast::<7, 5>(self.entry_word.val().get_bits::<5>(0)) << 2)
             | bit_cast::<7, 2>(self.entry.val().before);
@@ -261,16 +260,11 @@ impl Logic for ReadSlots {
             self.low_used.next = false;
             self.high_used.next = self.both.val();
         }
-        self.memory.start.next = self.second.val();
-        self.memory.slot.next = self.tag_in.val();
-        self.memory.word.next = self.entry_word.val();
-        self.memory.more.next = self.third.val();
-        self.memory.data.next = self.data.val();
+        drive!(self, second => memory.start; tag_in => memory.slot; entry_word => memory.word;
+            third => memory.more; data => memory.data; memory.fill => fill; read_row => memory.read_row;
+            memory.read_data => read_data);
         self.memory.low.next = self.writing.val() & self.low_used.val();
         self.memory.high.next = self.writing.val() & self.high_used.val();
-        self.fill.next = self.memory.fill.val();
-        self.memory.read_row.next = self.read_row.val();
-        self.read_data.next = self.memory.read_data.val();
         if self.third.val() {
             self.left.d.next = self.left.q.val() - 2;
             if !self.left.q.val().get_bits::<7>(1).any() {
@@ -298,17 +292,14 @@ impl Logic for ReadSlots {
         if self.single.q.val() {
             self.enough.next = self.single_whole.q.val();
         }
-        self.tag.next = self.slot.q.val();
+        drive!(self, slot.q => tag; unexpected.q => count_unexpected);
         self.accept.next = self.fresh.q.val() & self.good.q.val();
         self.close.next = self.bad.q.val() | (self.ending.val() & self.is_final.q.val());
         self.spoil.next = self.bad.q.val() | (self.ending.val() & (self.poison.q.val() | !self.enough.val()));
-        self.count_unexpected.next = self.unexpected.q.val();
 
         // The table: after a good completion, or for a new read.
-        self.piece_first.next = self.piece.val().first;
-        self.piece_finish.next = self.piece.val().finish;
-        self.piece_words.next = self.piece.val().words;
-        self.piece_length.next = self.piece.val().length;
+        drive!(self, piece.val().first => piece_first; piece.val().finish => piece_finish;
+            piece.val().words => piece_words; piece.val().length => piece_length);
         self.reserve_ready.next = !(self.fresh.q.val() & self.good.q.val());
         self.expected.write_enable.next = self.reserve.val() | (self.fresh.q.val() & self.good.q.val());
         self.expected.write_address.next = self.slot.q.val();

@@ -20,6 +20,7 @@ use crate::arithmetic::Distance;
 use crate::prims::Number;
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// Ticks of 1.024 us without progress after which a read has failed: 50.3 ms, the smallest multiple of 2^14
 /// (which keeps the adder short) that is not below the 50 ms of the specification's default range.
@@ -57,6 +58,7 @@ pub struct ReadTime {
 }
 
 impl Logic for ReadTime {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, armed, late, limit);
@@ -70,8 +72,7 @@ impl Logic for ReadTime {
         if (!self.armed.q.val() | self.progress.val()) & !self.draining.val() {
             self.limit.d.next = self.time_now.val() + self.patience.val();
         }
-        self.deadline.valid.next = self.armed.q.val();
-        self.deadline.data.next = self.limit.q.val();
+        drive!(self, armed.q => deadline.valid; limit.q => deadline.data);
         if self.reset.val() {
             self.armed.d.next = false;
             self.late.d.next = false;

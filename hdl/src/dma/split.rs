@@ -26,6 +26,7 @@ use crate::prims::{Cast, Number};
 use crate::rows::tlp::{FirstWord, PacketKind, RequestWord};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::tlp::packet_type;
 
 /// A part of a command that fits one packet.
@@ -158,6 +159,7 @@ pub struct Split {
 }
 
 impl Logic for Split {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, valid, address, reach, client, user, epoch, last, refused, blocks);
@@ -242,13 +244,8 @@ impl Logic for Split {
         self.piece.data.next.first = self.first.val();
         self.piece.data.next.finish = self.finish.q.val();
         self.piece.data.next.length = bit_cast::<13, 12>(self.bytes.val()) + 1;
-        self.piece.data.next.words = self.words.val();
-        self.piece.data.next.client = self.shown_client.q.val();
-        self.piece.data.next.user = self.shown_user.q.val();
-        self.piece.data.next.epoch = self.shown_epoch.q.val();
-        self.piece.data.next.last = self.shown_last.q.val();
-        self.piece.data.next.done = self.shown_done.q.val();
-        self.piece.data.next.refused = self.shown_refused.q.val();
+        fill!(self, piece.data, words => words; shown_client.q => client; shown_user.q => user;
+            shown_epoch.q => epoch; shown_last.q => last; shown_done.q => done; shown_refused.q => refused);
 
         // The header of the piece on show.
         self.first_enables.next = bits::<4>(0xF) << self.first.val().get_bits::<2>(0);
@@ -276,15 +273,10 @@ impl Logic for Split {
         self.first_word.from.next.reserved_16 = bits::<4>(0);
         self.first_word.from.next.traffic_class = bits::<3>(0);
         self.first_word.from.next.reserved_23 = false;
-        self.kind.from.next.packet_type = self.memory.val();
-        self.kind.from.next.long = self.wide.val();
-        self.kind.from.next.with_data = self.write.val();
-        self.kind.from.next.prefix = false;
+        fill!(self, kind.from, memory => packet_type; wide => long; write => with_data; false => prefix);
         self.first_word.from.next.kind = self.kind.to.val();
-        self.request_word.from.next.first_be = self.first_enables.val();
-        self.request_word.from.next.last_be = self.last_enables.val();
-        self.request_word.from.next.tag = self.tag.val();
-        self.request_word.from.next.requester = self.requester.val();
+        fill!(self, request_word.from, first_enables => first_be; last_enables => last_be; tag => tag;
+            requester => requester);
         self.header0.next = (bit_cast::<64, 32>(self.request_word.to.val()) << 32)
             | bit_cast::<64, 32>(self.first_word.to.val());
         self.header1.next = bit_cast::<64, 32>(self.lower.val());

@@ -37,6 +37,7 @@ use crate::bus::{client, DmaCommand, TlpBeat, WriteBeat};
 use crate::prims::{Number, Packer, Skid};
 use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum State {
@@ -144,6 +145,7 @@ pub struct DmaWrite {
 }
 
 impl Logic for DmaWrite {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, needs, scatter_used, complete_used, ending, ending_epoch);
@@ -159,18 +161,15 @@ impl Logic for DmaWrite {
             self.completed.d.next = self.complete.data.val();
         }
 
-        self.split.reset.next = self.reset.val();
+        drive!(self, reset => split.reset; max_payload => split.size);
         Sink::<DmaCommand>::link(&mut self.command, &mut self.split.command);
-        self.split.size.next = self.max_payload.val();
         // The streams do not count: they may wait for the command that waits for this.
         self.split.settled.next =
             !(self.split.busy.val() | self.stage.source.valid.val() | self.packer.source.valid.val());
-        self.cut.next = self.split.chosen.val();
+        drive!(self, split.chosen => cut; cfg_requester_id => split.requester; split.piece.data => piece;
+            piece.val().first => lane);
         self.split.write.next = true;
-        self.split.requester.next = self.cfg_requester_id.val();
         self.split.tag.next = bits::<8>(0);
-        self.piece.next = self.split.piece.data.val();
-        self.lane.next = self.piece.val().first;
 
         // Where the piece's data comes from.
         self.first_valid.next = self.scattered.source.valid.val();
@@ -179,9 +178,8 @@ impl Logic for DmaWrite {
             self.first_valid.next = self.completed_valid.q.val();
             self.first_used.next = self.complete_used.q.val();
         }
-        self.source.next = self.scattered.source.data.val();
-        self.source_valid.next = self.scattered.source.valid.val();
-        self.used.next = self.scatter_used.q.val();
+        drive!(self, scattered.source.data => source; scattered.source.valid => source_valid;
+            scatter_used.q => used);
         if self.from_complete.q.val() {
             self.source.next = self.completed.q.val();
             self.source_valid.next = self.completed_valid.q.val();
@@ -204,10 +202,7 @@ impl Logic for DmaWrite {
         self.offer.next.data = self.split.header0.val();
         self.offer.next.start = bits::<3>(0);
         self.offer.next.count = bits::<4>(8);
-        self.offered.next = false;
-        self.flush.next = false;
-        self.room.next = self.stage.sink.ready.val();
-        self.moved.next = false;
+        drive!(self, false => offered, flush, moved; stage.sink.ready => room);
         match self.state.q.val() {
             State::First => {
                 self.from_complete.d.next = self.piece.val().client == self.complete_client.val();
@@ -239,9 +234,7 @@ impl Logic for DmaWrite {
             }
             State::Data => {
                 self.offered.next = self.source_valid.val();
-                self.offer.next.data = self.source.val().data;
-                self.offer.next.start = self.start.val();
-                self.offer.next.count = self.take.val();
+                fill!(self, offer, source.val().data => data; start => start; take => count);
                 self.flush.next = self.finish.val();
                 self.moved.next = self.source_valid.val() & self.room.val();
                 if self.moved.val() {
@@ -273,31 +266,24 @@ impl Logic for DmaWrite {
             }
         }
 
-        self.stage.reset.next = self.reset.val();
-        self.stage.sink.valid.next = self.offered.val();
-        self.stage.sink.data.next.data = self.offer.val().data;
-        self.stage.sink.data.next.start = self.offer.val().start;
-        self.stage.sink.data.next.count = self.offer.val().count;
-        self.stage.sink.data.next.flush = self.flush.val();
-        self.stage.sink.data.next.done = self.piece.val().done;
-        self.stage.sink.data.next.epoch = self.piece.val().epoch;
-        self.stage.source.ready.next = self.packer.sink.ready.val();
-        self.packer.reset.next = self.reset.val();
+        drive!(self, reset => stage.reset, packer.reset; offered => stage.sink.valid;
+            packer.sink.ready => stage.source.ready; stage.source.valid => packer.sink.valid;
+            stage.source.data.val().data => packer.sink.data;
+            stage.source.data.val().start => packer.in_start;
+            stage.source.data.val().count => packer.in_count;
+            stage.source.data.val().flush => packer.in_flush);
+        fill!(self, stage.sink.data, offer.val().data => data; offer.val().start => start;
+            offer.val().count => count; flush => flush; piece.val().done => done; piece.val().epoch => epoch);
         self.packer.restart.next = false;
         self.packer.restart_fill.next = bits::<3>(0);
         self.packer.restart_data.next = bits::<64>(0);
-        self.packer.sink.valid.next = self.stage.source.valid.val();
-        self.packer.sink.data.next = self.stage.source.data.val().data;
-        self.packer.in_start.next = self.stage.source.data.val().start;
-        self.packer.in_count.next = self.stage.source.data.val().count;
-        self.packer.in_flush.next = self.stage.source.data.val().flush;
         if self.stage.source.valid.val() & self.stage.source.data.val().flush & self.packer.sink.ready.val() {
             self.ending.d.next = self.stage.source.data.val().done;
             self.ending_epoch.d.next = self.stage.source.data.val().epoch;
         }
 
         // The packets leave.
-        self.tx.valid.next = self.packer.source.valid.val();
+        drive!(self, packer.source.valid => tx.valid; tx.ready => packer.source.ready);
         self.over_four.next = self.packer.out_count.val() > bits::<4>(4);
         self.tx.data.next.data = self.packer.source.data.val();
         self.tx.data.next.keep = bits::<2>(1);
@@ -305,7 +291,6 @@ impl Logic for DmaWrite {
             self.tx.data.next.keep = bits::<2>(3);
         }
         self.tx.data.next.last = self.packer.out_last.val();
-        self.packer.source.ready.next = self.tx.ready.val();
 
         // `ending` is of this packet: the next one's last piece comes after its header, and that finds no
         // room before this packet's last beat has left.
@@ -318,9 +303,7 @@ impl Logic for DmaWrite {
         if self.emptied.val() {
             self.number.d.next = self.number.q.val() + 1;
         }
-        self.retire.valid.next = self.retiring.q.val();
-        self.retire.data.next = self.epoch.q.val();
-        self.retired.next = self.number.q.val();
+        drive!(self, retiring.q => retire.valid; epoch.q => retire.data; number.q => retired);
         self.busy.next = self.split.busy.val()
             | self.scattered.source.valid.val()
             | self.completed_valid.q.val()

@@ -34,6 +34,7 @@
 
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::table;
 
@@ -131,36 +132,31 @@ pub struct Doorbell {
 }
 
 impl Logic for Doorbell {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, written, row_forward, posted_write, posted_write_vi, posted_shown);
         dff_setup!(self, clock, ignored, armed, armed_queue, armed_position);
         clock!(self, clock, pages, opened, rows, posted_copy, sends, receives);
-        self.pages.reset.next = self.reset.val();
-        self.sends.reset.next = self.reset.val();
-        self.receives.reset.next = self.reset.val();
+        drive!(self, reset => pages.reset, sends.reset, receives.reset);
         FlowSink::<MmioWrite>::link(&mut self.mmio_write, &mut self.pages.mmio_write);
 
         // The store of the cycle before: now it is known whether it counts.
-        self.store.next = self.pages.store.data.val();
-        self.token.from.next = self.store.val().word;
-        self.arm_word.from.next = self.store.val().word;
+        drive!(self, pages.store.data => store; store.val().word => token.from, arm_word.from;
+            queue.to => opened.read_address; armed.q => arm.valid);
         self.queue.from.next.vi = self.store.val().vi;
         self.queue.from.next.receive = self.store.val().receive;
-        self.opened.read_address.next = self.queue.to.val();
         self.taken.next = self.pages.posts.val() & self.opened.read_data.val();
         self.armed.d.next = self.pages.arms.val() & self.opened.read_data.val();
         self.ignored.d.next = self.pages.store.valid.val()
             & !((self.pages.posts.val() | self.pages.arms.val()) & self.opened.read_data.val());
         self.armed_queue.d.next = self.queue.to.val();
         self.armed_position.d.next = self.arm_word.to.val().position;
-        self.arm.valid.next = self.armed.q.val();
         self.arm.data.next.queue = self.armed_queue.q.val();
         self.arm.data.next.position = self.armed_position.q.val();
 
         // A commit finds the write port free when there is no store.
-        self.commit_row.next = self.commit.data.val().row;
-        self.committed.from.next = self.commit.data.val();
+        drive!(self, commit.data.val().row => commit_row; commit.data => committed.from);
         self.commit_here.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.work_queue_table.val());
         self.commit_taken.next = self.commit_here.val() & !self.taken.val();
@@ -179,22 +175,16 @@ impl Logic for Doorbell {
                 == self.commit_row.val();
             self.write_queue.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
         }
-        self.written_name.from.next = self.write_queue.val();
+        drive!(self, write_queue => written_name.from, opened.write_address, rows.write_address;
+            committed.to.val().open => opened.write_data; write => rows.write_enable; kept => rows.write_data;
+            posted_write.q => posted_copy.write_enable; posted_write_vi.q => posted_copy.write_address;
+            written.q.val().posted => posted_copy.write_data);
         self.opened.write_enable.next = self.write.val() & self.commit_taken.val();
-        self.opened.write_address.next = self.write_queue.val();
-        self.opened.write_data.next = self.committed.to.val().open;
-        self.rows.write_enable.next = self.write.val();
-        self.rows.write_address.next = self.write_queue.val();
-        self.rows.write_data.next = self.kept.val();
         self.posted_write.d.next = self.write.val() & self.written_name.to.val().receive;
         self.posted_write_vi.d.next = self.written_name.to.val().vi;
-        self.posted_copy.write_enable.next = self.posted_write.q.val();
-        self.posted_copy.write_address.next = self.posted_write_vi.q.val();
-        self.posted_copy.write_data.next = self.written.q.val().posted;
 
         // Reading what is being written: the memory does not say what comes out, so it comes from here.
-        self.rows.read_address.next = self.row.index.val();
-        self.posted_copy.read_address.next = self.posted.index.val();
+        drive!(self, row.index => rows.read_address; posted.index => posted_copy.read_address);
         self.posted_shown.d.next = self.posted_copy.read_data.val();
         self.written.d.next = self.kept.val();
         // Both are compared while it is found out which of them it is.
@@ -207,22 +197,17 @@ impl Logic for Doorbell {
         if self.row_forward.q.val() {
             self.shown.next = self.written.q.val();
         }
-        self.row.row.next = self.shown.val();
-        self.posted.row.next = self.posted_shown.q.val();
+        drive!(self, shown => row.row; posted_shown.q => posted.row);
 
         // The VIs that have work.
         self.sends.posting.next = self.pages.posts.val() & !self.store.val().receive;
-        self.sends.counts.next = self.taken.val();
-        self.sends.store.next = self.store.val().vi;
+        drive!(self, taken => sends.counts, receives.counts; store.val().vi => sends.store, receives.store;
+            again_fetch.data.val().vi => sends.fetch.data, receives.fetch.data);
         self.sends.fetch.valid.next = self.again_fetch.valid.val() & !self.again_fetch.data.val().receive;
-        self.sends.fetch.data.next = self.again_fetch.data.val().vi;
         Sink::<Vi>::link(&mut self.again_send, &mut self.sends.room);
         Source::<Vi>::link(&mut self.send, &mut self.sends.first);
         self.receives.posting.next = self.pages.posts.val() & self.store.val().receive;
-        self.receives.counts.next = self.taken.val();
-        self.receives.store.next = self.store.val().vi;
         self.receives.fetch.valid.next = self.again_fetch.valid.val() & self.again_fetch.data.val().receive;
-        self.receives.fetch.data.next = self.again_fetch.data.val().vi;
         Sink::<Vi>::link(&mut self.again_receive, &mut self.receives.room);
         Source::<Vi>::link(&mut self.receive, &mut self.receives.first);
         self.again_fetch.ready.next = self.sends.fetch.ready.val();

@@ -19,6 +19,7 @@
 
 use crate::stream::{FlowSink, FlowSource, Pulse};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::doorbell::cq_page;
 use viaduct_spec::profile::{CQS, CQ_LOG2, DOORBELL_SHIFT, VIS};
 
@@ -74,12 +75,12 @@ const _: () = {
 };
 
 impl Logic for CqPages {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, taken, ignored, held);
-        self.address.from.next = self.mmio_write.data.val().address;
-        self.word.from.next = self.mmio_write.data.val().data;
-        self.at.next = self.address.to.val();
+        drive!(self, mmio_write.data.val().address => address.from; mmio_write.data.val().data => word.from;
+            address.to => at);
         self.queue.next = self.at.val().page - self.vis.val();
         self.here.next = self.mmio_write.valid.val()
             & self.mmio_write.data.val().doorbell
@@ -96,9 +97,7 @@ impl Logic for CqPages {
         self.held.d.next.cq = bit_cast::<CQ_LOG2, PAGE_NUMBER_LOG2>(self.queue.val());
         self.held.d.next.index = self.word.to.val().index;
         self.held.d.next.arm = self.at.val().arm;
-        self.store.valid.next = self.taken.q.val();
-        self.store.data.next = self.held.q.val();
-        self.count_ignored.next = self.ignored.q.val();
+        drive!(self, taken.q => store.valid; held.q => store.data; ignored.q => count_ignored);
         if self.reset.val() {
             self.taken.d.next = false;
             self.ignored.d.next = false;

@@ -23,6 +23,7 @@ use crate::prims::{Cast, Number};
 use crate::rows::doorbell::Token;
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::doorbell::page;
 use viaduct_spec::profile::{DOORBELL_SHIFT, VIS, VI_LOG2};
 
@@ -94,12 +95,13 @@ pub struct ViPages {
 }
 
 impl Logic for ViPages {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, stored, posting, arming, held);
-        self.address.from.next = self.mmio_write.data.val().address;
-        self.token.from.next = self.mmio_write.data.val().data;
-        self.at.next = self.address.to.val();
+        drive!(self, mmio_write.data.val().address => address.from; mmio_write.data.val().data => token.from;
+            address.to => at; stored.q => store.valid; held.q => store.data; posting.q => posts;
+            arming.q => arms);
         self.here.next = self.mmio_write.valid.val()
             & self.mmio_write.data.val().doorbell
             & (self.at.val().page < self.vis.val());
@@ -116,10 +118,6 @@ impl Logic for ViPages {
         self.held.d.next.word = self.mmio_write.data.val().data;
         self.held.d.next.receive = self.at.val().receive;
         self.held.d.next.vi = bit_cast::<VI_LOG2, PAGE_NUMBER_LOG2>(self.at.val().page);
-        self.store.valid.next = self.stored.q.val();
-        self.store.data.next = self.held.q.val();
-        self.posts.next = self.posting.q.val();
-        self.arms.next = self.arming.q.val();
         if self.reset.val() {
             self.stored.d.next = false;
             self.posting.d.next = false;

@@ -20,6 +20,7 @@ use crate::bus::Vi;
 use crate::prims::RunQueue;
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 /// See the module's description.
@@ -51,15 +52,13 @@ pub struct WorkList {
 }
 
 impl Logic for WorkList {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown, head);
         clock!(self, clock, queue);
-        self.queue.reset.next = self.reset.val();
-        self.queue.push.valid.next = false;
-        self.queue.push.data.next = self.room.data.val();
-        self.fetch.ready.next = false;
-        self.room.ready.next = false;
+        drive!(self, reset => queue.reset; false => queue.push.valid, fetch.ready, room.ready;
+            room.data => queue.push.data);
         if self.posting.val() {
             self.queue.push.valid.next = self.counts.val();
             self.queue.push.data.next = self.store.val();
@@ -81,8 +80,7 @@ impl Logic for WorkList {
         } else if self.first.ready.val() {
             self.shown.d.next = false;
         }
-        self.first.valid.next = self.shown.q.val();
-        self.first.data.next = self.head.q.val();
+        drive!(self, shown.q => first.valid; head.q => first.data);
         self.busy.next = self.queue.held.val() | self.shown.q.val() | self.queue.busy.val();
         if self.reset.val() {
             self.shown.d.next = false;

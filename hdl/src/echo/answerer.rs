@@ -25,6 +25,7 @@ use crate::mac::ethernet::{AddressBeat, SplitAddress, TypeBeat, IPV4_TYPE};
 use crate::prims::{Cast, Fifo, Number, Ram};
 use crate::stream::{FlowSink, Pulse, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
@@ -127,6 +128,7 @@ pub struct Answerer {
 }
 
 impl Logic for Answerer {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
@@ -140,10 +142,10 @@ impl Logic for Answerer {
         self.space.d.next = self.used.q.val() < self.most.val();
         self.room.next = self.space.q.val() & !self.overflow.q.val();
         self.paused.d.next = self.used.q.val() > self.half.val();
-        self.pause.next = self.paused.q.val();
+        drive!(self, paused.q => pause; rx.data => ram.write_data; fields => questions.sink.data;
+            dropped.q => count_dropped);
         self.ram.write_enable.next = self.rx.valid.val() & self.room.val();
         self.ram.write_address.next = bit_cast::<10, 11>(self.tail.q.val());
-        self.ram.write_data.next = self.rx.data.val();
         if self.rx.valid.val() {
             if self.room.val() {
                 self.tail.d.next = self.tail.q.val() + 1;
@@ -152,7 +154,6 @@ impl Logic for Answerer {
             }
         }
         self.questions.sink.valid.next = false;
-        self.questions.sink.data.next = self.fields.val();
         self.dropped.d.next = false;
         if self.verdict.valid.val() {
             self.overflow.d.next = false;
@@ -164,38 +165,30 @@ impl Logic for Answerer {
                 self.dropped.d.next = self.verdict.data.val();
             }
         }
-        self.count_dropped.next = self.dropped.q.val();
 
         // Out.
         self.ram.read_address.next = bit_cast::<10, 11>(self.head.q.val());
-        self.question.next = self.questions.source.data.val();
-        self.own_station.from.next = self.station.val();
-        self.peer_ip.from.next = self.question.val().peer_address;
-        self.own_ip.next = self.address.val();
+        drive!(self, questions.source.data => question; station => own_station.from;
+            question.val().peer_address => peer_ip.from; address => own_ip);
 
         // Every answer: to who asks, from us.
         self.addresses.next.destination = self.question.val().peer;
         self.addresses.next.source_first = self.own_station.to.val().first;
-        self.addresses_bits.from.next = self.addresses.val();
-        self.type_found.from.next = self.word.q.val().data;
+        drive!(self, addresses => addresses_bits.from; word.q.val().data => type_found.from);
         self.type_beat.next = self.type_found.to.val();
         self.type_beat.next.source_rest = self.own_station.to.val().rest;
         self.type_bits.from.next = self.type_beat.val();
 
         // An ARP reply: we are the sender, and who asks is the target.
-        self.kind.next.protocol = self.ipv4.val();
-        self.kind.next.hardware_bytes = self.six.val();
-        self.kind.next.protocol_bytes = self.four.val();
-        self.kind.next.operation = self.reply.val();
-        self.kind.next.sender_first = self.own_station.to.val().first;
+        fill!(self, kind, ipv4 => protocol; six => hardware_bytes; four => protocol_bytes; reply => operation;
+            own_station.to.val().first => sender_first);
         self.kind_bits.from.next = self.kind.val();
         self.sender.next.rest = self.own_station.to.val().rest;
         self.sender.next.address = self.own_ip.val();
         self.sender_bits.from.next = self.sender.val();
         self.target.next.station = self.question.val().peer;
         self.target.next.address_first = self.peer_ip.to.val().first;
-        self.target_bits.from.next = self.target.val();
-        self.rear_found.from.next = self.word.q.val().data;
+        drive!(self, target => target_bits.from; word.q.val().data => rear_found.from);
         self.rear.next = self.rear_found.to.val();
         self.rear.next.address_rest = self.peer_ip.to.val().rest;
         self.rear_bits.from.next = self.rear.val();
@@ -205,20 +198,16 @@ impl Logic for Answerer {
         self.middle.next = self.middle_found.to.val();
         self.middle.next.life = self.life.val();
         self.middle_bits.from.next = self.middle.val();
-        self.ips.next.header_sum = self.question.val().header_sum;
-        self.ips.next.source = self.own_ip.val();
-        self.ips.next.destination_first = self.peer_ip.to.val().first;
-        self.ips_bits.from.next = self.ips.val();
-        self.ping_found.from.next = self.word.q.val().data;
+        fill!(self, ips, question.val().header_sum => header_sum; own_ip => source;
+            peer_ip.to.val().first => destination_first);
+        drive!(self, ips => ips_bits.from; word.q.val().data => ping_found.from);
         self.ping.next = self.ping_found.to.val();
         self.ping.next.destination_rest = self.peer_ip.to.val().rest;
         self.ping.next.kind = bits::<16>(0);
         self.ping.next.sum = self.question.val().echo_sum;
         self.ping_bits.from.next = self.ping.val();
 
-        self.tx.valid.next = false;
-        self.tx.data.next = self.out.q.val();
-        self.questions.source.ready.next = false;
+        drive!(self, false => tx.valid, questions.source.ready; out.q => tx.data);
         match self.step.q.val() {
             Step::Idle => {
                 self.index.d.next = bits::<3>(0);

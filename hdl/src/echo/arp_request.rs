@@ -21,6 +21,7 @@ use crate::mac::ethernet::{SplitAddress, TypeBeat, ARP_TYPE, IPV4_TYPE};
 use crate::prims::{Cast, Number};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -60,16 +61,12 @@ pub struct ArpRequest {
 }
 
 impl Logic for ArpRequest {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, holds);
-        self.start.from.next = self.rx.data.val().data;
-        self.kind.from.next = self.rx.data.val().data;
-        self.sender_fields.from.next = self.rx.data.val().data;
-        self.target.from.next = self.rx.data.val().data;
-        self.rear.from.next = self.rx.data.val().data;
-        self.fits.next = self.holds.q.val();
-        self.sender.next = self.sender_fields.to.val().address;
+        drive!(self, rx.data.val().data => start.from, kind.from, sender_fields.from, target.from, rear.from;
+            holds.q => fits; sender_fields.to.val().address => sender);
 
         if self.rx.valid.val() {
             match self.index.val().index() {

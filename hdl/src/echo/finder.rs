@@ -19,6 +19,7 @@ use crate::mac::{MdioCommand, MdioResult};
 use crate::prims::Number;
 use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -52,6 +53,7 @@ pub struct Finder {
 }
 
 impl Logic for Finder {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, at, here, linked, waiting);
@@ -63,8 +65,7 @@ impl Logic for Finder {
         if self.here.q.val() {
             self.command.data.next.number = self.status.val();
         }
-        self.found.next = self.here.q.val();
-        self.link.next = self.linked.q.val();
+        drive!(self, here.q => found; linked.q => link);
         if self.command.ready.val() {
             self.waiting.d.next = true;
         }

@@ -22,6 +22,7 @@ use crate::mac::ethernet::IPV4_TYPE;
 use crate::prims::{Cast, Number};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -72,15 +73,12 @@ pub struct PingRequest {
 }
 
 impl Logic for PingRequest {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, holds, length, total, needed, there);
-        self.start.from.next = self.rx.data.val().data;
-        self.middle.from.next = self.rx.data.val().data;
-        self.addresses.from.next = self.rx.data.val().data;
-        self.ping.from.next = self.rx.data.val().data;
-        self.fits.next = self.holds.q.val();
-        self.sender.next = self.addresses.to.val().source;
+        drive!(self, rx.data.val().data => start.from, middle.from, addresses.from, ping.from;
+            holds.q => fits; addresses.to.val().source => sender);
 
         if self.rx.valid.val() {
             self.length.d.next = self.length.q.val() + bit_cast::<16, 4>(self.rx.data.val().count);

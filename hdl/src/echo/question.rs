@@ -29,6 +29,7 @@ use crate::mac::ethernet::{AddressBeat, SplitAddress, TypeBeat, BROADCAST};
 use crate::prims::{Cast, Number};
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// What the answer to a question needs.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -102,13 +103,12 @@ pub struct Question {
 }
 
 impl Logic for Question {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, index, peer, peer_address, echo, header_sum, echo_sum, closing);
         clock!(self, clock, arp, ping, sums);
-        self.first.from.next = self.rx.data.val().data;
-        self.second.from.next = self.rx.data.val().data;
-        self.own.from.next = self.address.val();
+        drive!(self, rx.data.val().data => first.from, second.from; address => own.from);
 
         // A beat.
         self.to_us.next = self.first.to.val().destination == self.station.val();
@@ -140,18 +140,12 @@ impl Logic for Question {
 
         // What it may be.
         FlowSink::<FrameBeat>::link(&mut self.rx, &mut self.arp.rx);
-        self.arp.index.next = self.index.q.val();
+        drive!(self, index.q => arp.index, ping.index, sums.index; broken => arp.broken, ping.broken;
+            peer.q => arp.peer; own.to => arp.address, ping.address);
         self.arp.begins.next = (self.to_us.val() | self.to_all.val()) & !self.from_group.val();
-        self.arp.broken.next = self.broken.val();
-        self.arp.peer.next = self.peer.q.val();
-        self.arp.address.next = self.own.to.val();
         FlowSink::<FrameBeat>::link(&mut self.rx, &mut self.ping.rx);
-        self.ping.index.next = self.index.q.val();
         self.ping.begins.next = self.to_us.val() & !self.from_group.val();
-        self.ping.broken.next = self.broken.val();
-        self.ping.address.next = self.own.to.val();
         FlowSink::<FrameBeat>::link(&mut self.rx, &mut self.sums.rx);
-        self.sums.index.next = self.index.q.val();
 
         // Behind the last beat.
         self.closing.d.next.first = self.rx.valid.val() & self.rx.data.val().last;
@@ -163,15 +157,11 @@ impl Logic for Question {
             self.header_sum.d.next = self.sums.header_sum.val();
             self.echo_sum.d.next = self.sums.echo_sum.val();
         }
-        self.verdict.valid.next = self.closing.q.val().fourth;
+        drive!(self, closing.q.val().fourth => verdict.valid; peer.q => peer_bits.from);
         self.verdict.data.next =
             self.arp.fits.val() | (self.ping.fits.val() & self.ping.whole.val() & self.sums.right.val());
-        self.peer_bits.from.next = self.peer.q.val();
-        self.fields.next.echo = self.echo.q.val();
-        self.fields.next.peer = self.peer_bits.to.val();
-        self.fields.next.peer_address = self.peer_address.q.val();
-        self.fields.next.header_sum = self.header_sum.q.val();
-        self.fields.next.echo_sum = self.echo_sum.q.val();
+        fill!(self, fields, echo.q => echo; peer_bits.to => peer; peer_address.q => peer_address;
+            header_sum.q => header_sum; echo_sum.q => echo_sum);
         if self.reset.val() {
             self.index.d.next = bits::<3>(0);
             self.closing.d.next.first = false;

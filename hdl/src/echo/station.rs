@@ -21,6 +21,7 @@ use crate::bus::FrameBeat;
 use crate::mac::{Mac, ManagementBus, Mdio, MdioCommand, MdioResult, RgmiiPads};
 use crate::stream::{FlowSource, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// What a person may look at. A board with fewer lights has the first of them.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -77,35 +78,26 @@ impl Echo {
 }
 
 impl Logic for Echo {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, received, sent, shown);
         clock!(self, clock, mac, question, answerer, mdio, finder);
-        self.mac.reset.next = self.reset.val();
-        self.question.reset.next = self.reset.val();
-        self.answerer.reset.next = self.reset.val();
-        self.mdio.reset.next = self.reset.val();
-        self.finder.reset.next = self.reset.val();
+        drive!(self, reset => mac.reset, question.reset, answerer.reset, mdio.reset, finder.reset);
 
-        self.mac.tx_clock.next = self.tx_clock.val();
-        self.mac.rx_clock.next = self.rx_clock.val();
+        drive!(self, tx_clock => mac.tx_clock; rx_clock => mac.rx_clock; station => mac.station);
         RgmiiPads::link(&mut self.pads, &mut self.mac.pads);
-        self.mac.station.next = self.station.val();
         self.mac.counter.index.next = bits::<4>(0);
 
-        self.question.station.next = self.station.val();
-        self.question.address.next = self.address.val();
-        FlowSource::<FrameBeat>::join(&mut self.mac.rx, &mut self.question.rx);
-        self.answerer.station.next = self.station.val();
-        self.answerer.address.next = self.address.val();
-        FlowSource::<FrameBeat>::join(&mut self.mac.rx, &mut self.answerer.rx);
-        FlowSource::<bool>::join(&mut self.question.verdict, &mut self.answerer.verdict);
-        self.answerer.fields.next = self.question.fields.val();
-        self.mac.pause.next = self.answerer.pause.val();
-        Source::<FrameBeat>::join(&mut self.answerer.tx, &mut self.mac.tx);
+        drive!(self, station => question.station, answerer.station;
+            address => question.address, answerer.address; question.fields => answerer.fields;
+            answerer.pause => mac.pause);
+        join!(self, FlowSource<FrameBeat>, mac.rx => question.rx; mac.rx => answerer.rx);
+        join!(self, FlowSource<bool>, question.verdict => answerer.verdict);
+        join!(self, Source<FrameBeat>, answerer.tx => mac.tx);
 
-        Source::<MdioCommand>::join(&mut self.finder.command, &mut self.mdio.command);
-        FlowSource::<MdioResult>::join(&mut self.mdio.done, &mut self.finder.done);
+        join!(self, Source<MdioCommand>, finder.command => mdio.command);
+        join!(self, FlowSource<MdioResult>, mdio.done => finder.done);
         ManagementBus::link(&mut self.bus, &mut self.mdio.bus);
 
         if self.received.q.val().any() {

@@ -18,6 +18,7 @@
 use crate::prims::{Cast, Number};
 use crate::rows::tlp::PacketKind;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::tlp::packet_type;
 
 /// See the module's description.
@@ -58,15 +59,14 @@ pub struct PacketSort {
 }
 
 impl Logic for PacketSort {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.fields.from.next = self.kind.val();
-        self.what.next = self.fields.to.val().packet_type;
+        drive!(self, kind => fields.from; fields.to.val().packet_type => what);
         self.plain.next = !self.fields.to.val().prefix;
         self.is_memory.next = self.plain.val() & (self.what.val() == self.memory_type.val());
-        self.memory.next = self.is_memory.val();
-        self.with_data.next = self.fields.to.val().with_data;
-        self.long_header.next = self.fields.to.val().long;
+        drive!(self, is_memory => memory; fields.to.val().with_data => with_data;
+            fields.to.val().long => long_header);
         self.completion.next =
             self.plain.val() & !self.fields.to.val().long & (self.what.val() == self.completion_type.val());
         self.unrouted.next = self.what.val() & self.unrouted_bits.val();

@@ -22,6 +22,7 @@ use crate::prims::{Cast, Number};
 use crate::rows::tlp::{CompletionCountWord, CompletionTagWord, FirstWord};
 use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::tlp::{completion_status, kind};
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -80,30 +81,23 @@ pub struct TlpComplete {
 }
 
 impl Logic for TlpComplete {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, word, loads, load_at, beat_valid, beat);
-        self.load.valid.next = self.loads.q.val();
-        self.load.data.next = self.load_at.q.val();
-        self.tx.valid.next = self.beat_valid.q.val();
-        self.tx.data.next = self.beat.q.val();
+        drive!(self, loads.q => load.valid; load_at.q => load.data; beat_valid.q => tx.valid;
+            beat.q => tx.data);
 
-        self.refuse.next = self.read.data.val().unsupported;
-        self.pair.next = self.read.data.val().pair;
-        self.address.next = self.read.data.val().address;
+        drive!(self, read.data.val().unsupported => refuse; read.data.val().pair => pair;
+            read.data.val().address => address);
         self.first_word.from.next.length = bits::<10>(1);
         self.first_word.from.next.reserved_10 = bits::<2>(0);
-        self.first_word.from.next.attr = self.read.data.val().attr;
-        self.first_word.from.next.poisoned = false;
-        self.first_word.from.next.digest = false;
+        fill!(self, first_word.from, read.data.val().attr => attr; false => poisoned, digest);
         self.first_word.from.next.reserved_16 = bits::<4>(0);
-        self.first_word.from.next.traffic_class = self.read.data.val().traffic_class;
-        self.first_word.from.next.reserved_23 = false;
-        self.first_word.from.next.kind = self.with_data.val();
+        fill!(self, first_word.from, read.data.val().traffic_class => traffic_class; false => reserved_23;
+            with_data => kind);
         self.count_word.from.next.byte_count = bit_cast::<12, 4>(self.read.data.val().byte_count);
-        self.count_word.from.next.reserved_12 = false;
-        self.count_word.from.next.status = self.success.val();
-        self.count_word.from.next.completer = self.cfg_requester_id.val();
+        fill!(self, count_word.from, false => reserved_12; success => status; cfg_requester_id => completer);
         if self.refuse.val() {
             self.first_word.from.next.length = bits::<10>(0);
             self.first_word.from.next.kind = self.without_data.val();
@@ -111,10 +105,8 @@ impl Logic for TlpComplete {
         } else if self.pair.val() {
             self.first_word.from.next.length = bits::<10>(2);
         }
-        self.tag_word.from.next.lower_address = self.read.data.val().lower_address;
-        self.tag_word.from.next.reserved_7 = false;
-        self.tag_word.from.next.tag = self.read.data.val().tag;
-        self.tag_word.from.next.requester = self.read.data.val().requester;
+        fill!(self, tag_word.from, read.data.val().lower_address => lower_address; false => reserved_7;
+            read.data.val().tag => tag; read.data.val().requester => requester);
         self.high.next = self.word.q.val().get_bits::<32>(32);
         self.payload.next = self.word.q.val().get_bits::<32>(0);
         if self.address.val().get_bit(2) {

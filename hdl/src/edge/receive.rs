@@ -39,6 +39,7 @@ use crate::prims::{Cast, Number, Skid};
 use crate::rows::tlp::{FirstWord, RequestWord};
 use crate::stream::{FlowSource, Pulse, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::BAR2_BYTES;
 use viaduct_spec::register::BAR0_BYTES;
 
@@ -152,6 +153,7 @@ pub struct TlpReceive {
 }
 
 impl Logic for TlpReceive {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, position, writing, reading, unsupported, completing, settled, long, pair);
@@ -171,8 +173,7 @@ impl Logic for TlpReceive {
         dff_setup!(self, clock, nonposted_room, dropped);
         clock!(self, clock, loads);
 
-        self.data.next = self.rx.data.val();
-        self.keep.next = self.rx.keep.val();
+        drive!(self, rx.data => data; rx.keep => keep);
         self.low.next = self.data.val().get_bits::<32>(0);
         self.high.next = self.data.val().get_bits::<32>(32);
         self.both.next = self.keep.val().get_bit(1);
@@ -191,9 +192,8 @@ impl Logic for TlpReceive {
         }
 
         // First beat: what is it?
-        self.first_word.from.next = self.low.val();
-        self.request_word.from.next = self.high.val();
-        self.sort.kind.next = self.first_word.to.val().kind;
+        drive!(self, low => first_word.from; high => request_word.from;
+            first_word.to.val().kind => sort.kind);
         self.pair_length.next = self.first_word.to.val().length == bits::<10>(2);
         self.short.next = (self.first_word.to.val().length == bits::<10>(1)) | self.pair_length.val();
         self.known_bar.next = (self.rx.bar.val() == bits::<3>(0)) | (self.rx.bar.val() == bits::<3>(2));
@@ -264,18 +264,14 @@ impl Logic for TlpReceive {
         self.write.d.next.data =
             (bit_cast::<64, 32>(self.word_b.val()) << 32) | bit_cast::<64, 32>(self.word_a.val());
         self.write.d.next.enables = self.enables.val();
-        self.mmio_write.valid.next = self.write_valid.q.val();
-        self.mmio_write.data.next = self.write.q.val();
+        drive!(self, write_valid.q => mmio_write.valid; write.q => mmio_write.data);
 
         // A load is whole with its header.
         self.push.next = self.second.val() & self.reading.q.val() & (!self.long.q.val() | self.both.val());
         self.refuse.next = self.unsupported.q.val() | self.astray.val();
-        self.bytes.first.next = self.first_enables.q.val();
-        self.bytes.last.next = self.last_enables.q.val();
-        self.bytes.pair.next = self.pair.q.val();
+        drive!(self, first_enables.q => bytes.first; last_enables.q => bytes.last; pair.q => bytes.pair);
 
-        self.loads.reset.next = self.reset.val();
-        self.loads.sink.valid.next = self.push.val();
+        drive!(self, reset => loads.reset; push => loads.sink.valid);
         self.loads.sink.data.next.doorbell = self.doorbell.q.val();
         self.loads.sink.data.next.address = bit_cast::<20, WORD_LOG2>(self.offset.val()) << 2;
         self.loads.sink.data.next.pair = self.pair.q.val() & !self.refuse.val();
@@ -287,10 +283,8 @@ impl Logic for TlpReceive {
             self.loads.sink.data.next.lower_address = bits::<7>(0);
             self.loads.sink.data.next.byte_count = bits::<4>(4);
         }
-        self.loads.sink.data.next.tag = self.tag.q.val();
-        self.loads.sink.data.next.requester = self.requester.q.val();
-        self.loads.sink.data.next.attr = self.attr.q.val();
-        self.loads.sink.data.next.traffic_class = self.traffic_class.q.val();
+        fill!(self, loads.sink.data, tag.q => tag; requester.q => requester; attr.q => attr;
+            traffic_class.q => traffic_class);
         Source::<MmioRead>::link(&mut self.mmio_read, &mut self.loads.source);
 
         self.completion_beat_valid.d.next = (self.head.val() & self.sort.completion.val())
@@ -298,8 +292,7 @@ impl Logic for TlpReceive {
         self.completion_beat.d.next.data = self.rx.data.val();
         self.completion_beat.d.next.keep = self.rx.keep.val();
         self.completion_beat.d.next.last = self.rx.last.val();
-        self.completion.valid.next = self.completion_beat_valid.q.val();
-        self.completion.data.next = self.completion_beat.q.val();
+        drive!(self, completion_beat_valid.q => completion.valid; completion_beat.q => completion.data);
 
         // What is not settled when the packet ends was dropped.
         self.settled_now.next = (self.settled.q.val() & !self.head.val())

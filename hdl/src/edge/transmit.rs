@@ -33,6 +33,7 @@ use crate::bus::TlpBeat;
 use crate::prims::{Cast, Fifo, Number, Successor};
 use crate::stream::Sink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::tlp::class;
 
 /// A beat and its class on the way out.
@@ -138,6 +139,7 @@ const INTERRUPTS: u64 = 3;
 const _: () = assert!(class::POSTED == 0 && class::NON_POSTED == 1 && class::COMPLETION == 2);
 
 impl Logic for TlpTransmit {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, turn, active, allowed, ready, exact, held, muted);
@@ -179,10 +181,7 @@ impl Logic for TlpTransmit {
             | (self.nonposted.valid.val() & self.ready.q.val().nonposted)
             | (self.completion.valid.val() & self.ready.q.val().completion)
             | (self.message.valid.val() & self.ready.q.val().message);
-        self.whose.next.posted = false;
-        self.whose.next.nonposted = false;
-        self.whose.next.completion = false;
-        self.whose.next.message = false;
+        fill!(self, whose, false => posted, nonposted, completion, message);
         if self.turn.q.val() == self.posted_class.val() {
             self.beat.next = self.posted.data.val();
             self.whose.next.posted = true;
@@ -197,10 +196,8 @@ impl Logic for TlpTransmit {
             self.whose.next.message = true;
         }
         self.out.sink.valid.next = self.offered.val();
-        self.out.sink.data.next.data = self.beat.val().data;
-        self.out.sink.data.next.keep = self.beat.val().keep;
-        self.out.sink.data.next.last = self.beat.val().last;
-        self.out.sink.data.next.class = self.turn.q.val();
+        fill!(self, out.sink.data, beat.val().data => data; beat.val().keep => keep; beat.val().last => last;
+            turn.q => class);
         if self.turn.q.val() == self.interrupts.val() {
             self.out.sink.data.next.class = self.posted_class.val();
         }
@@ -215,16 +212,13 @@ impl Logic for TlpTransmit {
         }
         self.passes.next =
             (self.moved.val() & self.last.val()) | (!self.offered.val() & !self.active.q.val());
-        self.whose_bits.from.next = self.whose.val();
-        self.successor.turn.next = self.whose_bits.to.val();
+        drive!(self, whose => whose_bits.from; whose_bits.to => successor.turn);
         self.request.next.posted = self.posted.valid.val() & self.allowed.q.val().posted;
         self.request.next.nonposted = self.nonposted.valid.val() & self.allowed.q.val().nonposted;
         self.request.next.completion = self.completion.valid.val() & self.allowed.q.val().completion;
         self.request.next.message = self.message.valid.val() & self.allowed.q.val().message;
-        self.request_bits.from.next = self.request.val();
-        self.successor.request.next = self.request_bits.to.val();
-        self.grant.from.next = self.successor.grant.val();
-        self.next_one.next = self.grant.to.val();
+        drive!(self, request => request_bits.from; request_bits.to => successor.request;
+            successor.grant => grant.from; grant.to => next_one);
         self.ready.d.next.posted =
             self.whose.val().posted & (self.allowed.d.val().posted | self.active.d.val());
         self.ready.d.next.nonposted =
@@ -251,13 +245,9 @@ impl Logic for TlpTransmit {
         }
 
         // The beat leaves.
-        self.on_show.next = self.out.source.data.val();
-        self.tx.valid.next = self.out.source.valid.val();
-        self.tx.data.next = self.on_show.val().data;
-        self.tx.keep.next = self.on_show.val().keep;
-        self.tx.last.next = self.on_show.val().last;
-        self.tx.class.next = self.on_show.val().class;
-        self.out.source.ready.next = self.tx.ready.val();
+        drive!(self, out.source.data => on_show; out.source.valid => tx.valid; on_show.val().data => tx.data;
+            on_show.val().keep => tx.keep; on_show.val().last => tx.last; on_show.val().class => tx.class;
+            tx.ready => out.source.ready);
 
         self.exact.d.next = !self.moved.val() & !self.active.q.val() & !self.out.source.valid.val();
 

@@ -21,6 +21,7 @@
 
 use crate::stream::{FlowSink, Sink};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::lines::FoundTokens;
 use crate::bus::{Queue, QueueId, Vi};
@@ -82,6 +83,7 @@ pub struct Choice {
 }
 
 impl Logic for Choice {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, now, received);
@@ -104,7 +106,7 @@ impl Logic for Choice {
             | (self.run.val() & (self.sends.val() | self.receives.val()));
         self.chosen.next = self.taken.val();
 
-        self.line_queue.from.next = self.found.data.val().queue;
+        drive!(self, found.data.val().queue => line_queue.from; now.q => queue);
         if self.taken.val() {
             self.now.d.next.landed = self.lands.val();
             self.now.d.next.rewinding = self.rewinds.val();
@@ -127,7 +129,6 @@ impl Logic for Choice {
                 self.now.d.next.vi = self.rewind.data.val();
             }
         }
-        self.queue.next = self.now.q.val();
 
         if self.reset.val() {
             self.now.d.next.landed = false;

@@ -21,6 +21,7 @@
 
 use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use crate::bus::{client, QueueId, ReadBeat, Rewind, SendHead, Vi};
 use crate::prims::Number;
@@ -132,6 +133,7 @@ pub struct Landing {
 }
 
 impl Logic for Landing {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
@@ -154,8 +156,7 @@ impl Logic for Landing {
             filled_out
         );
         clock!(self, clock, pieces, expected);
-        self.pieces.reset.next = self.reset.val();
-        self.expected.reset.next = self.reset.val();
+        drive!(self, reset => pieces.reset, expected.reset);
 
         self.here.next = self.beat.valid.val()
             & (self.beat.data.val().client == self.own.val())
@@ -226,24 +227,15 @@ impl Logic for Landing {
             }
         }
 
-        self.word.valid.next = self.to_gather.q.val();
-        self.ahead_valid.next = self.to_ahead.q.val();
-        self.word.data.next = self.word_out.q.val();
-        self.number.next = self.number_out.q.val();
-        self.whose.next = self.whose_out.q.val();
-        self.head.valid.next = self.head_out.q.val();
-        self.filled_valid.next = self.filled_out.q.val();
-        self.head.data.next.vi = self.whose_out.q.val().vi;
-        self.head.data.next.region = self.whose_out.q.val().region;
-        self.head.data.next.offset = self.whose_out.q.val().offset;
-        self.head.data.next.words = self.words_out.q.val();
-        self.head.data.next.lost = self.lost_out.q.val();
-        self.head.data.next.epoch = self.whose_out.q.val().epoch;
-        self.head.data.next.restart = self.whose_out.q.val().restart;
+        drive!(self, to_gather.q => word.valid; to_ahead.q => ahead_valid; word_out.q => word.data;
+            number_out.q => number; whose_out.q => whose; head_out.q => head.valid;
+            filled_out.q => filled_valid);
+        fill!(self, head.data, whose_out.q.val().vi => vi; whose_out.q.val().region => region;
+            whose_out.q.val().offset => offset; words_out.q => words; lost_out.q => lost;
+            whose_out.q.val().epoch => epoch; whose_out.q.val().restart => restart);
         // The rewind stays on the bus until its head has come.
-        self.head.data.next.psn = self.rewind.val().psn;
-        self.head.data.next.skip = self.rewind.val().skip;
-        self.head.data.next.resume = self.rewind.val().resume;
+        fill!(self, head.data, rewind.val().psn => psn; rewind.val().skip => skip;
+            rewind.val().resume => resume);
         self.restarted.next = self.head_out.q.val() & self.whose_out.q.val().restart;
         self.empty.next =
             !self.expected.source.valid.val() & !self.head_out.q.val() & !self.filled_out.q.val();

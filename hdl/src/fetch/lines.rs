@@ -24,6 +24,7 @@
 
 use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use crate::bus::{client, Position, ReadBeat, QUEUE_LOG2};
 use crate::prims::{Cast, Fifo, FifoSlice, Number, Ram};
@@ -117,18 +118,17 @@ pub struct Lines {
 }
 
 impl Logic for Lines {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, out, word_valid, word, word_whole, word_last, count);
         dff_setup!(self, clock, ended, ended_found);
         clock!(self, clock, tokens, asked, come);
-        self.asked.reset.next = self.reset.val();
-        self.come.reset.next = self.reset.val();
+        drive!(self, reset => asked.reset, come.reset);
 
         self.asks.next = self.ask.valid.val() & !self.out.q.val().get_bit(4);
         self.ask.ready.next = !self.out.q.val().get_bit(4);
-        self.asked.sink.valid.next = self.asks.val();
-        self.asked.sink.data.next = self.ask.data.val();
+        drive!(self, asks => asked.sink.valid; ask.data => asked.sink.data);
         self.step.next = bits::<5>(0);
         if self.asks.val() & !self.found.ready.val() {
             self.step.next = bits::<5>(1);
@@ -149,11 +149,9 @@ impl Logic for Lines {
             & !self.beat.data.val().failed;
         self.word_last.d.next = self.beat.data.val().last;
 
-        self.line.next = self.asked.source.data.val();
-        self.first.next = self.line.val().position;
+        drive!(self, asked.source.data => line; line.val().position => first; word.q => token_now.from);
         self.place_now.next = self.first.val().get_bits::<3>(0) + self.count.q.val().get_bits::<3>(0);
         self.position.next = ((self.first.val() >> 3) << 3) | bit_cast::<14, 3>(self.place_now.val());
-        self.token_now.from.next = self.word.q.val();
         // WQ-6: a slot that cannot be read (WQ-8: or that the host has not given), or without the token of its position.
         self.wrong.next =
             !self.word_whole.q.val() | (self.token_now.to.val().position != self.position.val());
@@ -175,10 +173,8 @@ impl Logic for Lines {
             self.more.next = self.count.q.val() + 1;
         }
         self.count.d.next = self.more.val();
-        self.asked.source.ready.next = self.last.val();
+        drive!(self, last => asked.source.ready; ended.q => come.sink.valid; ended_found.q => come.sink.data);
         self.ended.d.next = self.last.val();
-        self.come.sink.valid.next = self.ended.q.val();
-        self.come.sink.data.next = self.ended_found.q.val();
         self.ended_found.d.next.queue = self.line.val().queue;
         self.ended_found.d.next.count = self.more.val();
         Source::<FoundTokens>::link(&mut self.found, &mut self.come.source);

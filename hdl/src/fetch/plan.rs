@@ -24,6 +24,7 @@
 //! Latency: 2 cycles for descriptors, 3 for tokens. Tests: with the scheduler, `tests/queues/fetch/`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
 use crate::arithmetic::RingLevel;
@@ -120,6 +121,7 @@ pub struct Plan {
 const _: () = assert!(SEND_WINDOW <= 16 && RECEIVE_AHEAD <= 16, "`window` holds at most 16");
 
 impl Logic for Plan {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, fresh, out, beyond, lone_one, unread, ready, open, allowed, most);
@@ -132,8 +134,7 @@ impl Logic for Plan {
         self.short.next = self.fresh.q.val() < bit_cast::<14, 5>(self.again.val());
         self.some.next = self.fresh.q.val().any() | self.beyond.q.val();
 
-        self.ring.level.next = self.fresh.q.val();
-        self.ring.log2.next = self.ring_log2.val();
+        drive!(self, fresh.q => ring.level; ring_log2 => ring.log2);
         // WQ-2, REQ-1: at most SEND_WINDOW sends or RECEIVE_AHEAD receives at a time.
         self.limit.next = self.send_window.val();
         if self.receive.val() {
@@ -204,9 +205,6 @@ impl Logic for Plan {
         if self.closed.q.val() {
             self.tokens.next = bits::<4>(0);
         }
-        self.blocked.next = self.stays.q.val();
-        self.overrun.next = self.beyond.q.val();
-        self.inlined.next = self.lone_one.q.val();
-        self.amount.next = self.least.val();
+        drive!(self, stays.q => blocked; beyond.q => overrun; lone_one.q => inlined; least => amount);
     }
 }

@@ -18,6 +18,7 @@
 //! Latency: 1 cycle; `filled` is right the cycle after that. Tests: with the scheduler, `tests/queues/fetch/`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::{ChosenQueue, WorkQueue};
 use crate::bus::{Position, Rewind};
@@ -86,6 +87,7 @@ pub struct QueueProgress {
 }
 
 impl Logic for QueueProgress {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, row_now, position_now, cached_now, asked_now, spoilt, epoch_now, filled_now);
@@ -137,23 +139,13 @@ impl Logic for QueueProgress {
         }
 
         self.row_next.next = self.row_now.q.val();
-        self.row_next.next.position = self.position_now.q.val();
-        self.row_next.next.cached = self.cached_now.q.val();
-        self.row_next.next.asked = self.asked_now.q.val();
-        self.row_next.next.spoilt = self.spoilt.q.val();
-        self.row_next.next.epoch = self.epoch_now.q.val();
+        fill!(self, row_next, position_now.q => position; cached_now.q => cached; asked_now.q => asked;
+            spoilt.q => spoilt; epoch_now.q => epoch);
         if self.over.val() {
             self.row_next.next.top = self.low.val();
         }
-        self.stored.next = self.row_next.val();
-        self.held.next = self.row_now.q.val();
-        self.position.next = self.position_now.q.val();
-        self.cached.next = self.cached_now.q.val();
-        self.filled.next = self.filled_now.q.val();
-        self.asked.next = self.asked_now.q.val();
-        self.epoch.next = self.epoch_now.q.val();
-        self.again.next = self.again_left.val();
-        self.passed.next = self.over.val();
-        self.ended.next = self.followed.val();
+        drive!(self, row_next => stored; row_now.q => held; position_now.q => position;
+            cached_now.q => cached; filled_now.q => filled; asked_now.q => asked; epoch_now.q => epoch;
+            again_left => again; over => passed; followed => ended);
     }
 }

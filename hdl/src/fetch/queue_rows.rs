@@ -16,6 +16,7 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{REGIONS, REGION_LOG2};
 
 use crate::bus::{Commit, QUEUE_LOG2};
@@ -79,22 +80,20 @@ pub struct QueueRows {
 }
 
 impl Logic for QueueRows {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, rows);
-        self.commit_row.next = self.commit.val().row;
+        drive!(self, commit.val().row => commit_row; commit => table_row.from);
         self.committed.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
         self.exists.next = bit_cast::<16, QUEUE_LOG2>(self.committed.val()) == self.commit_row.val();
-        self.table_row.from.next = self.commit.val();
         self.fields.next.ring_offset = self.table_row.to.val().ring_offset;
         self.fields.next.ring_region = bit_cast::<REGION_LOG2, 16>(self.table_row.to.val().ring_region);
         if self.table_row.to.val().ring_region >= self.regions.val() {
             self.fields.next.ring_region = bits::<REGION_LOG2>(0);
         }
-        self.fields.next.ring_log2 = self.table_row.to.val().ring_log2;
-        self.fields.next.open = self.table_row.to.val().open;
-        self.fields.next.system_tag = self.table_row.to.val().system_tag;
-        self.fields.next.tag = self.table_row.to.val().tag;
+        fill!(self, fields, table_row.to.val().ring_log2 => ring_log2; table_row.to.val().open => open;
+            table_row.to.val().system_tag => system_tag; table_row.to.val().tag => tag);
         // LIFE-1: a queue is opened empty, at position 0.
         self.fields.next.position = bits::<14>(0);
         self.fields.next.cached = bits::<4>(0);
@@ -110,7 +109,6 @@ impl Logic for QueueRows {
             self.rows.write_address.next = self.committed.val();
             self.rows.write_data.next = self.fields.val();
         }
-        self.rows.read_address.next = self.queue.val();
-        self.row.next = self.rows.read_data.val();
+        drive!(self, queue => rows.read_address; rows.read_data => row);
     }
 }

@@ -16,6 +16,7 @@
 
 use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::REGION_LOG2;
 
 use super::{DescriptorRead, WorkQueue};
@@ -58,13 +59,12 @@ pub struct Request {
 }
 
 impl Logic for Request {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, waits, held, start, slot_in_line);
 
-        self.ring.position.next = self.filled.val();
-        self.ring.log2.next = self.row.val().ring_log2;
-        self.slot.next = self.ring.slot.val();
+        drive!(self, filled => ring.position; row.val().ring_log2 => ring.log2; ring.slot => slot);
         self.start.d.next = bit_cast::<35, 34>(self.row.val().ring_offset)
             + bit_cast::<35, 14>(self.slot.val() >> bits::<2>(3));
         self.slot_in_line.d.next = self.slot.val().get_bits::<3>(0);
@@ -76,11 +76,7 @@ impl Logic for Request {
         self.next_access.next.length = bits::<13>(64);
         self.next_access.next.region = self.read.data.val().region;
         self.next_access.next.key = bits::<16>(0);
-        self.next_access.next.tag = self.row.val().tag;
-        self.next_access.next.by_offset = true;
-        self.next_access.next.system = false;
-        self.next_access.next.write = false;
-        self.next_access.next.clip = true;
+        fill!(self, next_access, row.val().tag => tag; true => by_offset, clip; false => system, write);
         self.next_access.next.remote = bits::<2>(0);
         self.next_access.next.user = bits::<8>(0);
         if self.line.val() {
@@ -88,9 +84,7 @@ impl Logic for Request {
             self.next_access.next.span = bit_cast::<32, 4>(self.tokens.val()) << bits::<2>(3);
             self.next_access.next.length = bit_cast::<13, 4>(self.tokens.val()) << bits::<2>(3);
             self.next_access.next.region = bit_cast::<16, REGION_LOG2>(self.row.val().ring_region);
-            self.next_access.next.tag = self.row.val().system_tag;
-            self.next_access.next.system = true;
-            self.next_access.next.clip = false;
+            fill!(self, next_access, row.val().system_tag => tag; true => system; false => clip);
             self.next_access.next.user = bits::<8>(1);
         }
 
@@ -102,8 +96,7 @@ impl Logic for Request {
             self.held.d.next = self.next_access.val();
         }
         self.free.next = !self.waits.q.val();
-        self.access.valid.next = self.waits.q.val();
-        self.access.data.next = self.held.q.val();
+        drive!(self, waits.q => access.valid; held.q => access.data);
 
         if self.reset.val() {
             self.waits.d.next = false;

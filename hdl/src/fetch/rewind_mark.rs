@@ -18,6 +18,7 @@ use super::ChosenQueue;
 use crate::bus::Rewind;
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -52,6 +53,7 @@ pub struct RewindMark {
 }
 
 impl Logic for RewindMark {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, begun_now, restart_now, asked);
@@ -76,8 +78,7 @@ impl Logic for RewindMark {
             self.begun_now.d.next = false;
             self.asked.d.next = false;
         }
-        self.begun.next = self.begun_now.q.val();
-        self.restart.next = self.restart_now.q.val();
+        drive!(self, begun_now.q => begun; restart_now.q => restart);
         if self.reset.val() {
             self.begun_now.d.next = false;
             self.asked.d.next = false;

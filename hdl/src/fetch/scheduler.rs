@@ -37,6 +37,7 @@
 use super::lines::FoundTokens;
 use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::table;
@@ -136,15 +137,12 @@ pub struct Fetch {
 }
 
 impl Logic for Fetch {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, commit_seen, hold, heads, fault_waits, fault_out);
         clock!(self, clock, choice, queues, turn, lines, request, landing);
-        self.turn.reset.next = self.reset.val();
-        self.choice.reset.next = self.reset.val();
-        self.lines.reset.next = self.reset.val();
-        self.request.reset.next = self.reset.val();
-        self.landing.reset.next = self.reset.val();
+        drive!(self, reset => turn.reset, choice.reset, lines.reset, request.reset, landing.reset);
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.lines.beat);
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.landing.beat);
 
@@ -164,68 +162,47 @@ impl Logic for Fetch {
         if self.commit_here.val() & !self.commit_taken.val() {
             self.commit_seen.d.next = (self.commit_seen.q.val() << bits::<1>(1)) | bits::<3>(1);
         }
-        self.commit.ready.next = self.commit_taken.val();
-        self.queues.write.next = self.commit_taken.val();
-        self.queues.commit.next = self.commit.data.val();
-        FlowSource::<WorkQueue>::join(&mut self.turn.store, &mut self.queues.store);
+        drive!(self, commit_taken => commit.ready, queues.write; commit.data => queues.commit);
+        join!(self, FlowSource<WorkQueue>, turn.store => queues.store);
 
         // Which queue next.
         // From a commit's second cycle on: what is read in its first is looked at later.
         self.hold.d.next = (self.commit_here.val() & !self.commit_taken.val()) | !self.enabled.val();
-        self.choice.idle.next = self.idle.val();
+        drive!(self, idle => choice.idle; rewind.data.val().vi => choice.rewind.data);
         self.choice.open.next = !self.hold.q.val();
         self.choice.heads_free.next = !self.heads.q.val().get_bit(3);
-        Source::<FoundTokens>::join(&mut self.lines.found, &mut self.choice.found);
+        join!(self, Source<FoundTokens>, lines.found => choice.found);
         self.choice.rewind.valid.next = self.rewind.valid.val() & !self.turn.begun.val();
-        self.choice.rewind.data.next = self.rewind.data.val().vi;
         Sink::<Vi>::link(&mut self.send, &mut self.choice.send_work);
         Sink::<Vi>::link(&mut self.receive, &mut self.choice.receive_work);
 
         // The queue at hand.
-        self.vi.next = self.choice.queue.val().vi;
-        self.is_receive.next = self.choice.queue.val().receive;
+        drive!(self, choice.queue.val().vi => vi; choice.queue.val().receive => is_receive;
+            queue.to => queues.queue, row.index; vi => completed.index, consumed.index;
+            choice.chosen => turn.start; hold.q => turn.hold; choice.queue => turn.queue;
+            queues.row => turn.row; row.row => turn.doorbell; heads.q => turn.heads;
+            landing.restarted => turn.restarted; rewind.data => landing.rewind; commit_taken => turn.forget;
+            again.ready => turn.again_ready);
         self.queue.from.next.vi = self.vi.val();
         self.queue.from.next.receive = self.is_receive.val();
-        self.queues.queue.next = self.queue.to.val();
-        self.row.index.next = self.queue.to.val();
-        self.completed.index.next = self.vi.val();
-        self.consumed.index.next = self.vi.val();
-        self.turn.start.next = self.choice.chosen.val();
-        self.turn.hold.next = self.hold.q.val();
-        self.turn.queue.next = self.choice.queue.val();
-        self.turn.row.next = self.queues.row.val();
-        self.turn.doorbell.next = self.row.row.val();
         self.turn.done.next = self.completed.row.val();
         if self.is_receive.val() {
             self.turn.done.next = self.consumed.row.val();
         }
-        self.turn.heads.next = self.heads.q.val();
         Sink::<Rewind>::link(&mut self.rewind, &mut self.turn.rewind);
-        self.turn.restarted.next = self.landing.restarted.val();
-        self.landing.rewind.next = self.rewind.data.val();
-        self.turn.forget.next = self.commit_taken.val();
-        self.turn.again_ready.next = self.again.ready.val();
 
         // A descriptor.
-        self.lines.queue.next = self.queue.to.val();
-        self.lines.place.next = self.turn.place.val();
-        self.turn.token.next = self.lines.token.val();
-        self.turn.request_free.next = self.request.free.val();
-        self.turn.entry_ready.next = self.landing.entry.ready.val();
-        self.landing.entry.valid.next = self.turn.issue.valid.val();
-        self.landing.entry.data.next = self.turn.issue.data.val();
-        FlowSource::<DescriptorRead>::join(&mut self.turn.issue, &mut self.request.read);
+        drive!(self, queue.to => lines.queue; turn.place => lines.place; lines.token => turn.token;
+            request.free => turn.request_free; landing.entry.ready => turn.entry_ready;
+            turn.issue.valid => landing.entry.valid; turn.issue.data => landing.entry.data);
+        join!(self, FlowSource<DescriptorRead>, turn.issue => request.read);
 
         // A line.
-        self.turn.ask_ready.next = self.lines.ask.ready.val();
+        drive!(self, lines.ask.ready => turn.ask_ready; turn.ask => lines.ask.valid);
         self.ask.next.queue = self.queue.to.val();
         self.ask.next.position = self.turn.filled.val();
-        self.lines.ask.valid.next = self.turn.ask.val();
-        self.lines.ask.data.next = self.ask.val();
-        self.request.line.next = self.turn.ask.val();
-        self.request.filled.next = self.turn.filled.val();
-        self.request.tokens.next = self.turn.tokens.val();
-        self.request.row.next = self.turn.held.val();
+        drive!(self, ask => lines.ask.data; turn.ask => request.line; turn.filled => request.filled;
+            turn.tokens => request.tokens; turn.held => request.row);
         Source::<Access>::link(&mut self.access, &mut self.request.access);
 
         // Faults: a lost descriptor's, then the queue's.
@@ -259,29 +236,21 @@ impl Logic for Fetch {
         }
         self.heads.d.next = self.heads.q.val() + self.heads_step.val();
 
-        self.fault.valid.next = self.fault_waits.q.val();
-        self.fault.data.next = self.fault_out.q.val();
-        self.again.valid.next = self.turn.again.val();
+        drive!(self, fault_waits.q => fault.valid; fault_out.q => fault.data; turn.again => again.valid;
+            landing.whose => whose; whose.val().position => whose_position; landing.head.data => arrived;
+            landing.head.valid => head.valid; arrived => head.data; landing.ahead_valid => ahead.valid;
+            landing.filled_valid => filled.valid);
         self.again.data.next.vi = self.vi.val();
         self.again.data.next.receive = self.is_receive.val();
-        self.whose.next = self.landing.whose.val();
-        self.whose_position.next = self.whose.val().position;
-        self.arrived.next = self.landing.head.data.val();
-        self.head.valid.next = self.landing.head.valid.val();
-        self.head.data.next = self.arrived.val();
         FlowSource::<Bits<64>>::link(&mut self.word, &mut self.landing.word);
-        self.ahead.valid.next = self.landing.ahead_valid.val();
         self.ahead.data.next.vi = self.whose.val().vi;
         self.ahead.data.next.slot = bit_cast::<RECEIVE_AHEAD_LOG2, 14>(self.whose_position.val());
         self.ahead.data.next.index = self.landing.number.val();
         self.ahead.data.next.data = self.landing.word.data.val();
-        self.filled.valid.next = self.landing.filled_valid.val();
         self.filled.data.next.vi = self.whose.val().vi;
         self.filled.data.next.slot = bit_cast::<RECEIVE_AHEAD_LOG2, 14>(self.whose_position.val());
-        self.filled.data.next.region = self.arrived.val().region;
-        self.filled.data.next.offset = self.arrived.val().offset;
-        self.filled.data.next.words = self.arrived.val().words;
-        self.filled.data.next.lost = self.arrived.val().lost;
+        fill!(self, filled.data, arrived.val().region => region; arrived.val().offset => offset;
+            arrived.val().words => words; arrived.val().lost => lost);
         self.filled.data.next.position = self.whose_position.val() + 1;
         self.busy.next = !self.idle.val()
             | !self.lines.empty.val()

@@ -27,6 +27,7 @@
 
 use crate::stream::{FlowSource, Sink};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::progress::QueueProgress;
 use super::rewind_mark::RewindMark;
@@ -153,6 +154,7 @@ pub struct Turn {
 }
 
 impl Logic for Turn {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, posted, oldest, token_now, with_token, left, more);
@@ -161,26 +163,19 @@ impl Logic for Turn {
 
         // How far the queue has come.
         self.progress.load.next = self.step.q.val() == Step::Look;
-        self.progress.row.next = self.row.val();
-        self.progress.queue.next = self.queue.val();
-        self.progress.rewind.next = self.rewind.data.val();
+        drive!(self, row => progress.row; queue => progress.queue; rewind.data => progress.rewind);
         self.progress.count.next = self.step.q.val() == Step::Count;
 
         // How many descriptors and tokens to fetch.
-        self.plan.again.next = self.progress.again.val();
+        drive!(self, progress.again => plan.again; posted.q => plan.posted;
+            progress.position => plan.position; oldest.q => plan.done; progress.cached => plan.cached);
         self.plan.count.next = self.step.q.val() == Step::Count;
         self.plan.weigh.next = self.step.q.val() == Step::Weigh;
         self.plan.decide.next = self.step.q.val() == Step::Decide;
-        self.plan.posted.next = self.posted.q.val();
-        self.plan.position.next = self.progress.position.val();
-        self.plan.done.next = self.oldest.q.val();
-        self.plan.cached.next = self.progress.cached.val();
         // A line that is under way has the one token too.
         self.plan.lone.next = self.with_token.q.val() & !self.progress.asked.val();
-        self.plan.filled.next = self.progress.filled.val();
-        self.plan.receive.next = self.queue.val().receive;
-        self.plan.heads.next = self.heads.val();
-        self.plan.ring_log2.next = self.progress.held.val().ring_log2;
+        drive!(self, progress.filled => plan.filled; queue.val().receive => plan.receive; heads => plan.heads;
+            progress.held.val().ring_log2 => plan.ring_log2);
         self.nothing.next =
             !self.progress.held.val().open | self.progress.ended.val() | !self.plan.some.val();
         self.wants.next = self.plan.tokens.val().any() & !self.progress.asked.val();
@@ -196,37 +191,25 @@ impl Logic for Turn {
         self.place.next = bit_cast::<3, 14>(self.progress.position.val());
         self.issue.valid.next =
             (self.step.q.val() == Step::Token) & self.request_free.val() & self.entry_ready.val();
-        self.issue.data.next.vi = self.queue.val().vi;
-        self.issue.data.next.receive = self.queue.val().receive;
-        self.issue.data.next.region = self.token_now.q.val().region;
-        self.issue.data.next.offset = self.token_now.q.val().offset;
-        self.issue.data.next.position = self.progress.position.val();
-        self.issue.data.next.epoch = self.progress.epoch.val();
-        self.issue.data.next.restart = self.mark.restart.val();
-        self.progress.issue.next = self.issue.valid.val();
+        fill!(self, issue.data, queue.val().vi => vi; queue.val().receive => receive;
+            token_now.q.val().region => region; token_now.q.val().offset => offset;
+            progress.position => position; progress.epoch => epoch; mark.restart => restart);
+        drive!(self, issue.valid => progress.issue; ends => progress.rests);
         self.progress.from_ring.next = !self.plan.inlined.val();
-        self.progress.rests.next = self.ends.val();
 
         // A line.
         self.ask.next = (self.step.q.val() == Step::Line) & self.request_free.val();
-        self.filled.next = self.progress.filled.val();
-        self.progress.lined.next = self.ask.val();
-        self.tokens.next = self.plan.tokens.val();
+        drive!(self, progress.filled => filled; ask => progress.lined; plan.tokens => tokens);
 
         // The rewind under way.
-        self.mark.reset.next = self.reset.val();
-        self.mark.rewind.valid.next = self.rewind.valid.val();
-        self.mark.rewind.data.next = self.rewind.data.val();
+        drive!(self, reset => mark.reset; rewind.valid => mark.rewind.valid; rewind.data => mark.rewind.data;
+            queue => mark.queue; issue.valid => mark.issue; restarted => mark.restarted;
+            forget => mark.forget; mark.begun => begun);
         self.mark.load.next = self.step.q.val() == Step::Look;
-        self.mark.queue.next = self.queue.val();
         self.mark.start.next = (self.step.q.val() == Step::Decide)
             & self.queue.val().rewinding
             & !self.nothing.val()
             & !self.hold.val();
-        self.mark.issue.next = self.issue.valid.val();
-        self.mark.restarted.next = self.restarted.val();
-        self.mark.forget.next = self.forget.val();
-        self.begun.next = self.mark.begun.val();
 
         self.rewind.ready.next = self.restarted.val();
         match self.step.q.val() {
@@ -337,9 +320,8 @@ impl Logic for Turn {
                 self.step.d.next = Step::Idle;
             }
         }
-        self.held.next = self.progress.held.val();
+        drive!(self, progress.held => held; progress.stored => store.data);
         self.store.valid.next = self.step.q.val() == Step::Store;
-        self.store.data.next = self.progress.stored.val();
         self.overrun.next = self.step.q.val() == Step::Fault;
         self.again.next = self.step.q.val() == Step::Again;
 

@@ -25,6 +25,7 @@ use crate::prims::{LutRam, Number, Unpack};
 use crate::rows::tables::ModerationRow;
 use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
 use viaduct_spec::tables::moderation;
 
@@ -83,22 +84,21 @@ pub struct Holdoff {
 }
 
 impl Logic for Holdoff {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, rests, leaving, leaver, some, soonest, found, first, awaited);
         clock!(self, clock, ticks, ends);
         self.now.next = bit_cast::<16, 32>(self.time_now.val());
 
-        self.ticks.write_enable.next = self.commit.valid.val();
+        drive!(self, commit.valid => ticks.write_enable, commit.ready; commit.data => row.from;
+            row.to.val().holdoff => ticks.write_data);
         self.ticks.write_address.next = bit_cast::<VECTOR_LOG2, 16>(self.commit.data.val().row);
-        self.row.from.next = self.commit.data.val();
-        self.ticks.write_data.next = self.row.to.val().holdoff;
-        self.commit.ready.next = self.commit.valid.val();
 
         // Is the time of this vector past, and which is the first?
         self.turn.next = self.one.val() << self.look.val();
-        self.ends.read_address.next = self.look.val();
-        self.ending.next = self.ends.read_data.val();
+        drive!(self, look => ends.read_address; ends.read_data => ending; found.q => deadline.valid;
+            awaited.q => deadline.data);
         self.past.next = self.now.val() - self.ending.val();
         self.waits.next = (self.rests.q.val() & self.turn.val()).any() & self.past.val().get_bit(15);
         if !self.past.val().get_bit(15) {
@@ -119,21 +119,17 @@ impl Logic for Holdoff {
         if self.ahead.val().get_bit(15) {
             self.awaited.d.next = self.time_now.val();
         }
-        self.deadline.valid.next = self.found.q.val();
-        self.deadline.data.next = self.awaited.q.val();
 
         // The one that has left rests, whatever is found of its last rest in this cycle.
         self.leaving.d.next = self.left.valid.val();
         self.leaver.d.next = self.left.data.val();
-        self.ticks.read_address.next = self.leaver.q.val();
+        drive!(self, leaver.q => ticks.read_address, ends.write_address; leaving.q => ends.write_enable;
+            rests.q => resting);
         self.which.next = self.one.val() << self.leaver.q.val();
-        self.ends.write_enable.next = self.leaving.q.val();
-        self.ends.write_address.next = self.leaver.q.val();
         self.ends.write_data.next = self.now.val() + bit_cast::<16, 15>(self.ticks.read_data.val());
         if self.leaving.q.val() & self.ticks.read_data.val().any() {
             self.rests.d.next = self.rests.d.val() | self.which.val();
         }
-        self.resting.next = self.rests.q.val();
 
         if self.reset.val() {
             self.rests.d.next = bits::<VECTORS>(0);

@@ -26,6 +26,7 @@ use crate::prims::{Cast, Number};
 use crate::rows::tlp::RequestWord;
 use crate::stream::Source;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::tlp::{dw0, kind};
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -110,13 +111,13 @@ pub struct InterruptMessage {
 }
 
 impl Logic for InterruptMessage {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vector_now, long, part, word0, word1, word2, word3, word4);
         dff_setup!(self, clock, left, begun, half, offered, reads);
         self.idle.next = self.step.q.val() == Step::Look;
-        self.served.next = self.vector_now.q.val();
-        self.reading.next = self.reads.q.val();
+        drive!(self, vector_now.q => served; reads.q => reading);
         self.data_row.next = self.part.q.val() == self.data_part.val();
         self.taken.next = self.tx.ready.val() & self.offered.q.val();
         self.begins.next = self.taken.val() & !self.begun.q.val();

@@ -32,6 +32,7 @@ use crate::prims::{Ram, Unpack};
 use crate::rows::tables::WorkQueueRow;
 use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VECTOR_LOG2;
 
 /// What is known of a queue.
@@ -110,6 +111,7 @@ pub struct Notify {
 }
 
 impl Logic for Notify {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, read, reader, active, job, row, wrote, written_queue, written);
@@ -119,9 +121,7 @@ impl Logic for Notify {
         // The job is chosen, and its row is read.
         self.committed.from.next = self.commit.data.val();
         self.next_job.next.queue = bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row);
-        self.next_job.next.arm = self.arm.valid.val();
-        self.next_job.next.end = false;
-        self.next_job.next.position = self.arm.data.val().position;
+        fill!(self, next_job, arm.valid => arm; false => end; arm.data.val().position => position);
         self.next_job.next.vector = bit_cast::<VECTOR_LOG2, 8>(self.committed.to.val().vector);
         self.ended.ready.next = !self.arm.valid.val();
         self.commit.ready.next = self.commit.valid.val() & !self.arm.valid.val() & !self.ended.valid.val();
@@ -153,9 +153,8 @@ impl Logic for Notify {
             self.changed.next.armed = false;
             self.changed.next.vector = self.job.q.val().vector;
         }
-        self.rows.write_enable.next = self.active.q.val();
-        self.rows.write_address.next = self.job.q.val().queue;
-        self.rows.write_data.next = self.changed.val();
+        drive!(self, active.q => rows.write_enable; job.q.val().queue => rows.write_address;
+            changed => rows.write_data);
         self.raised_vector.d.next = self.row.q.val().vector;
 
         // The row of the job behind: what was changed last counts.
@@ -171,8 +170,7 @@ impl Logic for Notify {
         self.written_queue.d.next = self.job.q.val().queue;
         self.written.d.next = self.changed.val();
 
-        self.raise.valid.next = self.raised.q.val();
-        self.raise.data.next = self.raised_vector.q.val();
+        drive!(self, raised.q => raise.valid; raised_vector.q => raise.data);
         self.busy.next = self.read.q.val() | self.active.q.val() | self.raised.q.val();
 
         if self.reset.val() {

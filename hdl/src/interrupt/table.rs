@@ -24,6 +24,7 @@ use crate::bus::{MmioWrite, STORE_LOG2};
 use crate::prims::{Cast, LutRam, Number};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
 use viaduct_spec::register::MSIX_TABLE;
 
@@ -128,6 +129,7 @@ pub struct VectorTable {
 const _: () = assert!(MSIX_TABLE % (VECTORS as u64 * 16) == 0);
 
 impl Logic for VectorTable {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, opened, clearing, clear_row, enables, write_row, written);
@@ -136,8 +138,8 @@ impl Logic for VectorTable {
         self.store.next = self.mmio_write.valid.val()
             & !self.mmio_write.data.val().doorbell
             & (self.address.to.val().place == self.table_place.val());
-        self.store_row.from.next = self.address.to.val().row;
-        self.stored.from.next = self.mmio_write.data.val().data;
+        drive!(self, address.to.val().row => store_row.from; mmio_write.data.val().data => stored.from;
+            clear_row.q => cleared.from);
         self.enables.d.next = bits::<8>(0);
         if self.store.val() {
             self.enables.d.next = self.mmio_write.data.val().enables;
@@ -150,7 +152,6 @@ impl Logic for VectorTable {
         if self.store_row.to.val().of_control | self.clearing.q.val() {
             self.written.d.next.high = bits::<31>(0);
         }
-        self.cleared.from.next = self.clear_row.q.val();
         if self.clearing.q.val() {
             self.clear_row.d.next = self.clear_row.q.val() + 1;
             self.clearing.d.next = !self.clear_row.q.val().all();
@@ -160,8 +161,7 @@ impl Logic for VectorTable {
             self.written.d.next.mask = self.cleared.to.val().of_control;
         }
 
-        self.at.from.next = self.write_row.q.val();
-        self.bytes.from.next = self.enables.q.val();
+        drive!(self, write_row.q => at.from; enables.q => bytes.from; opened.q => open);
         self.which.next = self.one.val() << self.at.to.val().vector;
         if self.at.to.val().of_control & self.bytes.to.val().mask {
             self.opened.d.next = self.opened.q.val() | self.which.val();
@@ -169,7 +169,6 @@ impl Logic for VectorTable {
                 self.opened.d.next = self.opened.q.val() & !self.which.val();
             }
         }
-        self.open.next = self.opened.q.val();
         self.busy.next = self.enables.q.val().any();
 
         // Lane 0 is the low byte of both.

@@ -38,6 +38,7 @@ use crate::bus::{Commit, Mark, MmioWrite, TlpBeat, Vector};
 use crate::prims::{LutRam, Number};
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{VECTORS, VECTOR_LOG2};
 
 /// See the module's description.
@@ -124,6 +125,7 @@ pub struct Vectors {
 }
 
 impl Logic for Vectors {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, waiting, held, allowed, look, looked, chosen, done, value, raises, raising);
@@ -133,11 +135,8 @@ impl Logic for Vectors {
 
         self.holdoff.reset.next = self.restart.val() | self.reset.val();
         Sink::<Commit>::link(&mut self.commit, &mut self.holdoff.commit);
-        self.holdoff.look.next = self.look.q.val();
-        self.holdoff.time_now.next = self.time_now.val();
-        self.holdoff.left.valid.next = self.message.begins.val();
-        self.holdoff.left.data.next = self.message.served.val();
-        self.count_interrupt.next = self.message.begins.val();
+        drive!(self, look.q => holdoff.look; time_now => holdoff.time_now;
+            message.begins => holdoff.left.valid, count_interrupt; message.served => holdoff.left.data);
         FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.holdoff.deadline);
 
         // The table is read for the packet first, for a load otherwise.
@@ -148,18 +147,14 @@ impl Logic for Vectors {
             self.table_rows.row.next =
                 (bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.message.served.val()) << 1) | bits::<ROW_LOG2>(1);
         }
-        self.row.next = self.table_rows.data.val();
+        drive!(self, table_rows.data => row; done.q => load_value.valid; value.q => load_value.data);
         self.value.d.next = self.row.val();
         self.done.d.next = self.load.valid.val() & !self.message.reading.val() & !self.done.q.val();
-        self.load_value.valid.next = self.done.q.val();
-        self.load_value.data.next = self.value.q.val();
 
         // One vector in each cycle: is its mark reached? The one before: may it leave?
         self.look.d.next = self.look.q.val() + 1;
         self.turn.next = self.one.val() << self.look.q.val();
-        self.marks.read_address.next = self.look.q.val();
-        self.since.number.next = self.retired.val();
-        self.since.from.next = self.marks.read_data.val();
+        drive!(self, look.q => marks.read_address; retired => since.number; marks.read_data => since.from);
         if !self.since.behind.val() {
             self.held.d.next = self.held.q.val() & !self.turn.val();
         }
@@ -184,9 +179,8 @@ impl Logic for Vectors {
         }
         self.queue_raise.ready.next = !self.raise.valid.val();
         self.raised.next = self.one.val() << self.raising.q.val();
-        self.marks.write_enable.next = self.raises.q.val();
-        self.marks.write_address.next = self.raising.q.val();
-        self.marks.write_data.next = self.issued.val();
+        drive!(self, raises.q => marks.write_enable; raising.q => marks.write_address;
+            issued => marks.write_data; waiting.q => pending);
         if self.raises.q.val() {
             self.waiting.d.next = self.waiting.d.val() | self.raised.val();
             self.held.d.next = self.held.d.val() | self.raised.val();
@@ -196,7 +190,6 @@ impl Logic for Vectors {
             self.held.d.next = bits::<VECTORS>(0);
             self.raises.d.next = false;
         }
-        self.pending.next = self.waiting.q.val();
         self.allowed.d.next =
             self.cfg_msix_enable.val() & !self.cfg_msix_mask.val() & self.cfg_bus_master.val();
 
@@ -208,12 +201,8 @@ impl Logic for Vectors {
             & (self.chosen.q.val() & self.waiting.q.val() & !self.held.q.val() & self.table_rows.open.val())
                 .any();
 
-        self.message.reset.next = self.reset.val();
-        self.message.due.next = self.due.val();
-        self.message.candidate.next = self.looked.q.val();
-        self.message.stays.next = self.stays.val();
-        self.message.row.next = self.row.val();
-        self.message.requester_id.next = self.cfg_requester_id.val();
+        drive!(self, reset => message.reset; due => message.due; looked.q => message.candidate;
+            stays => message.stays; row => message.row; cfg_requester_id => message.requester_id);
         Source::<TlpBeat>::link(&mut self.tx, &mut self.message.tx);
         // Until the message takes it, each candidate is chosen.
         if self.message.idle.val() {

@@ -26,6 +26,7 @@ use super::Crossing;
 use crate::prims::LutRam;
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description. `T` is the word, `2^N` the number of words, `N1 = N + 1`.
 #[derive(LogicBlock)]
@@ -105,13 +106,13 @@ impl<T: Synth, const N: usize, const N1: usize> Default for AsyncFifo<T, N, N1> 
 }
 
 impl<T: Synth, const N: usize, const N1: usize> Logic for AsyncFifo<T, N, N1> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         // The writer's side.
         dff_setup!(self, write_clock, tail, tail_gray, room);
         clock!(self, write_clock, ram, head_crossing);
-        self.head_crossing.in_data.next = self.head_gray.q.val();
-        self.sink.ready.next = self.room.q.val();
+        drive!(self, head_gray.q => head_crossing.in_data; room.q => sink.ready);
         self.push.next = self.sink.valid.val() & self.room.q.val();
         self.tail_after.next = self.tail.q.val() + 1;
         self.tail_after_gray.next = self.tail_after.val() ^ (self.tail_after.val() >> 1);
@@ -123,14 +124,14 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for AsyncFifo<T, N, N1> {
             self.tail_gray.d.next = self.tail_after_gray.val();
             self.room.d.next = self.full_head.val() != self.tail_after_gray.val();
         }
-        self.ram.write_enable.next = self.push.val();
+        drive!(self, push => ram.write_enable; sink.data => ram.write_data);
         self.ram.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
-        self.ram.write_data.next = self.sink.data.val();
 
         // The reader's side.
         dff_setup!(self, read_clock, head, head_gray, some, shown_valid, shown);
         clock!(self, read_clock, tail_crossing);
-        self.tail_crossing.in_data.next = self.tail_gray.q.val();
+        drive!(self, tail_gray.q => tail_crossing.in_data; shown_valid.q => source.valid;
+            shown.q => source.data);
         self.pop.next = self.some.q.val() & (!self.shown_valid.q.val() | self.source.ready.val());
         self.head_after.next = self.head.q.val() + 1;
         self.head_after_gray.next = self.head_after.val() ^ (self.head_after.val() >> 1);
@@ -146,7 +147,5 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for AsyncFifo<T, N, N1> {
             self.shown_valid.d.next = true;
             self.shown.d.next = self.ram.read_data.val();
         }
-        self.source.valid.next = self.shown_valid.q.val();
-        self.source.data.next = self.shown.q.val();
     }
 }

@@ -25,6 +25,7 @@ use crate::bus::FrameBeat;
 use crate::prims::{Cast, Number};
 use crate::stream::{FlowSink, FlowSource, Pulse};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -104,19 +105,16 @@ pub struct Control {
 }
 
 impl Logic for Control {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, index, held_valid, held, out_valid, out, to_group, to_station);
         dff_setup!(self, clock, pausing, quanta, obey, ended, verdict, midway, dropping);
-        self.rx.valid.next = self.out_valid.q.val();
-        self.rx.data.next = self.out.q.val();
-        self.pause.valid.next = self.obey.q.val();
-        self.pause.data.next = self.quanta.q.val();
+        drive!(self, out_valid.q => rx.valid; out.q => rx.data; obey.q => pause.valid;
+            quanta.q => pause.data);
 
-        self.addresses.from.next = self.beat.data.val().data;
-        self.types.from.next = self.beat.data.val().data;
-        self.pause_time.from.next = self.beat.data.val().data;
-        self.beat_last.next = self.beat.data.val().last;
+        drive!(self, beat.data.val().data => addresses.from, types.from, pause_time.from;
+            beat.data.val().last => beat_last);
         self.midway_next.next = self.midway.q.val();
         if self.beat.valid.val() {
             self.midway_next.next = !self.beat_last.val();

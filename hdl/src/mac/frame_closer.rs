@@ -19,6 +19,7 @@ use crate::bus::FrameBeat;
 use crate::prims::Number;
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -42,6 +43,7 @@ pub struct FrameCloser {
 }
 
 impl Logic for FrameCloser {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, midway, ending, resting);
@@ -49,9 +51,8 @@ impl Logic for FrameCloser {
         self.open.next = !self.ending.q.val() & !self.resting.q.val();
         self.tx.ready.next = self.open.val() & self.beat.ready.val();
         self.beat.valid.next = self.ending.q.val() | (self.open.val() & self.tx.valid.val());
-        self.beat.data.next.data = self.tx.data.val().data;
-        self.beat.data.next.count = self.tx.data.val().count;
-        self.beat.data.next.last = self.tx.data.val().last;
+        fill!(self, beat.data, tx.data.val().data => data; tx.data.val().count => count;
+            tx.data.val().last => last);
         self.beat.data.next.reason = bits::<3>(0);
         if self.tx.data.val().last & self.tx.data.val().bad {
             self.beat.data.next.reason = self.spoiled.val();

@@ -22,6 +22,7 @@
 use crate::prims::{Cast, LutRam};
 use crate::stream::Table;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// The counters' numbers: the places of their events in [`FrameEvents`].
 pub mod counter {
@@ -108,11 +109,12 @@ pub struct FrameCounters {
 }
 
 impl Logic for FrameCounters {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, pending, scan, turn, clear, value);
         clock!(self, clock, rows, copy);
-        self.event_bits.from.next = self.events.val();
+        drive!(self, events => event_bits.from; scan.q => rows.read_address, rows.write_address);
         self.scan.d.next = self.scan.q.val() + 1;
         self.turn.d.next = self.turn.q.val() << 1;
         if self.scan.q.val() == bits::<4>(15) {
@@ -120,7 +122,6 @@ impl Logic for FrameCounters {
         }
         self.due.next = (self.pending.q.val() & self.turn.q.val()).any();
         self.pending.d.next = (self.pending.q.val() & !self.turn.q.val()) | self.event_bits.to.val();
-        self.rows.read_address.next = self.scan.q.val();
         self.row.next = self.rows.read_data.val();
         if self.due.val() {
             self.row.next = self.rows.read_data.val() + 1;
@@ -130,14 +131,10 @@ impl Logic for FrameCounters {
             self.clear.d.next = self.clear.q.val() - 1;
         }
         self.rows.write_enable.next = self.due.val() | self.clear.q.val().any();
-        self.rows.write_address.next = self.scan.q.val();
-        self.rows.write_data.next = self.row.val();
+        drive!(self, row => rows.write_data, copy.write_data; scan.q => copy.write_address;
+            read.index => copy.read_address; value.q => read.row);
         self.copy.write_enable.next = self.due.val() | self.clear.q.val().any();
-        self.copy.write_address.next = self.scan.q.val();
-        self.copy.write_data.next = self.row.val();
-        self.copy.read_address.next = self.read.index.val();
         self.value.d.next = self.copy.read_data.val();
-        self.read.row.next = self.value.q.val();
         if self.reset.val() {
             self.clear.d.next = bits::<5>(16);
             self.pending.d.next = bits::<16>(0);

@@ -21,6 +21,7 @@
 use super::Synchronizer;
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -48,12 +49,13 @@ pub struct Handover<T: Synth> {
 }
 
 impl<T: Synth> Logic for Handover<T> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, in_clock, kept, turned);
         dff_setup!(self, out_clock, seen, valid, taken);
-        self.crossing.clock.next = self.out_clock.val();
-        self.crossing.in_data.next = self.turned.q.val();
+        drive!(self, out_clock => crossing.clock; turned.q => crossing.in_data; valid.q => source.valid;
+            taken.q => source.data);
         if self.sink.valid.val() {
             self.kept.d.next = self.sink.data.val();
             self.turned.d.next = !self.turned.q.val();
@@ -61,7 +63,5 @@ impl<T: Synth> Logic for Handover<T> {
         self.seen.d.next = self.crossing.out_data.val();
         self.valid.d.next = self.crossing.out_data.val() ^ self.seen.q.val();
         self.taken.d.next = self.kept.q.val();
-        self.source.valid.next = self.valid.q.val();
-        self.source.data.next = self.taken.q.val();
     }
 }

@@ -28,6 +28,7 @@ use super::Fcs;
 use crate::prims::{Cast, Number};
 use crate::stream::Source;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum State {
@@ -101,13 +102,13 @@ pub struct LineReceiver {
 }
 
 impl Logic for LineReceiver {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, shown_status, held, length, primed, enough, errored, word, lanes);
         dff_setup!(self, clock, closing, count, verdict, lost, dropping, made, kept);
         clock!(self, clock, fcs);
-        self.octet.next = self.line.val().data;
-        self.status.next = self.shown_status.q.val();
+        drive!(self, line.val().data => octet; shown_status.q => status);
         self.status_bits.from.next = self.octet.val().get_bits::<4>(0);
         if !self.line.val().valid
             & !self.line.val().error
@@ -117,11 +118,7 @@ impl Logic for LineReceiver {
         }
 
         // The frame's borders.
-        self.give.next = false;
-        self.finish.next = false;
-        self.fcs.start.next = false;
-        self.fcs.sink.valid.next = false;
-        self.fcs.sink.data.next = self.octet.val();
+        drive!(self, false => give, finish, fcs.start, fcs.sink.valid; octet => fcs.sink.data);
         self.enough.d.next = false;
         match self.state.q.val() {
             State::Idle => {
@@ -182,9 +179,7 @@ impl Logic for LineReceiver {
             self.lanes.d.next = self.lanes.q.val() + 1;
             if self.full.val() {
                 self.offered.next = true;
-                self.shown.next.count = self.count.q.val();
-                self.shown.next.last = true;
-                self.shown.next.reason = self.verdict.q.val();
+                fill!(self, shown, count.q => count; true => last; verdict.q => reason);
                 self.closing.d.next = false;
                 self.lanes.d.next = bits::<4>(0);
             }

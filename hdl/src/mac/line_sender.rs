@@ -33,6 +33,7 @@ use super::Fcs;
 use crate::prims::{Cast, Number};
 use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum State {
@@ -138,15 +139,14 @@ pub struct LineSender {
 }
 
 impl Logic for LineSender {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, step, length, word, left, word_last, spoiled, ours, part, dropping);
         dff_setup!(self, clock, told, refresh, holding, held, shown, happened, kind);
         dff_setup!(self, clock, chosen, covered, check, place, chosen_enable, chosen_error);
         clock!(self, clock, fcs);
-        self.line.next = self.shown.q.val();
-        self.outcome.valid.next = self.happened.q.val();
-        self.outcome.data.next = self.kind.q.val();
+        drive!(self, shown.q => line; happened.q => outcome.valid; kind.q => outcome.data);
 
         // The peer's pause, and ours.
         if self.holding.q.val().any() {
@@ -167,9 +167,8 @@ impl Logic for LineSender {
         self.first_fields.next.destination = self.group.val();
         self.first_fields.next.source_first = self.own.to.val().first;
         self.first_beat.from.next = self.first_fields.val();
-        self.second_fields.next.source_rest = self.own.to.val().rest;
-        self.second_fields.next.ethertype = self.control_type.val();
-        self.second_fields.next.content = self.opcode.val();
+        fill!(self, second_fields, own.to.val().rest => source_rest; control_type => ethertype;
+            opcode => content);
         self.second_beat.from.next = self.second_fields.val();
         self.third_fields.next.quanta_high = bits::<8>(0);
         self.third_fields.next.quanta_low = bits::<8>(0);
@@ -292,8 +291,7 @@ impl Logic for LineSender {
         self.chosen.d.next = self.octet.val();
 
         // The byte chosen, in front of the pins.
-        self.fcs.sink.valid.next = self.covered.q.val();
-        self.fcs.sink.data.next = self.chosen.q.val();
+        drive!(self, covered.q => fcs.sink.valid; chosen.q => fcs.sink.data);
         self.sum.next = !self.fcs.value.val();
         if self.spoiled.q.val() {
             self.sum.next = self.fcs.value.val();

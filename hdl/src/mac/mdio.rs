@@ -22,6 +22,7 @@ use super::{ManagementBus, Synchronizer};
 use crate::prims::{Cast, Number};
 use crate::stream::{FlowSource, Sink};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// What is to be done with a register of a PHY.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -104,25 +105,21 @@ pub struct Mdio {
 }
 
 impl Logic for Mdio {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, left, divider, out, sample, reading, turned, line, drive, pulse);
         clock!(self, clock, crossing);
-        self.crossing.in_data.next = self.bus.in_data.val();
+        drive!(self, bus.in_data => crossing.in_data; pulse.q => done.valid; line.q => bus.out_data;
+            drive.q => bus.enable);
         self.busy.next = self.left.q.val().any();
         self.command.ready.next = !self.busy.val() & !self.pulse.q.val();
-        self.done.valid.next = self.pulse.q.val();
         self.done.data.next.value = self.sample.q.val();
         self.done.data.next.answered = self.turned.q.val();
         self.bus.mdc.next = self.divider.q.val().get_bit(5);
-        self.bus.out_data.next = self.line.q.val();
-        self.bus.enable.next = self.drive.q.val();
 
-        self.frame.next.data = self.command.data.val().data;
-        self.frame.next.turn_around = self.turn_around.val();
-        self.frame.next.number = self.command.data.val().number;
-        self.frame.next.phy = self.command.data.val().phy;
-        self.frame.next.operation = self.read_operation.val();
+        fill!(self, frame, command.data.val().data => data; turn_around => turn_around;
+            command.data.val().number => number; command.data.val().phy => phy; read_operation => operation);
         if self.command.data.val().write {
             self.frame.next.operation = self.write_operation.val();
         }

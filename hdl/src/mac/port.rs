@@ -26,6 +26,7 @@ use crate::bus::FrameBeat;
 use crate::prims::Number;
 use crate::stream::{FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -93,78 +94,54 @@ impl Mac {
 }
 
 impl Logic for Mac {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, pause_kept);
         // In: pins, frames, crossing, core.
-        self.rgmii.rx_clock.next = self.rx_clock.val();
+        drive!(self, rx_clock => rgmii.rx_clock, receiver.clock, arrivals.write_clock;
+            rgmii.rx => receiver.line; clock => arrivals.read_clock, control.clock; reset => control.reset;
+            station => control.station; arrivals.source.valid => control.beat.valid;
+            arrivals.source.data => control.beat.data);
         RgmiiPads::link(&mut self.pads, &mut self.rgmii.pads);
-        self.receiver.clock.next = self.rx_clock.val();
-        self.receiver.line.next = self.rgmii.rx.val();
-        Source::<MacBeat>::join(&mut self.receiver.beat, &mut self.arrivals.sink);
-        self.arrivals.write_clock.next = self.rx_clock.val();
-        self.arrivals.read_clock.next = self.clock.val();
+        join!(self, Source<MacBeat>, receiver.beat => arrivals.sink);
         self.arrivals.source.ready.next = true;
-        self.control.clock.next = self.clock.val();
-        self.control.reset.next = self.reset.val();
-        self.control.station.next = self.station.val();
-        self.control.beat.valid.next = self.arrivals.source.valid.val();
-        self.control.beat.data.next = self.arrivals.source.data.val();
         FlowSource::<FrameBeat>::link(&mut self.rx, &mut self.control.rx);
 
         // Out: core, crossing, frames, pins.
-        self.closer.clock.next = self.clock.val();
-        self.closer.reset.next = self.reset.val();
+        drive!(self, clock => closer.clock, departures.write_clock; reset => closer.reset;
+            tx_clock => departures.read_clock, sender.clock, rgmii.tx_clock; station => sender.station;
+            sender.line => rgmii.tx);
         Sink::<FrameBeat>::link(&mut self.tx, &mut self.closer.tx);
-        Source::<MacBeat>::join(&mut self.closer.beat, &mut self.departures.sink);
-        self.departures.write_clock.next = self.clock.val();
-        self.departures.read_clock.next = self.tx_clock.val();
-        Source::<MacBeat>::join(&mut self.departures.source, &mut self.sender.beat);
-        self.sender.clock.next = self.tx_clock.val();
-        self.sender.station.next = self.station.val();
-        self.rgmii.tx_clock.next = self.tx_clock.val();
-        self.rgmii.tx.next = self.sender.line.val();
+        join!(self, Source<MacBeat>, closer.beat => departures.sink; departures.source => sender.beat);
 
         // Pauses.
-        self.hold.in_clock.next = self.clock.val();
-        FlowSource::<Bits<16>>::join(&mut self.control.pause, &mut self.hold.sink);
-        self.hold.out_clock.next = self.tx_clock.val();
-        FlowSource::<Bits<16>>::join(&mut self.hold.source, &mut self.sender.hold);
+        drive!(self, clock => hold.in_clock; tx_clock => hold.out_clock, pause_crossing.clock;
+            pause_kept.q => pause_crossing.in_data; pause_crossing.out_data => sender.pause);
+        join!(self, FlowSource<Bits<16>>, control.pause => hold.sink; hold.source => sender.hold);
         self.pause_kept.d.next = self.pause.val() & !self.reset.val();
-        self.pause_crossing.clock.next = self.tx_clock.val();
-        self.pause_crossing.in_data.next = self.pause_kept.q.val();
-        self.sender.pause.next = self.pause_crossing.out_data.val();
 
         // Status and counters.
         clock!(self, clock, link_crossing, gigabit_crossing, duplex_crossing, counters);
-        self.link_crossing.in_data.next = self.receiver.status.val().link;
-        self.gigabit_crossing.in_data.next = self.receiver.status.val().gigabit;
-        self.duplex_crossing.in_data.next = self.receiver.status.val().duplex;
-        self.link.next = self.link_crossing.out_data.val();
-        self.gigabit.next = self.gigabit_crossing.out_data.val();
-        self.duplex.next = self.duplex_crossing.out_data.val();
-        self.sent.in_clock.next = self.tx_clock.val();
-        FlowSource::<Bits<2>>::join(&mut self.sender.outcome, &mut self.sent.sink);
-        self.sent.out_clock.next = self.clock.val();
+        drive!(self, receiver.status.val().link => link_crossing.in_data;
+            receiver.status.val().gigabit => gigabit_crossing.in_data;
+            receiver.status.val().duplex => duplex_crossing.in_data; link_crossing.out_data => link;
+            gigabit_crossing.out_data => gigabit; duplex_crossing.out_data => duplex;
+            tx_clock => sent.in_clock; clock => sent.out_clock);
+        join!(self, FlowSource<Bits<2>>, sender.outcome => sent.sink);
         self.sent_frame.next =
             self.sent.source.valid.val() & (self.sent.source.data.val() == self.frame.val());
-        self.count_sent.next = self.sent_frame.val();
-        self.events.next.received = self.control.count_received.val();
-        self.events.next.fcs = self.control.count_fcs.val();
-        self.events.next.runt = self.control.count_runt.val();
-        self.events.next.long = self.control.count_long.val();
-        self.events.next.coding = self.control.count_coding.val();
-        self.events.next.overrun = self.control.count_overrun.val();
-        self.events.next.paused = self.control.count_paused.val();
-        self.events.next.spare = false;
-        self.events.next.sent = self.sent_frame.val();
+        drive!(self, sent_frame => count_sent; reset => counters.reset);
+        fill!(self, events, control.count_received => received; control.count_fcs => fcs;
+            control.count_runt => runt; control.count_long => long; control.count_coding => coding;
+            control.count_overrun => overrun; control.count_paused => paused; false => spare;
+            sent_frame => sent);
         self.events.next.pauses_sent =
             self.sent.source.valid.val() & (self.sent.source.data.val() == self.pause_frame.val());
         self.events.next.spoiled =
             self.sent.source.valid.val() & (self.sent.source.data.val() == self.spoiled.val());
         self.events.next.spares = bits::<5>(0);
         Pulse::link(&mut self.count_received, &mut self.control.count_received);
-        self.counters.reset.next = self.reset.val();
         self.counters.events.next = self.events.val();
         Table::<Bits<4>, Bits<32>>::link(&mut self.counter, &mut self.counters.read);
     }

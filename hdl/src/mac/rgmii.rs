@@ -17,6 +17,7 @@
 
 use super::{DdrIn, DdrOut, LineByte, PadDelay, RgmiiPads};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -58,6 +59,7 @@ impl Rgmii {
 }
 
 impl Logic for Rgmii {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, rx_clock, kept);
@@ -66,12 +68,10 @@ impl Logic for Rgmii {
         // Out.
         self.clock_out.rise.next = bits::<1>(1);
         self.clock_out.fall.next = bits::<1>(0);
-        self.clock_delay.in_data.next = self.clock_out.pad.val();
-        self.pads.tx_clock.next = self.clock_delay.out_data.val();
-        self.octet.next = self.tx.val().data;
+        drive!(self, clock_out.pad => clock_delay.in_data; clock_delay.out_data => pads.tx_clock;
+            tx.val().data => octet; data_out.pad => pads.tx_data; control_out.pad => pads.tx_control);
         self.data_out.rise.next = self.octet.val().get_bits::<4>(0);
         self.data_out.fall.next = self.octet.val().get_bits::<4>(4);
-        self.pads.tx_data.next = self.data_out.pad.val();
         self.control_out.rise.next = bits::<1>(0);
         if self.tx.val().valid {
             self.control_out.rise.next = bits::<1>(1);
@@ -80,16 +80,12 @@ impl Logic for Rgmii {
         if self.tx.val().valid ^ self.tx.val().error {
             self.control_out.fall.next = bits::<1>(1);
         }
-        self.pads.tx_control.next = self.control_out.pad.val();
         // In.
-        self.data_delay.in_data.next = self.pads.rx_data.val();
-        self.data_in.pad.next = self.data_delay.out_data.val();
+        drive!(self, pads.rx_data => data_delay.in_data; data_delay.out_data => data_in.pad;
+            pads.rx_control => control_delay.in_data; control_delay.out_data => control_in.pad; kept.q => rx);
         self.kept.d.next.data =
             (bit_cast::<8, 4>(self.data_in.fall.val()) << 4) | bit_cast::<8, 4>(self.data_in.rise.val());
-        self.control_delay.in_data.next = self.pads.rx_control.val();
-        self.control_in.pad.next = self.control_delay.out_data.val();
         self.kept.d.next.valid = self.control_in.rise.val().any();
         self.kept.d.next.error = self.control_in.rise.val().any() ^ self.control_in.fall.val().any();
-        self.rx.next = self.kept.q.val();
     }
 }

@@ -19,6 +19,7 @@
 //! Tests: `tests/prims/arbiter.rs`; proof: `formal/arbiter.sv`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description. `N` requesters, `L` bits of index.
 #[derive(LogicBlock)]
@@ -79,6 +80,7 @@ impl<const N: usize, const L: usize> Default for Arbiter<N, L> {
 }
 
 impl<const N: usize, const L: usize> Logic for Arbiter<N, L> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, after);
@@ -95,8 +97,7 @@ impl<const N: usize, const L: usize> Logic for Arbiter<N, L> {
                 self.number.next = self.number.val() | self.weight[k].val();
             }
         }
-        self.grant.next = self.chosen.val();
-        self.index.next = self.number.val();
+        drive!(self, chosen => grant; number => index);
         self.valid.next = self.request.val().any();
         if self.advance.val() & self.request.val().any() {
             self.after.d.next = !(self.pool.val() ^ self.less.val());

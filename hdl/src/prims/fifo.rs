@@ -19,6 +19,7 @@
 use super::LutRam;
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description. `T` is the word, `2^N` the number of words, `N1 = N + 1`.
 #[derive(LogicBlock)]
@@ -71,6 +72,7 @@ impl<T: Synth, const N: usize, const N1: usize> Default for Fifo<T, N, N1> {
 }
 
 impl<T: Synth, const N: usize, const N1: usize> Logic for Fifo<T, N, N1> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, head, tail, count);
@@ -81,11 +83,8 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for Fifo<T, N, N1> {
         self.push.next = self.sink.valid.val() & !(self.count.q.val() & self.full.val()).any();
         self.pop.next = self.source.ready.val() & self.count.q.val().any();
 
-        self.ram.write_enable.next = self.push.val();
-        self.ram.write_address.next = self.tail.q.val();
-        self.ram.write_data.next = self.sink.data.val();
-        self.ram.read_address.next = self.head.q.val();
-        self.source.data.next = self.ram.read_data.val();
+        drive!(self, push => ram.write_enable; tail.q => ram.write_address; sink.data => ram.write_data;
+            head.q => ram.read_address; ram.read_data => source.data);
 
         if self.push.val() {
             self.tail.d.next = self.tail.q.val() + 1;

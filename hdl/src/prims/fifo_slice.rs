@@ -17,6 +17,7 @@
 use super::Fifo;
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description. `T` is the word, `N1 = N + 1`.
 #[derive(LogicBlock, Default)]
@@ -43,16 +44,15 @@ pub struct FifoSlice<T: Synth, const N: usize, const N1: usize> {
 }
 
 impl<T: Synth, const N: usize, const N1: usize> Logic for FifoSlice<T, N, N1> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown_valid, shown);
         clock!(self, clock, fifo);
-        self.fifo.reset.next = self.reset.val();
+        drive!(self, reset => fifo.reset; shown_valid.q => source.valid; shown.q => source.data;
+            fifo.level => level);
         Sink::<T>::link(&mut self.sink, &mut self.fifo.sink);
-        self.source.valid.next = self.shown_valid.q.val();
-        self.source.data.next = self.shown.q.val();
         self.held.next = self.shown_valid.q.val() | self.fifo.source.valid.val();
-        self.level.next = self.fifo.level.val();
         self.moves.next = self.source.ready.val() | !self.shown_valid.q.val();
         self.fifo.source.ready.next = self.moves.val();
         if self.moves.val() {

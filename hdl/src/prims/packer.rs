@@ -26,6 +26,7 @@
 
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock)]
@@ -142,13 +143,12 @@ impl Default for Packer {
 }
 
 impl Logic for Packer {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, fill, pending, shown_valid, shown, shown_count, shown_last);
-        self.source.valid.next = self.shown_valid.q.val();
-        self.source.data.next = self.shown.q.val();
-        self.out_count.next = self.shown_count.q.val();
-        self.out_last.next = self.shown_last.q.val();
+        drive!(self, shown_valid.q => source.valid; shown.q => source.data; shown_count.q => out_count;
+            shown_last.q => out_last);
 
         self.free.next = (self.source.ready.val() | !self.shown_valid.q.val()) & !self.restart.val();
         self.sink.ready.next = self.free.val() & !self.pending.q.val();

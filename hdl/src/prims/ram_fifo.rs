@@ -23,6 +23,7 @@
 use super::Ram;
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description. `T` is the word, `2^N` the number of words, `N1 = N + 1`.
 #[derive(LogicBlock)]
@@ -81,13 +82,13 @@ impl<T: Synth, const N: usize, const N1: usize> Default for RamFifo<T, N, N1> {
 }
 
 impl<T: Synth, const N: usize, const N1: usize> Logic for RamFifo<T, N, N1> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, head, tail, count, valid);
         clock!(self, clock, ram);
         self.sink.ready.next = !(self.count.q.val() & self.full.val()).any();
-        self.source.valid.next = self.valid.q.val();
-        self.level.next = self.count.q.val();
+        drive!(self, valid.q => source.valid; count.q => level);
         self.push.next = self.sink.valid.val() & !(self.count.q.val() & self.full.val()).any();
         self.pop.next = self.source.ready.val() & self.valid.q.val();
 
@@ -95,11 +96,9 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for RamFifo<T, N, N1> {
         if self.pop.val() {
             self.shown.next = self.head.q.val() + 1;
         }
-        self.ram.write_enable.next = self.push.val();
+        drive!(self, push => ram.write_enable; sink.data => ram.write_data; ram.read_data => source.data);
         self.ram.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
-        self.ram.write_data.next = self.sink.data.val();
         self.ram.read_address.next = bit_cast::<N, N1>(self.shown.val());
-        self.source.data.next = self.ram.read_data.val();
 
         self.head.d.next = self.shown.val();
         // This cycle's push does not count: its row cannot be read before it is written.

@@ -28,6 +28,7 @@
 use super::LutRam;
 use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description. Identifiers 0 to 2^N - 1, `N1 = N + 1`.
 #[derive(LogicBlock)]
@@ -112,6 +113,7 @@ impl<const N: usize, const N1: usize> Default for RunQueue<N, N1> {
 }
 
 impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, wakes, woken, head, tail, cleared, shown, oldest_row);
@@ -119,17 +121,14 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
 
         self.oldest.next = bit_cast::<N, N1>(self.oldest_row.q.val());
         self.oldest_bit.next = (self.oldest_row.q.val() & self.top_bit.val()).any();
-        self.pop.valid.next = self.shown.q.val();
-        self.pop.data.next = self.oldest.val();
+        drive!(self, shown.q => pop.valid; oldest => pop.data);
         self.pops.next = self.shown.q.val() & self.pop.ready.val();
 
         self.clearing.next = !(self.cleared.q.val() & self.top_bit.val()).any();
-        self.busy.next = self.clearing.val();
+        drive!(self, clearing => busy; woken.q => pushed.read_address, popped.read_address);
         self.wakes.d.next = self.push.valid.val() & !self.clearing.val();
         self.woken.d.next = self.push.data.val();
         self.held.next = self.wakes.q.val() | self.shown.q.val();
-        self.pushed.read_address.next = self.woken.q.val();
-        self.popped.read_address.next = self.woken.q.val();
         // What was popped in the cycle of its push is outside by now; what is popped in this one had its push before.
         self.pushes.next = self.wakes.q.val() & (self.pushed.read_data.val() == self.popped.read_data.val());
 

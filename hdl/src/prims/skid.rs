@@ -17,6 +17,7 @@
 
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description. `T` is the word.
 #[derive(LogicBlock, Default)]
@@ -42,12 +43,12 @@ pub struct Skid<T: Synth> {
 }
 
 impl<T: Synth> Logic for Skid<T> {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown_valid, shown, spare_valid, spare);
         self.sink.ready.next = !self.spare_valid.q.val();
-        self.source.valid.next = self.shown_valid.q.val();
-        self.source.data.next = self.shown.q.val();
+        drive!(self, shown_valid.q => source.valid; shown.q => source.data);
         self.push.next = self.sink.valid.val() & !self.spare_valid.q.val();
         self.free.next = self.source.ready.val() | !self.shown_valid.q.val();
 

@@ -32,6 +32,7 @@
 
 use crate::stream::Sink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::REGION_LOG2;
 
 use super::{Region, RegionExtent, RegionTable};
@@ -137,6 +138,7 @@ pub struct AccessIntake {
 }
 
 impl Logic for AccessIntake {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(
@@ -191,11 +193,8 @@ impl Logic for AccessIntake {
             self.granted.val().complete & (self.complete.data.val().write | self.sure.val());
 
         // The client whose turn is next.
-        self.turn_bits.from.next = self.turn.q.val();
-        self.request_bits.from.next = self.request.val();
-        self.successor.turn.next = self.turn_bits.to.val();
-        self.successor.request.next = self.request_bits.to.val();
-        self.grant.from.next = self.successor.grant.val();
+        drive!(self, turn.q => turn_bits.from; request => request_bits.from; turn_bits.to => successor.turn;
+            request_bits.to => successor.request; successor.grant => grant.from);
         if self.take.val() | !self.asks.val() {
             if self.successor.valid.val() {
                 self.turn.d.next = self.grant.to.val();
@@ -225,7 +224,8 @@ impl Logic for AccessIntake {
         self.number.next = self.chosen.val().region;
         self.number_low.next = bit_cast::<REGION_LOG2, 16>(self.number.val());
         // The first half of the next one, or the second half of the one that is held.
-        self.held_number.next = self.held.q.val().region;
+        drive!(self, held.q.val().region => held_number; half.q => written, rows.write_rest;
+            write => rows.write_enable; commit => rows.commit);
         self.held_low.next = bit_cast::<REGION_LOG2, 16>(self.held_number.val());
         self.rows.read_row.next = self.number_low.val();
         self.rows.read_rest.next = self.reading.q.val() | self.shown.q.val();
@@ -233,10 +233,6 @@ impl Logic for AccessIntake {
             self.rows.read_row.next = self.held_low.val();
         }
         self.half.d.next = self.write.val() & !self.half.q.val();
-        self.written.next = self.half.q.val();
-        self.rows.write_enable.next = self.write.val();
-        self.rows.write_rest.next = self.half.q.val();
-        self.rows.commit.next = self.commit.val();
 
         self.room.d.next = !self.hold.val()
             & !self.take.val()
@@ -269,14 +265,8 @@ impl Logic for AccessIntake {
         self.held_member.d.next = self.held_low.val().any()
             & (bit_cast::<16, REGION_LOG2>(self.held_low.val()) == self.held_number.val());
 
-        self.valid.next = self.shown.q.val();
-        self.access.next = self.held.q.val();
-        self.client.next = self.held_client.q.val();
-        self.owner.next = self.held_owner.q.val();
-        self.member.next = self.held_member.q.val();
-        self.region.next = self.held_region.q.val();
-        self.extent.next = self.rows.extent.val();
-        self.open.next = self.room.q.val();
+        drive!(self, shown.q => valid; held.q => access; held_client.q => client; held_owner.q => owner;
+            held_member.q => member; held_region.q => region; rows.extent => extent; room.q => open);
         self.empty.next = !self.reading.q.val() & !self.shown.q.val();
 
         if self.reset.val() {

@@ -32,6 +32,7 @@
 
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::PAGE_LOG2;
 use viaduct_spec::tables::table;
 
@@ -161,17 +162,14 @@ pub struct Protect {
 }
 
 impl Logic for Protect {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, client, writes, user, owner, stuck, decided, decision);
         dff_setup!(self, clock, issued_count, refused);
         clock!(self, clock, intake, pages, range, outstanding, read_out, write_out);
-        self.read_out.reset.next = self.reset.val();
-        self.write_out.reset.next = self.reset.val();
-        self.intake.reset.next = self.reset.val();
-        self.owner_bits.from.next = self.owner.q.val();
-        self.shown_owner.from.next = self.intake.owner.val();
-        self.outstanding.reset.next = self.reset.val();
+        drive!(self, reset => read_out.reset, write_out.reset, intake.reset, outstanding.reset;
+            owner.q => owner_bits.from; intake.owner => shown_owner.from);
 
         // The clients.
         Sink::<Access>::link(&mut self.fetch, &mut self.intake.fetch);
@@ -179,7 +177,7 @@ impl Logic for Protect {
         Sink::<Access>::link(&mut self.scatter, &mut self.intake.scatter);
         Sink::<Access>::link(&mut self.complete, &mut self.shared.writes);
         Sink::<Access>::link(&mut self.flush, &mut self.shared.reads);
-        Source::<Access>::join(&mut self.shared.access, &mut self.intake.complete);
+        join!(self, Source<Access>, shared.access => intake.complete);
 
         // Commits: written while they are on the bus, no access is half way and none can be taken.
         self.idle.next = (self.step.q.val() == Step::Idle) & self.intake.empty.val();
@@ -194,12 +192,9 @@ impl Logic for Protect {
             | self.page_commit.val()
             | self.outstanding.hold.val()
             | self.outstanding.full.val();
-        self.intake.hold.next = self.hold.val();
+        drive!(self, hold => intake.hold; commit.data => intake.commit, page_row.from;
+            commit.data.val().row => commit_row; page_row.to.val().address => page_address);
         self.intake.write.next = self.between.val() & self.region_commit.val();
-        self.intake.commit.next = self.commit.data.val();
-        self.commit_row.next = self.commit.data.val().row;
-        self.page_row.from.next = self.commit.data.val();
-        self.page_address.next = self.page_row.to.val().address;
         self.pages.write_enable.next = self.between.val()
             & self.page_commit.val()
             & (bit_cast::<16, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 16>(self.commit_row.val()))
@@ -264,11 +259,9 @@ impl Logic for Protect {
             self.user.d.next = self.intake.access.val().user;
             self.owner.d.next = self.intake.owner.val();
         }
-        self.intake.next_access.next = self.look.val();
+        drive!(self, look => intake.next_access; stuck.q => intake.stuck; owner.q => intake.away);
         self.intake.give_back.next =
             self.blocked.val() & self.intake.valid.val() & self.shown_owner.to.val().any();
-        self.intake.stuck.next = self.stuck.q.val();
-        self.intake.away.next = self.owner.q.val();
         self.intake.sure.next = self.read.ready.val()
             & !self.read_out.waits.val()
             & !self.stuck.q.val()
@@ -277,36 +270,23 @@ impl Logic for Protect {
         self.issued_late.next.gather = self.go.val() & self.owner.q.val().gather;
         self.issued_late.next.scatter = self.go.val() & self.owner.q.val().scatter;
         self.issued_late.next.complete = self.go.val() & self.owner.q.val().complete;
-        self.intake.issued.next = self.issued_late.val();
-        self.shared.issued.next = self.issued_late.val().complete;
-        self.range.look.next = self.look.val();
+        drive!(self, issued_late => intake.issued; issued_late.val().complete => shared.issued;
+            look => range.look; intake.access => range.access; intake.member => range.member;
+            intake.region => range.region; intake.extent => range.extent; range.page => pages.read_address);
         self.range.compare.next = self.step.q.val() == Step::Compare;
         self.range.place.next = self.step.q.val() == Step::Place;
         self.range.next_page.next = self.step.q.val() == Step::Turn;
-        self.range.access.next = self.intake.access.val();
-        self.range.member.next = self.intake.member.val();
-        self.range.region.next = self.intake.region.val();
-        self.range.extent.next = self.intake.extent.val();
-        self.pages.read_address.next = self.range.page.val();
 
         // The command, and the page, which comes late in the cycle.
-        self.cut.granted.next = self.range.granted.val();
-        self.cut.offset.next = self.range.offset.val();
-        self.cut.length.next = self.range.length.val();
-        self.cut.crosses.next = self.range.crosses.val();
-        self.cut.head.next = self.range.head.val();
-        self.cut.rest.next = self.range.rest.val();
+        drive!(self, range.granted => cut.granted; range.offset => cut.offset; range.length => cut.length;
+            range.crosses => cut.crosses; range.head => cut.head; range.rest => cut.rest;
+            client.q => cut.client; user.q => cut.user; outstanding.epoch => cut.epoch;
+            cut.command => read_out.command, write_out.command;
+            pages.read_data => read_out.page, write_out.page);
         self.cut.second.next = self.step.q.val() == Step::Second;
-        self.cut.client.next = self.client.q.val();
-        self.cut.user.next = self.user.q.val();
-        self.cut.epoch.next = self.outstanding.epoch.val();
         self.read_out.issue.next = self.offered.val() & !self.writes.q.val();
-        self.read_out.command.next = self.cut.command.val();
-        self.read_out.page.next = self.pages.read_data.val();
         Source::<DmaCommand>::link(&mut self.read, &mut self.read_out.engine);
         self.write_out.issue.next = self.offered.val() & self.writes.q.val();
-        self.write_out.command.next = self.cut.command.val();
-        self.write_out.page.next = self.pages.read_data.val();
         Source::<DmaCommand>::link(&mut self.write, &mut self.write_out.engine);
         if self.offered.val() & self.writes.q.val() {
             self.issued_count.d.next = self.issued_count.q.val() + 1;
@@ -317,17 +297,13 @@ impl Logic for Protect {
         self.decision.d.next.user = self.user.q.val();
         self.refused.d.next = self.done.val() & !self.range.granted.val();
 
-        self.outstanding.issue.next = self.offered.val();
+        drive!(self, offered => outstanding.issue; drain => outstanding.drain;
+            between => outstanding.between);
         FlowSink::<bool>::link(&mut self.read_retire, &mut self.outstanding.read_retire);
         FlowSink::<bool>::link(&mut self.write_retire, &mut self.outstanding.write_retire);
-        self.outstanding.drain.next = self.drain.val();
-        self.outstanding.between.next = self.between.val();
 
-        self.verdict.valid.next = self.decided.q.val();
-        self.verdict.data.next = self.decision.q.val();
-        self.issued.next = self.issued_count.q.val();
-        self.draining.next = self.outstanding.draining.val();
-        self.count_refused.next = self.refused.q.val();
+        drive!(self, decided.q => verdict.valid; decision.q => verdict.data; issued_count.q => issued;
+            outstanding.draining => draining; refused.q => count_refused);
         self.busy.next = !self.idle.val()
             | self.read_out.waits.val()
             | self.write_out.waits.val()

@@ -17,6 +17,7 @@
 
 use crate::bus::DmaCommand;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -46,6 +47,7 @@ pub struct CommandCut {
 }
 
 impl Logic for CommandCut {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         self.command.next.address = bit_cast::<64, 43>(self.offset.val());
@@ -60,10 +62,7 @@ impl Logic for CommandCut {
             self.command.next.length = bit_cast::<13, 12>(self.rest.val());
             self.command.next.last = true;
         }
-        self.command.next.client = self.client.val();
-        self.command.next.user = self.user.val();
-        self.command.next.epoch = self.epoch.val();
-        self.command.next.refused = false;
+        fill!(self, command, client => client; user => user; epoch => epoch; false => refused);
         if !self.granted.val() {
             self.command.next.address = bits::<64>(0);
             self.command.next.length = bits::<13>(0);

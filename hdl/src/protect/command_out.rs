@@ -18,6 +18,7 @@
 use crate::bus::DmaCommand;
 use crate::stream::Source;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -43,6 +44,7 @@ pub struct CommandOut {
 }
 
 impl Logic for CommandOut {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, waiting, held, held_page);
@@ -54,8 +56,7 @@ impl Logic for CommandOut {
             self.held.d.next = self.command.val();
             self.held_page.d.next = self.page.val();
         }
-        self.waits.next = self.waiting.q.val();
-        self.engine.valid.next = self.waiting.q.val();
+        drive!(self, waiting.q => waits, engine.valid);
         self.engine.data.next = self.held.q.val();
         if !self.held.q.val().refused {
             self.engine.data.next.address =

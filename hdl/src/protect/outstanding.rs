@@ -21,6 +21,7 @@
 
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::EpochTally;
 
@@ -66,12 +67,12 @@ pub struct Outstanding {
 }
 
 impl Logic for Outstanding {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, now, pending, waiting);
         clock!(self, clock, tally_0, tally_1);
-        self.tally_0.reset.next = self.reset.val();
-        self.tally_1.reset.next = self.reset.val();
+        drive!(self, reset => tally_0.reset, tally_1.reset);
         self.tally_0.issue.next = self.issue.val() & !self.now.q.val();
         self.tally_1.issue.next = self.issue.val() & self.now.q.val();
         self.tally_0.read.next = self.read_retire.valid.val() & !self.read_retire.data.val();

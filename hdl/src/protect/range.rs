@@ -28,6 +28,7 @@
 //! Tests: with the checker, `tests/protect`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::PAGE_LOG2;
 
 use super::{Region, RegionExtent};
@@ -172,6 +173,7 @@ pub struct Range {
 }
 
 impl Logic for Range {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, behind, allowed, by_offset, key, tag, extent_row);
@@ -293,12 +295,7 @@ impl Logic for Range {
         }
         self.page_row.d.next = self.row_now.val();
 
-        self.granted.next = self.ok.q.val();
-        self.length.next = self.placed_length.q.val();
-        self.offset.next = self.placed.q.val();
-        self.head.next = self.head_bytes.q.val();
-        self.crosses.next = self.on_border.q.val();
-        self.rest.next = self.over.q.val();
-        self.page.next = self.row_now.val();
+        drive!(self, ok.q => granted; placed_length.q => length; placed.q => offset; head_bytes.q => head;
+            on_border.q => crosses; over.q => rest; row_now => page);
     }
 }

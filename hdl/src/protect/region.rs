@@ -20,6 +20,7 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::REGION_LOG2;
 
 use crate::bus::Commit;
@@ -104,12 +105,11 @@ pub struct RegionTable {
 const ROWS_LOG2: usize = REGION_LOG2 + 1;
 
 impl Logic for RegionTable {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, rows);
-        self.written.from.next = self.commit.val();
-        self.row.next = self.written.to.val();
-        self.number.next = self.commit.val().row;
+        drive!(self, commit => written.from; written.to => row; commit.val().row => number);
         // The mask is made here, once, so that no access has to wait for it.
         self.scale.next = self.row.val().page_shift - bits::<6>(12);
         self.dead.next = self.scale.val().get_bit(5);
@@ -124,13 +124,10 @@ impl Logic for RegionTable {
         self.first.next.rdma_read = self.row.val().rdma_read & !self.dead.val();
         self.first.next.system = self.row.val().system & !self.dead.val();
         self.first.next.read_only = self.row.val().read_only & !self.dead.val();
-        self.second.next.length = self.row.val().length;
-        self.second.next.tag = self.row.val().tag;
-        self.second.next.key = self.row.val().key;
-        self.second.next.first_page = self.row.val().first_page;
+        fill!(self, second, row.val().length => length; row.val().tag => tag; row.val().key => key;
+            row.val().first_page => first_page);
         self.second.next.unused = bits::<9>(0);
-        self.first_in.from.next = self.first.val();
-        self.second_in.from.next = self.second.val();
+        drive!(self, first => first_in.from; second => second_in.from);
         self.rows.write_data.next = self.first_in.to.val();
         self.rows.write_address.next = bit_cast::<ROWS_LOG2, 16>(self.number.val()) << 1;
         self.rows.read_address.next = bit_cast::<ROWS_LOG2, REGION_LOG2>(self.read_row.val()) << 1;
@@ -146,9 +143,7 @@ impl Logic for RegionTable {
 
         self.beyond.next = self.number.val() >> self.row_bits.val();
         self.rows.write_enable.next = self.write_enable.val() & !self.beyond.val().any();
-        self.first_out.from.next = self.rows.read_data.val();
-        self.second_out.from.next = self.rows.read_data.val();
-        self.region.next = self.first_out.to.val();
-        self.extent.next = self.second_out.to.val();
+        drive!(self, rows.read_data => first_out.from, second_out.from; first_out.to => region;
+            second_out.to => extent);
     }
 }

@@ -25,6 +25,7 @@ use crate::prims::{Cast, LutRam, Number, Ram};
 use crate::rows::descriptor::{ControlSegment, DataSegment};
 use crate::stream::{FlowSink, Sink, Table};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::{control, MAX_SEGMENTS};
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 use viaduct_spec::tables::table;
@@ -143,34 +144,30 @@ pub struct Ahead {
 }
 
 impl Logic for Ahead {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown_filled, segments, flags_bad, dirty);
         clock!(self, clock, addresses, extents, meta, filled_to);
 
         // Words 4 to 7: two segments.
-        self.number.next = self.ahead.data.val().index;
-        self.which.from.next = self.number.val();
-        self.written_segment.from.next.vi = self.ahead.data.val().vi;
-        self.written_segment.from.next.slot = self.ahead.data.val().slot;
-        self.written_segment.from.next.second = self.which.to.val().second;
+        drive!(self, ahead.data.val().index => number; number => which.from;
+            written_segment.to => addresses.write_address, extents.write_address;
+            ahead.data.val().data => addresses.write_data, extents.write_data;
+            segment.index => read_segment.from;
+            read_segment.to => addresses.read_address, extents.read_address; shown_segment.to => segment.row);
+        fill!(self, written_segment.from, ahead.data.val().vi => vi; ahead.data.val().slot => slot;
+            which.to.val().second => second);
         self.addresses.write_enable.next =
             self.ahead.valid.val() & self.which.to.val().of_segment & !self.which.to.val().extent;
-        self.addresses.write_address.next = self.written_segment.to.val();
-        self.addresses.write_data.next = self.ahead.data.val().data;
         self.extents.write_enable.next =
             self.ahead.valid.val() & self.which.to.val().of_segment & self.which.to.val().extent;
-        self.extents.write_address.next = self.written_segment.to.val();
-        self.extents.write_data.next = self.ahead.data.val().data;
-        self.read_segment.from.next = self.segment.index.val();
-        self.addresses.read_address.next = self.read_segment.to.val();
-        self.extents.read_address.next = self.read_segment.to.val();
         self.shown_segment.from.next = (bit_cast::<128, 64>(self.extents.read_data.val()) << 64)
             | bit_cast::<128, 64>(self.addresses.read_data.val());
-        self.segment.row.next = self.shown_segment.to.val();
 
         // Words 0 to 3: what the control segment says.
-        self.word.next = self.ahead.data.val().data;
+        drive!(self, ahead.data.val().data => word; filled.valid => meta.write_enable;
+            written_slot.to => meta.write_address);
         self.word_1.from.next = bit_cast::<256, 64>(self.word.val()) << 64;
         self.word_2.from.next = bit_cast::<256, 64>(self.word.val()) << 128;
         self.word_3.from.next = bit_cast::<256, 64>(self.word.val()) << 192;
@@ -196,10 +193,8 @@ impl Logic for Ahead {
         if self.segments.q.val() == bits::<16>(0) {
             self.words_needed.next = bits::<4>(4);
         }
-        self.meta.write_enable.next = self.filled.valid.val();
         self.written_slot.from.next.vi = self.filled.data.val().vi;
         self.written_slot.from.next.slot = self.filled.data.val().slot;
-        self.meta.write_address.next = self.written_slot.to.val();
         self.meta.write_data.next.region = self.filled.data.val().region;
         self.meta.write_data.next.offset = self.filled.data.val().offset;
         self.meta.write_data.next.segments = bit_cast::<8, 16>(self.segments.q.val());
@@ -220,9 +215,8 @@ impl Logic for Ahead {
             & self.queue.to.val().receive;
         self.empties.next = self.wanted.val() & !self.filled.valid.val();
         self.commit.ready.next = !self.filled.valid.val();
-        self.filled_to.write_enable.next = self.filled.valid.val();
-        self.filled_to.write_address.next = self.filled.data.val().vi;
-        self.filled_to.write_data.next = self.filled.data.val().position;
+        drive!(self, filled.valid => filled_to.write_enable; filled.data.val().vi => filled_to.write_address;
+            filled.data.val().position => filled_to.write_data);
         // LIFE-1: a receive queue begins with its WORK_QUEUE row.
         if self.empties.val() {
             self.filled_to.write_enable.next = true;

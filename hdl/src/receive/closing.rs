@@ -18,6 +18,7 @@
 use crate::bus::{Completion, Fault, Vi};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// What ends with a frame: a descriptor, an acknowledgement, a VI.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -64,19 +65,14 @@ pub struct Closing {
 }
 
 impl Logic for Closing {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, completes, kept, faulty, code, breaks, calls);
-        self.closed.next = self.close.data.val().completion;
-        self.completion.valid.next = self.completes.q.val();
-        self.completion.data.next = self.kept.q.val();
+        drive!(self, close.data.val().completion => closed; completes.q => completion.valid;
+            kept.q => completion.data; calls.q => again_receive.valid; kept.q.val().vi => again_receive.data);
         self.fault.valid.next = self.faulty.q.val() & !self.completes.q.val();
-        self.fault.data.next.vi = self.kept.q.val().vi;
-        self.fault.data.next.code = self.code.q.val();
-        self.fault.data.next.receive = true;
-        self.fault.data.next.breaks = self.breaks.q.val();
-        self.again_receive.valid.next = self.calls.q.val();
-        self.again_receive.data.next = self.kept.q.val().vi;
+        fill!(self, fault.data, kept.q.val().vi => vi; code.q => code; true => receive; breaks.q => breaks);
         if self.completion.ready.val() {
             self.completes.d.next = false;
         }
@@ -87,8 +83,7 @@ impl Logic for Closing {
             self.calls.d.next = false;
         }
         self.empty.next = !self.completes.q.val() & !self.faulty.q.val() & !self.calls.q.val();
-        self.close.ready.next = self.empty.val();
-        self.idle.next = self.empty.val();
+        drive!(self, empty => close.ready, idle);
         if self.close.valid.val() & self.empty.val() {
             self.completes.d.next = self.close.data.val().completes;
             self.kept.d.next = self.close.data.val().completion;

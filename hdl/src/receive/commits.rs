@@ -18,6 +18,7 @@ use crate::bus::Commit;
 use crate::prims::Number;
 use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::tables::table;
 
 /// See the module's description.
@@ -42,18 +43,16 @@ pub struct Commits {
 }
 
 impl Logic for Commits {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         self.begins_connection.next = self.commit.data.val().target == self.receive_table.val();
         self.wanted.next = self.commit.valid.val()
             & (self.begins_connection.val() | (self.commit.data.val().target == self.queue_table.val()));
-        self.hold.next = self.wanted.val();
+        drive!(self, wanted => hold; commit.data => contexts.data, ahead.data, reads.data;
+            commit.valid => ahead.valid);
         self.contexts.valid.next = self.wanted.val() & self.quiet.val();
-        self.contexts.data.next = self.commit.data.val();
-        self.ahead.valid.next = self.commit.valid.val();
-        self.ahead.data.next = self.commit.data.val();
         self.reads.valid.next = self.commit.valid.val() & self.begins_connection.val();
-        self.reads.data.next = self.commit.data.val();
         self.commit.ready.next = self.wanted.val()
             & self.quiet.val()
             & self.ahead.ready.val()

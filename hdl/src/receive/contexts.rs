@@ -25,6 +25,7 @@ use crate::prims::{Cast, LutRam, Number, Ram, Unpack};
 use crate::rows::tables::ReceiveRow;
 use crate::stream::{FlowSink, Table};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{service, table};
 
@@ -226,37 +227,30 @@ pub struct Contexts {
 }
 
 impl Logic for Contexts {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, position, shown_position, far_due);
         clock!(self, clock, peers, messages, positions, shown);
 
         // What is read.
-        self.read_row.from.next = self.lookup.index.val();
-        self.messages.read_address.next = self.read_row.to.val();
-        self.peers.read_address.next = self.lookup.index.val().vi;
-        self.positions.read_address.next = self.lookup.index.val().vi;
+        drive!(self, lookup.index => read_row.from; read_row.to => messages.read_address;
+            lookup.index.val().vi => peers.read_address, positions.read_address;
+            messages.read_data => read_near.from, read_far.from; consumed_of.index => shown.read_address;
+            shown_position.q => consumed_of.row);
         self.position.d.next = self.positions.read_data.val();
-        self.read_near.from.next = self.messages.read_data.val();
-        self.read_far.from.next = self.messages.read_data.val();
-        self.lookup.row.next.peer = self.peers.read_data.val();
-        self.lookup.row.next.near = self.read_near.to.val();
-        self.lookup.row.next.far = self.read_far.to.val();
-        self.lookup.row.next.consumed = self.position.q.val();
-        self.shown.read_address.next = self.consumed_of.index.val();
+        fill!(self, lookup.row, peers.read_data => peer; read_near.to => near; read_far.to => far;
+            position.q => consumed);
         self.shown_position.d.next = self.shown.read_data.val();
-        self.consumed_of.row.next = self.shown_position.q.val();
 
         // What is committed.
         self.begins.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.receive_table.val());
         self.is_queue.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.queue_table.val());
-        self.receive_row.from.next = self.commit.data.val();
-        self.given.next = self.receive_row.to.val();
-        self.row.next = self.commit.data.val().row;
+        drive!(self, commit.data => receive_row.from; receive_row.to => given; commit.data.val().row => row;
+            begins => peers.write_enable);
         self.queue.from.next = bit_cast::<QUEUE_LOG2, 16>(self.row.val());
-        self.peers.write_enable.next = self.begins.val();
         self.peers.write_address.next = bit_cast::<VI_LOG2, 16>(self.row.val());
         self.peers.write_data.next.ip = self.given.val().peer_ip;
         self.peers.write_data.next.reliable = (self.given.val().service == self.delivery.val())
@@ -269,20 +263,16 @@ impl Logic for Contexts {
         if self.given.val().service == self.raw.val() {
             self.mtu.next = self.raw_mtu.val();
         }
-        self.peers.write_data.next.mtu = self.mtu.val();
-        self.peers.write_data.next.tag = self.given.val().tag;
-        self.peers.write_data.next.generation = self.given.val().generation;
-        self.peers.write_data.next.rnr_stay = self.given.val().rnr_stay;
-        self.peers.write_data.next.rnr_timer = self.given.val().rnr_timer;
+        fill!(self, peers.write_data, mtu => mtu; given.val().tag => tag;
+            given.val().generation => generation; given.val().rnr_stay => rnr_stay;
+            given.val().rnr_timer => rnr_timer);
 
         // A message's halves: the near one of what is saved, or of a new connection; the far one a cycle behind the near one.
-        self.saved.next = self.save.data.val().message;
-        self.received.from.next = self.saved.val().received;
+        drive!(self, save.data.val().message => saved; saved.val().received => received.from;
+            far_due.q => saving);
         self.far_due.d.next = self.save.valid.val();
-        self.saving.next = self.far_due.q.val();
-        self.write_far.from.next.place = self.saved.val().place;
-        self.write_far.from.next.rkey = self.saved.val().rkey;
-        self.write_far.from.next.received = self.received.to.val().far;
+        fill!(self, write_far.from, saved.val().place => place; saved.val().rkey => rkey;
+            received.to.val().far => received);
         self.write_far.from.next.unused = bits::<2>(0);
         // LIFE-2: with a RECEIVE row what came for the VI is forgotten.
         self.write_near.from.next.psn = self.given.val().psn;
@@ -296,15 +286,11 @@ impl Logic for Contexts {
         self.write_near.from.next.broken = false;
         self.write_near.from.next.reception = self.given.val().service == self.reception.val();
         if self.save.valid.val() {
-            self.write_near.from.next.psn = self.saved.val().psn;
-            self.write_near.from.next.msn = self.saved.val().msn;
-            self.write_near.from.next.received = self.received.to.val().near;
-            self.write_near.from.next.active = self.saved.val().active;
-            self.write_near.from.next.writing = self.saved.val().writing;
-            self.write_near.from.next.writable = self.saved.val().writable;
-            self.write_near.from.next.refused = self.saved.val().refused;
-            self.write_near.from.next.broken = self.saved.val().broken;
-            self.write_near.from.next.reception = self.saved.val().reception;
+            fill!(self, write_near.from, saved.val().psn => psn; saved.val().msn => msn;
+                received.to.val().near => received; saved.val().active => active;
+                saved.val().writing => writing; saved.val().writable => writable;
+                saved.val().refused => refused; saved.val().broken => broken;
+                saved.val().reception => reception);
         }
         self.write_row.from.next.vi = self.save.data.val().vi;
         self.write_row.from.next.far = self.far_due.q.val();
@@ -319,16 +305,14 @@ impl Logic for Contexts {
         }
 
         // Consumed positions.
-        self.positions.write_enable.next = self.save.valid.val();
-        self.positions.write_address.next = self.save.data.val().vi;
-        self.positions.write_data.next = self.save.data.val().consumed;
+        drive!(self, save.valid => positions.write_enable; save.data.val().vi => positions.write_address;
+            save.data.val().consumed => positions.write_data);
         if self.is_queue.val() {
             self.positions.write_enable.next = self.queue.to.val().receive;
             self.positions.write_address.next = self.queue.to.val().vi;
             self.positions.write_data.next = bits::<14>(0);
         }
-        self.shown.write_enable.next = self.positions.write_enable.val();
-        self.shown.write_address.next = self.positions.write_address.val();
-        self.shown.write_data.next = self.positions.write_data.val();
+        drive!(self, positions.write_enable => shown.write_enable;
+            positions.write_address => shown.write_address; positions.write_data => shown.write_data);
     }
 }

@@ -18,6 +18,7 @@ use crate::edge::EthRx;
 use crate::prims::LaneCount;
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -30,13 +31,10 @@ pub struct EthReceive {
 }
 
 impl Logic for EthReceive {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.lanes.keep.next = self.rx.keep.val();
-        self.beat.valid.next = self.rx.valid.val();
-        self.beat.data.next.data = self.rx.data.val();
-        self.beat.data.next.count = self.lanes.count.val();
-        self.beat.data.next.last = self.rx.last.val();
-        self.beat.data.next.bad = self.rx.bad.val();
+        drive!(self, rx.keep => lanes.keep; rx.valid => beat.valid);
+        fill!(self, beat.data, rx.data => data; lanes.count => count; rx.last => last; rx.bad => bad);
     }
 }

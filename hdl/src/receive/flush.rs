@@ -27,6 +27,7 @@ use crate::bus::{Filled, StateWrite, Vi};
 use crate::prims::{LutRam, Number, RunQueue};
 use crate::stream::{FlowSink, Source, Table};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
 
@@ -111,19 +112,18 @@ pub struct Flush {
 }
 
 impl Logic for Flush {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, fills, filled_by, failed, failed_vi, changed, changed_before);
         clock!(self, clock, queue, marks, filled_marks);
-        self.queue.reset.next = self.reset.val();
-        self.marks.read_address.next = self.look.index.val();
-        self.state_now.next = self.marks.read_data.val().state;
+        drive!(self, reset => queue.reset; look.index => marks.read_address;
+            marks.read_data.val().state => state_now; filled_by.q => filled_marks.read_address;
+            filled_marks.read_data.val().state => filled_state);
         self.look.row.next.connected = self.state_now.val() == self.connected_state.val();
         self.look.row.next.error = self.state_now.val() == self.error_state.val();
         self.look.row.next.aside = self.marks.read_data.val().aside;
         self.look.row.next.late = self.marks.read_data.val().late;
-        self.filled_marks.read_address.next = self.filled_by.q.val();
-        self.filled_state.next = self.filled_marks.read_data.val().state;
         self.change.next = self.state.valid.val() | self.filled.valid.val();
         self.changed.d.next = self.change.val();
         self.changed_before.d.next = self.changed.q.val();
@@ -154,24 +154,18 @@ impl Logic for Flush {
         self.marks.write_enable.next =
             self.state.valid.val() | self.set_aside.valid.val() | self.pushed.val();
         self.marks.write_address.next = self.filled_by.q.val();
-        self.marks.write_data.next.state = self.filled_state.val();
-        self.marks.write_data.next.aside = false;
-        self.marks.write_data.next.late = false;
+        fill!(self, marks.write_data, filled_state => state; false => aside, late);
         if self.set_aside.valid.val() {
             self.marks.write_address.next = self.set_aside.data.val().vi;
-            self.marks.write_data.next.state = self.state_now.val();
-            self.marks.write_data.next.aside = true;
-            self.marks.write_data.next.late = self.set_aside.data.val().late;
+            fill!(self, marks.write_data, state_now => state; true => aside;
+                set_aside.data.val().late => late);
         }
         if self.state.valid.val() {
             self.marks.write_address.next = self.state.data.val().vi;
-            self.marks.write_data.next.state = self.state.data.val().state;
-            self.marks.write_data.next.aside = false;
-            self.marks.write_data.next.late = false;
+            fill!(self, marks.write_data, state.data.val().state => state; false => aside, late);
         }
-        self.filled_marks.write_enable.next = self.marks.write_enable.val();
-        self.filled_marks.write_address.next = self.marks.write_address.val();
-        self.filled_marks.write_data.next = self.marks.write_data.val();
+        drive!(self, marks.write_enable => filled_marks.write_enable;
+            marks.write_address => filled_marks.write_address; marks.write_data => filled_marks.write_data);
         self.resume.next =
             self.state.valid.val() | (self.pushed.val() & self.filled_marks.read_data.val().aside);
         Source::<Vi>::link(&mut self.work, &mut self.queue.pop);

@@ -39,6 +39,7 @@ use crate::bus::FrameBeat;
 use crate::prims::{Number, Ram, Skid};
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -135,23 +136,20 @@ pub struct Ingress {
 const PAUSE_LEVEL: u64 = 1023 + 2047 - 2 * 528 - 528 - 16;
 
 impl Logic for Ingress {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, head, tail, whole, begun, queued, overflow, paused);
         dff_setup!(self, clock, counted_frame, counted_overflow, waiting, crowded, level);
         dff_setup!(self, clock, leaving, looped, swallowed);
         clock!(self, clock, ram, turned, skid, untag);
-        self.turned.reset.next = self.reset.val();
-        self.skid.reset.next = self.reset.val();
-        self.untag.reset.next = self.reset.val();
-        self.pause.next = self.paused.q.val();
+        drive!(self, reset => turned.reset, skid.reset, untag.reset; paused.q => pause;
+            counted_frame.q => count_frame; counted_overflow.q => count_overflow);
         self.busy.next = self.waiting.q.val()
             | self.leaving.q.val()
             | self.turned.source.valid.val()
             | self.skid.source.valid.val()
             | self.untag.busy.val();
-        self.count_frame.next = self.counted_frame.q.val();
-        self.count_overflow.next = self.counted_overflow.q.val();
 
         self.now.next = self.tail.q.val() - self.head.q.val();
         self.level.d.next = self.now.val();
@@ -183,7 +181,7 @@ impl Logic for Ingress {
         }
         self.skid.sink.valid.next = self.beat_valid.val() & !self.swallow.val();
         self.skid.sink.data.next = self.beat.val();
-        Source::<FrameBeat>::join(&mut self.skid.source, &mut self.untag.sink);
+        join!(self, Source<FrameBeat>, skid.source => untag.sink);
         self.offered.next = self.skid.sink.ready.val() | self.swallow.val();
         self.taken.next = self.beat_valid.val() & self.offered.val();
         Sink::<FrameBeat>::link(&mut self.loopback, &mut self.turned.sink);
@@ -251,9 +249,8 @@ impl Logic for Ingress {
         }
 
         Source::<FrameBeat>::link(&mut self.frame, &mut self.untag.source);
-        self.frame_tagged.next = self.untag.out_tagged.val();
+        drive!(self, untag.out_tagged => frame_tagged; skid.source.data.val().data => word.data);
         self.word.valid.next = self.skid.source.valid.val() & self.untag.sink.ready.val();
-        self.word.data.next = self.skid.source.data.val().data;
         if self.reset.val() {
             self.head.d.next = bits::<11>(0);
             self.waiting.d.next = false;

@@ -42,6 +42,7 @@ use crate::bus::FrameInfo;
 use crate::prims::{Cast, Number};
 use crate::rows::handle::QueuePair;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 /// See the module's description.
@@ -171,16 +172,15 @@ pub struct Judge {
 const _: () = assert!(VI_LOG2 <= 10);
 
 impl Logic for Judge {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, packet, over_now, writing, carries, exact, less, reading, huge);
         dff_setup!(self, clock, known, expected, behind, full, over, reliable, begins, last, answer, some);
         self.packet.d.next = self.info.val();
-        self.kind.opcode.next = self.packet.q.val().opcode;
-        self.what.next = self.kind.kind.val();
-        self.number.from.next = self.packet.q.val().queue_pair;
+        drive!(self, packet.q.val().opcode => kind.opcode; kind.kind => what;
+            packet.q.val().queue_pair => number.from; packet.q.val().length => length);
         self.named.next = bit_cast::<10, VI_LOG2>(bit_cast::<VI_LOG2, 10>(self.number.to.val().vi));
-        self.length.next = self.packet.q.val().length;
 
         // First cycle: everything that is compared.
         self.answers.next = self.what.val().responds | self.what.val().acknowledges;
@@ -233,12 +233,8 @@ impl Logic for Judge {
         self.some.d.next = self.length.val().any();
 
         // Second cycle.
-        self.judgement.next.ends = self.last.q.val();
-        self.judgement.next.first = self.begins.q.val();
-        self.judgement.next.writes = self.writing.q.val();
-        self.judgement.next.reading = self.reading.q.val();
-        self.judgement.next.immediate = self.carries.q.val();
-        self.judgement.next.some = self.some.q.val();
+        fill!(self, judgement, last.q => ends; begins.q => first; writing.q => writes; reading.q => reading;
+            carries.q => immediate; some.q => some);
         self.active.next = self.message.val().active;
         // RSP-2, UNR-3: the payload has the length of its place.
         self.fits.next = self.full.q.val() & (self.less.q.val() | !self.writing.q.val());

@@ -35,6 +35,7 @@ use super::show::{Fate, ShowSink};
 use crate::bus::{FrameInfo, Position, Vi};
 use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{RECEIVE_AHEAD_LOG2, VI_LOG2};
 
 /// What the block is doing.
@@ -128,6 +129,7 @@ pub struct Lookup {
 const _: () = assert!(VI_LOG2 <= 10);
 
 impl Logic for Lookup {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, flushing, known_peer, known_near, known_far, known_consumed);
@@ -135,8 +137,7 @@ impl Logic for Lookup {
         clock!(self, clock, judge);
 
         // The VI in hand; in Idle, the next one.
-        self.info.next = self.show.info.val();
-        self.unfinished.next = self.rests.q.val();
+        drive!(self, show.info => info; rests.q => unfinished; ahead.row => row);
         self.works.next = self.rests.q.val() | self.work.valid.val();
         self.next_work.next = self.work.data.val();
         if self.rests.q.val() {
@@ -155,10 +156,7 @@ impl Logic for Lookup {
             (self.step.q.val() == Step::Load) | (self.step.q.val() == Step::Decide);
         self.ahead.index.next.vi = self.target.val();
         self.ahead.index.next.slot = self.known_consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
-        self.row.next = self.ahead.row.val();
-        self.posted.index.next = self.target.val();
-        self.vis.index.next = self.vi.q.val();
-        self.status.next = self.vis.row.val();
+        drive!(self, target => posted.index; vi.q => vis.index; vis.row => status);
         self.blocked.next = self.blocking.valid.val() & (self.blocking.data.val() == self.vi.q.val());
         // The next one again: compared before it is known which it is.
         self.next_blocked.next = self.blocking.valid.val()
@@ -169,43 +167,25 @@ impl Logic for Lookup {
         }
 
         // The frame is judged by both halves of the VI's message.
-        self.message.next.psn = self.known_near.q.val().psn;
-        self.message.next.msn = self.known_near.q.val().msn;
-        self.message.next.left = self.known_near.q.val().left;
-        self.message.next.active = self.known_near.q.val().active;
-        self.message.next.writing = self.known_near.q.val().writing;
-        self.message.next.writable = self.known_near.q.val().writable;
-        self.message.next.refused = self.known_near.q.val().refused;
-        self.message.next.broken = self.known_near.q.val().broken;
-        self.message.next.reception = self.known_near.q.val().reception;
-        self.message.next.place = self.known_far.q.val().place;
-        self.message.next.rkey = self.known_far.q.val().rkey;
+        fill!(self, message, known_near.q.val().psn => psn; known_near.q.val().msn => msn;
+            known_near.q.val().left => left; known_near.q.val().active => active;
+            known_near.q.val().writing => writing; known_near.q.val().writable => writable;
+            known_near.q.val().refused => refused; known_near.q.val().broken => broken;
+            known_near.q.val().reception => reception; known_far.q.val().place => place;
+            known_far.q.val().rkey => rkey);
         self.message.next.received = (bit_cast::<32, 10>(self.known_far.q.val().received) << 22)
             | bit_cast::<32, 22>(self.known_near.q.val().received);
-        self.judge.info.next = self.info.val();
-        self.judge.peer.next = self.known_peer.q.val();
-        self.judge.message.next = self.message.val();
-        self.judge.connected.next = self.status.val().connected;
-        self.judge.error.next = self.status.val().error;
-        self.judged.next = self.judge.judgement.val();
+        drive!(self, info => judge.info; known_peer.q => judge.peer; message => judge.message;
+            status.val().connected => judge.connected; status.val().error => judge.error;
+            judge.judgement => judged);
 
         self.looking.valid.next = self.step.q.val() != Step::Idle;
         self.looking.data.next = self.vi.q.val();
-        self.order.data.next.vi = self.vi.q.val();
-        self.order.data.next.flush = self.flushing.q.val();
-        self.order.data.next.verdict = self.judged.val().verdict;
-        self.order.data.next.ends = self.judged.val().ends;
-        self.order.data.next.writes = self.judged.val().writes;
-        self.order.data.next.reading = self.judged.val().reading;
-        self.order.data.next.reads = self.judged.val().reads;
-        self.order.data.next.immediate = self.judged.val().immediate;
-        self.order.data.next.some = self.judged.val().some;
-        self.order.data.next.present = self.present.q.val();
-        self.order.data.next.receive = self.row.val().descriptor;
-        self.order.data.next.consumed = self.known_consumed.q.val();
-        self.order.data.next.peer = self.known_peer.q.val();
-        self.order.data.next.message = self.message.val();
-        self.order.data.next.packet = self.info.val();
+        fill!(self, order.data, vi.q => vi; flushing.q => flush; judged.val().verdict => verdict;
+            judged.val().ends => ends; judged.val().writes => writes; judged.val().reading => reading;
+            judged.val().reads => reads; judged.val().immediate => immediate; judged.val().some => some;
+            present.q => present; row.val().descriptor => receive; known_consumed.q => consumed;
+            known_peer.q => peer; message => message; info => packet);
         // A send takes a receive with its first packet, an RDMA write with immediate data with its last.
         self.needs.next = (self.judged.val().writes & self.judged.val().immediate)
             | (!self.judged.val().writes & self.judged.val().first);

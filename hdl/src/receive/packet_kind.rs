@@ -15,6 +15,7 @@
 
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// An opcode.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -97,22 +98,14 @@ pub struct PacketKind {
 }
 
 impl Logic for PacketKind {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.parts.from.next = self.opcode.val();
-        self.to_operation.from.next = self.parts.to.val().operation;
-        self.operation.next = self.to_operation.to.val();
+        drive!(self, opcode => parts.from; parts.to.val().operation => to_operation.from;
+            to_operation.to => operation);
         self.kind.next.unreliable = self.parts.to.val().transport == self.unreliable.val();
-        self.kind.next.known = true;
-        self.kind.next.sends = false;
-        self.kind.next.writes = false;
-        self.kind.next.reads = false;
-        self.kind.next.responds = false;
-        self.kind.next.acknowledges = false;
-        self.kind.next.first = false;
-        self.kind.next.last = false;
-        self.kind.next.extended = false;
-        self.kind.next.reth = false;
+        fill!(self, kind, true => known;
+            false => sends, writes, reads, responds, acknowledges, first, last, extended, reth);
         match self.operation.val() {
             Operation::SendFirst => {
                 self.kind.next.sends = true;
@@ -126,25 +119,16 @@ impl Logic for PacketKind {
                 self.kind.next.last = true;
             }
             Operation::SendLastImmediate => {
-                self.kind.next.sends = true;
-                self.kind.next.last = true;
-                self.kind.next.extended = true;
+                fill!(self, kind, true => sends, last, extended);
             }
             Operation::SendOnly => {
-                self.kind.next.sends = true;
-                self.kind.next.first = true;
-                self.kind.next.last = true;
+                fill!(self, kind, true => sends, first, last);
             }
             Operation::SendOnlyImmediate => {
-                self.kind.next.sends = true;
-                self.kind.next.first = true;
-                self.kind.next.last = true;
-                self.kind.next.extended = true;
+                fill!(self, kind, true => sends, first, last, extended);
             }
             Operation::WriteFirst => {
-                self.kind.next.writes = true;
-                self.kind.next.first = true;
-                self.kind.next.reth = true;
+                fill!(self, kind, true => writes, first, reth);
             }
             Operation::WriteMiddle => {
                 self.kind.next.writes = true;
@@ -154,47 +138,28 @@ impl Logic for PacketKind {
                 self.kind.next.last = true;
             }
             Operation::WriteLastImmediate => {
-                self.kind.next.writes = true;
-                self.kind.next.last = true;
-                self.kind.next.extended = true;
+                fill!(self, kind, true => writes, last, extended);
             }
             Operation::WriteOnly => {
-                self.kind.next.writes = true;
-                self.kind.next.first = true;
-                self.kind.next.last = true;
-                self.kind.next.reth = true;
+                fill!(self, kind, true => writes, first, last, reth);
             }
             Operation::WriteOnlyImmediate => {
-                self.kind.next.writes = true;
-                self.kind.next.first = true;
-                self.kind.next.last = true;
-                self.kind.next.extended = true;
-                self.kind.next.reth = true;
+                fill!(self, kind, true => writes, first, last, extended, reth);
             }
             Operation::ReadRequest => {
-                self.kind.next.reads = true;
-                self.kind.next.first = true;
-                self.kind.next.last = true;
-                self.kind.next.reth = true;
+                fill!(self, kind, true => reads, first, last, reth);
             }
             Operation::ReadResponseFirst => {
-                self.kind.next.responds = true;
-                self.kind.next.first = true;
-                self.kind.next.extended = true;
+                fill!(self, kind, true => responds, first, extended);
             }
             Operation::ReadResponseMiddle => {
                 self.kind.next.responds = true;
             }
             Operation::ReadResponseLast => {
-                self.kind.next.responds = true;
-                self.kind.next.last = true;
-                self.kind.next.extended = true;
+                fill!(self, kind, true => responds, last, extended);
             }
             Operation::ReadResponseOnly => {
-                self.kind.next.responds = true;
-                self.kind.next.first = true;
-                self.kind.next.last = true;
-                self.kind.next.extended = true;
+                fill!(self, kind, true => responds, first, last, extended);
             }
             Operation::Acknowledge => {
                 self.kind.next.acknowledges = true;

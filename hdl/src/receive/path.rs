@@ -49,6 +49,7 @@ use crate::edge::EthRx;
 use crate::rows::descriptor::DataSegment;
 use crate::stream::{FlowSink, FlowSource, LookUp, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -136,41 +137,26 @@ pub struct Receive {
 }
 
 impl Logic for Receive {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, ingress, parse, delay, store, contexts, flush, fetched);
         clock!(self, clock, lookup, delivery, scatter, reads, closing);
-        self.ingress.reset.next = self.reset.val();
-        self.parse.reset.next = self.reset.val();
-        self.delay.reset.next = self.reset.val();
-        self.store.reset.next = self.reset.val();
-        self.flush.reset.next = self.reset.val();
-        self.fetched.reset.next = self.reset.val();
-        self.lookup.reset.next = self.reset.val();
-        self.delivery.reset.next = self.reset.val();
-        self.scatter.reset.next = self.reset.val();
-        self.reads.reset.next = self.reset.val();
-        self.closing.reset.next = self.reset.val();
+        drive!(self, reset => ingress.reset, parse.reset, delay.reset, store.reset, flush.reset,
+            fetched.reset, lookup.reset, delivery.reset, scatter.reset, reads.reset, closing.reset);
 
         // Frames come in, are checked, and wait in the store.
         EthRx::link(&mut self.rx, &mut self.eth.rx);
-        FlowSource::<FrameBeat>::join(&mut self.eth.beat, &mut self.ingress.rx);
+        join!(self, FlowSource<FrameBeat>, eth.beat => ingress.rx);
         Sink::<FrameBeat>::link(&mut self.loopback, &mut self.ingress.loopback);
-        self.ingress.enabled.next = self.enabled.val();
-        self.pause.next = self.ingress.pause.val();
-        self.ingress.store_level.next = self.store.level.val();
-        Source::<FrameBeat>::join(&mut self.ingress.frame, &mut self.parse.frame);
-        self.parse.frame_tagged.next = self.ingress.frame_tagged.val();
+        drive!(self, enabled => ingress.enabled; ingress.pause => pause; store.level => ingress.store_level;
+            ingress.frame_tagged => parse.frame_tagged; parse.endless => delay.endless;
+            delay.source.valid => store.store.valid; delay.source.data => store.store.data;
+            store.store.ready => parse.store_ready; parse.keep => store.keep; parse.drop => store.drop;
+            parse.info => store.keep_info; ingress.count_overflow => store.overflows);
+        join!(self, Source<FrameBeat>, ingress.frame => parse.frame);
         StationSink::link(&mut self.station, &mut self.parse.station);
-        FlowSource::<Bits<64>>::join(&mut self.ingress.word, &mut self.delay.sink);
-        self.delay.endless.next = self.parse.endless.val();
-        self.store.store.valid.next = self.delay.source.valid.val();
-        self.store.store.data.next = self.delay.source.data.val();
-        self.parse.store_ready.next = self.store.store.ready.val();
-        self.store.keep.next = self.parse.keep.val();
-        self.store.drop.next = self.parse.drop.val();
-        self.store.keep_info.next = self.parse.info.val();
-        self.store.overflows.next = self.ingress.count_overflow.val();
+        join!(self, FlowSource<Bits<64>>, ingress.word => delay.sink);
 
         // Rows, states, and the descriptors that are fetched ahead.
         Sink::<Commit>::link(&mut self.commit, &mut self.commits.commit);
@@ -178,11 +164,9 @@ impl Logic for Receive {
             & !self.delivery.blocking.valid.val()
             & self.closing.idle.val()
             & !self.contexts.saving.val();
-        self.commits.quiet.next = self.quiet.val();
-        self.lookup.hold.next = self.commits.hold.val();
-        FlowSource::<Commit>::join(&mut self.commits.contexts, &mut self.contexts.commit);
-        Source::<Commit>::join(&mut self.commits.ahead, &mut self.fetched.commit);
-        Source::<Commit>::join(&mut self.commits.reads, &mut self.reads.commit);
+        drive!(self, quiet => commits.quiet; commits.hold => lookup.hold);
+        join!(self, FlowSource<Commit>, commits.contexts => contexts.commit);
+        join!(self, Source<Commit>, commits.ahead => fetched.commit; commits.reads => reads.commit);
         Table::<Vi, Position>::link(&mut self.consumed, &mut self.contexts.consumed_of);
         FlowSink::<StateWrite>::link(&mut self.state, &mut self.flush.state);
         FlowSink::<Filled>::link(&mut self.filled, &mut self.flush.filled);
@@ -190,29 +174,29 @@ impl Logic for Receive {
         FlowSink::<AheadWord>::link(&mut self.ahead, &mut self.fetched.ahead);
 
         // A frame, or a receive to flush, is looked up: that gives an order.
-        ShowSource::join(&mut self.store.show, &mut self.lookup.show);
+        join!(self, ShowSource, store.show => lookup.show);
         self.store.resume.next = self.flush.resume.val();
-        Source::<Vi>::join(&mut self.flush.work, &mut self.lookup.work);
-        LookUp::<Vi, ViStatus>::join(&mut self.lookup.vis, &mut self.flush.look);
-        FlowSource::<SetAside>::join(&mut self.lookup.set_aside, &mut self.flush.set_aside);
-        LookUp::<HalfId, Context>::join(&mut self.lookup.contexts, &mut self.contexts.lookup);
-        LookUp::<SlotId, AheadRow>::join(&mut self.lookup.ahead, &mut self.fetched.look);
+        join!(self, Source<Vi>, flush.work => lookup.work);
+        join!(self, LookUp<Vi, ViStatus>, lookup.vis => flush.look);
+        join!(self, FlowSource<SetAside>, lookup.set_aside => flush.set_aside);
+        join!(self, LookUp<HalfId, Context>, lookup.contexts => contexts.lookup);
+        join!(self, LookUp<SlotId, AheadRow>, lookup.ahead => fetched.look);
         LookUp::<Vi, Position>::link(&mut self.posted, &mut self.lookup.posted);
-        Source::<Order>::join(&mut self.lookup.order, &mut self.delivery.order);
+        join!(self, Source<Order>, lookup.order => delivery.order);
 
         // The order is carried out.
-        FlowSource::<Vi>::join(&mut self.delivery.blocking, &mut self.lookup.blocking);
-        HeldSource::join(&mut self.delivery.held, &mut self.store.held);
-        FlowSource::<ScatterJob>::join(&mut self.delivery.job, &mut self.scatter.job);
-        FlowSource::<ScatterDone>::join(&mut self.scatter.done, &mut self.delivery.done);
-        Source::<WriteBeat>::join(&mut self.store.payload, &mut self.scatter.payload);
-        LookUp::<SegmentId, DataSegment>::join(&mut self.scatter.segment, &mut self.fetched.segment);
+        join!(self, FlowSource<Vi>, delivery.blocking => lookup.blocking);
+        join!(self, HeldSource, delivery.held => store.held);
+        join!(self, FlowSource<ScatterJob>, delivery.job => scatter.job);
+        join!(self, FlowSource<ScatterDone>, scatter.done => delivery.done);
+        join!(self, Source<WriteBeat>, store.payload => scatter.payload);
+        join!(self, LookUp<SegmentId, DataSegment>, scatter.segment => fetched.segment);
         Source::<Access>::link(&mut self.access, &mut self.scatter.access);
         FlowSink::<WriteVerdict>::link(&mut self.verdict, &mut self.scatter.verdict);
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.scatter.beat);
         Source::<WriteBeat>::link(&mut self.write, &mut self.scatter.write);
-        FlowSource::<Saved>::join(&mut self.delivery.save, &mut self.contexts.save);
-        Source::<Close>::join(&mut self.delivery.close, &mut self.closing.close);
+        join!(self, FlowSource<Saved>, delivery.save => contexts.save);
+        join!(self, Source<Close>, delivery.close => closing.close);
         Source::<Completion>::link(&mut self.completion, &mut self.closing.completion);
         Source::<Fault>::link(&mut self.fault, &mut self.closing.fault);
         Source::<Vi>::link(&mut self.again_receive, &mut self.closing.again_receive);
@@ -221,15 +205,13 @@ impl Logic for Receive {
         FlowSource::<ReadRequest>::link(&mut self.request, &mut self.delivery.request);
         FlowSink::<Admission>::link(&mut self.admission, &mut self.delivery.admission);
         Sink::<ReadSent>::link(&mut self.read, &mut self.reads.sent);
-        FlowSource::<Answer>::join(&mut self.delivery.answer, &mut self.reads.answer);
-        FlowSource::<Told>::join(&mut self.reads.told, &mut self.delivery.told);
+        join!(self, FlowSource<Answer>, delivery.answer => reads.answer);
+        join!(self, FlowSource<Told>, reads.told => delivery.told);
         self.delivery.target.next = self.reads.target.val();
-        FlowSource::<ReadPlaced>::join(&mut self.delivery.placed, &mut self.reads.done);
+        join!(self, FlowSource<ReadPlaced>, delivery.placed => reads.done);
         Source::<Acknowledged>::link(&mut self.acknowledged, &mut self.delivery.acknowledged);
-        self.placing.next.placed = self.delivery.placing.val();
-        self.placing.next.placed_vi = self.delivery.blocking.data.val();
-        self.placing.next.looked_up = self.lookup.looking.valid.val();
-        self.placing.next.looked_up_vi = self.lookup.looking.data.val();
+        fill!(self, placing, delivery.placing => placed; delivery.blocking.data => placed_vi;
+            lookup.looking.valid => looked_up; lookup.looking.data => looked_up_vi);
 
         self.busy.next = !self.quiet.val()
             | self.ingress.busy.val()
@@ -238,10 +220,8 @@ impl Logic for Receive {
             | self.flush.busy.val()
             | self.lookup.unfinished.val()
             | self.scatter.busy.val();
-        self.count_frame.next = self.ingress.count_frame.val();
+        drive!(self, ingress.count_frame => count_frame; parse.events => parsed; delivery.events => handled);
         self.count_overflow.next = self.ingress.count_overflow.val() | self.store.count_dropped.val();
-        self.parsed.next = self.parse.events.val();
-        self.handled.next = self.delivery.events.val();
         self.count_bytes.next = bits::<13>(0);
         if self.scatter.done.valid.val() & (self.scatter.done.data.val().result == ScatterResult::Placed) {
             self.count_bytes.next = self.delivery.job.data.val().length;

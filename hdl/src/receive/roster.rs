@@ -30,6 +30,7 @@ use crate::bus::FrameInfo;
 use crate::prims::LutRam;
 use crate::stream::Pulse;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -104,6 +105,7 @@ pub struct Roster {
 }
 
 impl Logic for Roster {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, oldest, shown, next, taken, delivering, first_word, returns, leaves_some);
@@ -115,12 +117,10 @@ impl Logic for Roster {
         self.drops.next = self.show.decided.val() & (self.show.fate.val() == Fate::Dropped);
         self.left.next = self.show.decided.val() & (self.show.fate.val() == Fate::Left);
 
-        self.infos.write_enable.next = self.keep.val();
-        self.infos.write_address.next = self.next.q.val();
-        self.infos.write_data.next = self.keep_info.val();
-        self.gone.write_enable.next = self.marked.q.val();
-        self.gone.write_address.next = self.next.q.val();
-        self.gone.write_data.next = false;
+        drive!(self, keep => infos.write_enable; next.q => infos.write_address; keep_info => infos.write_data;
+            shown.q => infos.read_address, gone.read_address; infos.read_data => show.info;
+            gone.read_data => is_gone; first_word.q => head; returns.q => show.again);
+        drive!(self, marked.q => gone.write_enable; next.q => gone.write_address; false => gone.write_data);
         self.marked.d.next = false;
         if self.takes.val() | self.drops.val() {
             self.gone.write_enable.next = true;
@@ -132,15 +132,9 @@ impl Logic for Roster {
             self.next.d.next = self.next.q.val() + 1;
             self.marked.d.next = true;
         }
-        self.infos.read_address.next = self.shown.q.val();
-        self.gone.read_address.next = self.shown.q.val();
-        self.show.info.next = self.infos.read_data.val();
         self.some.next = self.shown.q.val() != self.next.q.val();
-        self.is_gone.next = self.gone.read_data.val();
         self.show.valid.next = self.some.val() & !self.is_gone.val();
-        self.head.next = self.first_word.q.val();
         self.level.next = self.next.q.val() - self.oldest.q.val();
-        self.show.again.next = self.returns.q.val();
 
         // The place on show: passed at once if its frame is gone. What is oldest, and not in delivery, becomes free then.
         self.at_oldest.next = self.shown.q.val() == self.oldest.q.val();

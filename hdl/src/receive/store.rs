@@ -31,6 +31,7 @@ use crate::bus::{FrameInfo, WriteBeat};
 use crate::prims::{Number, Ram, Skid};
 use crate::stream::{Pulse, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -102,6 +103,7 @@ pub struct Store {
 }
 
 impl Logic for Store {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, tail, whole, ready, shown_level, crowded, dropped);
@@ -110,13 +112,12 @@ impl Logic for Store {
         self.roster.reset.next = self.reset.val();
 
         // In.
-        self.ram.write_enable.next = self.store.valid.val();
+        drive!(self, store.valid => ram.write_enable; store.data => ram.write_data; keep => roster.keep;
+            roster.level => places; ready.q => store.ready);
         self.ram.write_address.next = self.tail.q.val();
-        self.ram.write_data.next = self.store.data.val();
         if self.store.valid.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }
-        self.roster.keep.next = self.keep.val();
         self.roster.keep_info.next = self.keep_info.val();
         self.roster.keep_info.next.start = self.whole.q.val();
         self.roster.keep_info.next.end = self.tail.q.val();
@@ -131,10 +132,8 @@ impl Logic for Store {
             }
         }
         self.used.next = self.tail.q.val() - self.roster.head.val();
-        self.places.next = self.roster.level.val();
         self.ready.d.next =
             (self.used.val() < self.most.val()) & (self.places.val() < self.most_places.val());
-        self.store.ready.next = self.ready.q.val();
         self.shown_level.d.next = bit_cast::<12, 11>(self.used.val());
         // FRAME-12: less than half of the words, or of the places, is left.
         self.crowded.d.next = self.used.val().get_bit(10);
@@ -146,10 +145,8 @@ impl Logic for Store {
 
         // The frame on show.
         ShowSource::link(&mut self.show, &mut self.roster.show);
-        self.roster.resume.next = self.resume.val();
-        self.roster.crowded.next = self.crowded.q.val();
-        self.roster.ends.next = self.held.release.val();
-        self.roster.frame_end.next = self.held.frame.val().end;
+        drive!(self, resume => roster.resume; crowded.q => roster.crowded; held.release => roster.ends;
+            held.frame.val().end => roster.frame_end);
         self.holds.next = self.places.val().any();
         self.count_dropped.next = self.dropped.q.val() & !self.overflows.val();
         self.dropped.d.next = self.roster.count_dropped.val() | (self.dropped.q.val() & self.overflows.val());
@@ -196,8 +193,7 @@ impl Logic for Store {
             }
         }
         self.cursor.d.next = self.next_cursor.val();
-        self.ram.read_address.next = self.next_cursor.val();
-        self.skid.sink.valid.next = self.valid.q.val();
+        drive!(self, next_cursor => ram.read_address; valid.q => skid.sink.valid);
         self.skid.sink.data.next.data = self.ram.read_data.val();
         self.skid.sink.data.next.start = self.lane.q.val();
         self.skid.sink.data.next.count = self.count.val().get_bits::<4>(0);

@@ -21,6 +21,7 @@ use crate::bus::FrameBeat;
 use crate::prims::{Cast, Number};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// A beat's first four bytes, and the others as a tag if they are one.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -81,22 +82,19 @@ pub struct Untag {
 }
 
 impl Logic for Untag {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown_valid, shown, index, shifted, held);
         dff_setup!(self, clock, flush, flush_count, flush_bad, shown_tagged);
         self.busy.next = self.shown_valid.q.val() | self.index.q.val().any() | self.flush.q.val();
-        self.source.valid.next = self.shown_valid.q.val();
-        self.source.data.next = self.shown.q.val();
-        self.out_tagged.next = self.shown_tagged.q.val();
+        drive!(self, shown_valid.q => source.valid; shown.q => source.data; shown_tagged.q => out_tagged);
         self.advance.next = self.source.ready.val() | !self.shown_valid.q.val();
         self.sink.ready.next = self.advance.val() & !self.flush.q.val();
         self.take.next = self.sink.valid.val() & self.advance.val() & !self.flush.q.val();
 
-        self.data.next = self.sink.data.val().data;
-        self.count.next = self.sink.data.val().count;
-        self.halves.from.next = self.data.val();
-        self.as_tag.from.next = self.data.val();
+        drive!(self, sink.data.val().data => data; sink.data.val().count => count;
+            data => halves.from, as_tag.from);
         self.joined.from.next.early = self.held.q.val();
         self.joined.from.next.late = self.halves.to.val().early;
         self.joined_count.next = self.count.val() + 4;

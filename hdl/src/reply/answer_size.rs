@@ -19,6 +19,7 @@ use super::packet_divider::PacketDivider;
 use super::slots::AnswerProgress;
 use super::steps::ReplyStep;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -47,14 +48,15 @@ pub struct AnswerSize {
 }
 
 impl Logic for AnswerSize {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, of_request, fresh);
         clock!(self, clock, divider);
         self.fresh.d.next = self.step.val() == ReplyStep::Fetch;
-        self.rest.next = self.progress.val().left;
+        drive!(self, progress.val().left => rest; mtu => divider.mtu; divider.packets => left;
+            of_request.q => packets);
         self.divider.load.next = (self.step.val() == ReplyStep::Wait) | self.fresh.q.val();
-        self.divider.mtu.next = self.mtu.val();
         self.divider.bytes.next = self.bytes.val();
         self.divider.some.next = false;
         if self.fresh.q.val() {
@@ -63,8 +65,6 @@ impl Logic for AnswerSize {
             self.divider.some.next = self.progress.val().first & !self.rest.val().any();
         }
         self.counted.next = self.divider.done.val() & !self.fresh.q.val();
-        self.left.next = self.divider.packets.val();
-        self.packets.next = self.of_request.q.val();
         if self.step.val() == ReplyStep::Count {
             self.of_request.d.next = self.divider.packets.val();
             // WIRE-4: a read of no bytes has one PSN.

@@ -22,6 +22,7 @@ use crate::arithmetic::{PathMtu, Portion};
 use crate::bus::{Reply, Vi};
 use crate::stream::Source;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -60,18 +61,14 @@ pub struct ReplyCut {
 }
 
 impl Logic for ReplyCut {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, offered, packet, room);
-        self.path_mtu.code.next = self.mtu.val();
+        drive!(self, mtu => path_mtu.code; progress.val().left => portion.bytes; room.q => portion.room);
         self.room.d.next = self.path_mtu.bytes.val();
-        self.portion.bytes.next = self.progress.val().left;
-        self.portion.room.next = self.room.q.val();
 
-        self.waits.next = self.offered.q.val();
-        self.last.next = self.packet.q.val().last;
-        self.reply.valid.next = self.offered.q.val();
-        self.reply.data.next = self.packet.q.val();
+        drive!(self, offered.q => waits, reply.valid; packet.q.val().last => last; packet.q => reply.data);
         if self.reply.ready.val() {
             self.offered.d.next = false;
         }

@@ -21,6 +21,7 @@ use crate::bus::{Mark, Vi};
 use crate::prims::{Fifo, LutRam};
 use crate::stream::Table;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 /// An answer whose last packet is on its way.
@@ -82,18 +83,19 @@ pub struct Departures {
 }
 
 impl Logic for Departures {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, begun, ended, left_tail);
         clock!(self, clock, holds, tails);
-        self.tails.reset.next = self.reset.val();
-        self.holds.read_address.next = self.held.index.val();
-        self.held.row.next = self.holds.read_data.val();
+        drive!(self, reset => tails.reset; held.index => holds.read_address; holds.read_data => held.row;
+            vi => holds.write_address; hold => holds.write_data);
         self.holds.write_enable.next = self.hold.val() | self.free.val();
-        self.holds.write_address.next = self.vi.val();
-        self.holds.write_data.next = self.hold.val();
 
-        self.mark.next = self.begun.q.val();
+        drive!(self, begun.q => mark; ends => tails.sink.valid; tails.sink.ready => room;
+            ended.q => past.number; tails.source.data.val().mark => past.from, out_mark;
+            tails.source.valid => waits; left_tail.q => out; tails.source.data.val().vi => out_vi;
+            done => tails.source.ready);
         self.under_way.next = self.begun.q.val() != self.ended.q.val();
         if self.begins.val() {
             self.begun.d.next = self.begun.q.val() + 1;
@@ -101,18 +103,9 @@ impl Logic for Departures {
         if self.gone.val() {
             self.ended.d.next = self.ended.q.val() + 1;
         }
-        self.tails.sink.valid.next = self.ends.val();
         self.tails.sink.data.next.vi = self.vi.val();
         self.tails.sink.data.next.mark = self.begun.q.val();
-        self.room.next = self.tails.sink.ready.val();
-        self.past.number.next = self.ended.q.val();
-        self.past.from.next = self.tails.source.data.val().mark;
         self.left_tail.d.next = self.tails.source.valid.val() & !self.past.behind.val() & !self.looks.val();
-        self.waits.next = self.tails.source.valid.val();
-        self.out.next = self.left_tail.q.val();
-        self.out_vi.next = self.tails.source.data.val().vi;
-        self.out_mark.next = self.tails.source.data.val().mark;
-        self.tails.source.ready.next = self.done.val();
         if self.reset.val() {
             self.begun.d.next = bits::<8>(0);
             self.ended.d.next = bits::<8>(0);

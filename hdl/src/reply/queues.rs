@@ -31,6 +31,7 @@ use crate::bus::{Commit, Mark, Vi};
 use crate::prims::{LutRam, Number, Unpack};
 use crate::rows::tables::ReceiveRow;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{READ_DEPTH, VI_LOG2};
 
 // Slots are the bits of `ReadQueue::pending`.
@@ -113,17 +114,16 @@ pub struct ReadQueues {
 }
 
 impl Logic for ReadQueues {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, held, was_full);
         clock!(self, clock, queues);
-        self.queues.read_address.next = self.vi.val();
-        self.read.next = self.queues.read_data.val();
+        drive!(self, vi => queues.read_address; queues.read_data => read; read => now; held.q => known;
+            held.q.val().pending => pending; held.q.val().used => in_use; was_full.q => full;
+            slot => behind.slot; held.q.val().oldest => behind.oldest; commit => row.from;
+            row.to.val().read_depth => depth);
         self.held.d.next = self.read.val();
-        self.now.next = self.read.val();
-        self.known.next = self.held.q.val();
-        self.pending.next = self.held.q.val().pending;
-        self.in_use.next = self.held.q.val().used;
         self.one.next = bits::<4>(1) << self.slot.val();
         self.waits.next = (self.pending.val() & self.one.val()).any();
         self.used.next = (self.in_use.val() & self.one.val()).any();
@@ -133,15 +133,8 @@ impl Logic for ReadQueues {
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(2))
             + bit_cast::<3, 1>(self.pending.val().get_bits::<1>(3));
         self.was_full.d.next = self.waiting.val() >= self.held.q.val().depth;
-        self.full.next = self.was_full.q.val();
-        self.behind.slot.next = self.slot.val();
-        self.behind.oldest.next = self.held.q.val().oldest;
-        self.row.from.next = self.commit.val();
-        self.depth.next = self.row.to.val().read_depth;
 
-        self.queues.write_address.next = self.vi.val();
-        self.queues.write_data.next = self.read.val();
-        self.queues.write_enable.next = true;
+        drive!(self, vi => queues.write_address; read => queues.write_data; true => queues.write_enable);
         match self.change.val() {
             QueueChange::Nothing => {
                 self.queues.write_enable.next = false;

@@ -48,6 +48,7 @@ use crate::bus::{AckRequest, Admission, Commit, Mark, ReadRequest, Reply, Vi};
 use crate::prims::RunQueue;
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 /// See the module's description.
@@ -133,27 +134,18 @@ pub struct Requests {
 }
 
 impl Logic for Requests {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, vi, at, mark, rests, failure, told, kept, denied, holding, weighed);
         clock!(self, clock, steps, cursor, queues, slots, size, matching, cut, departures, turn);
-        self.turn.reset.next = self.reset.val();
-        self.departures.reset.next = self.reset.val();
-        self.cut.reset.next = self.reset.val();
-        self.steps.reset.next = self.reset.val();
-        self.step.next = self.steps.step.val();
-        self.asked.next = self.request.data.val();
+        drive!(self, reset => turn.reset, departures.reset, cut.reset, steps.reset; steps.step => step;
+            request.data => asked);
 
         // The VI at hand, and its slot.
-        self.queues.vi.next = self.vi.q.val();
-        self.queues.slot.next = self.cursor.slot.val();
-        self.queues.commit.next = self.commit.data.val();
-        self.queues.mark.next = self.departures.mark.val();
-        self.cursor.step.next = self.step.val();
-        self.cursor.oldest.next = self.queues.now.val().oldest;
-        self.cursor.waits.next = self.queues.waits.val();
-        self.slots.vi.next = self.vi.q.val();
-        self.slots.slot.next = self.cursor.slot.val();
+        drive!(self, vi.q => queues.vi, slots.vi; cursor.slot => queues.slot, slots.slot;
+            commit.data => queues.commit; departures.mark => queues.mark; step => cursor.step;
+            queues.now.val().oldest => cursor.oldest; queues.waits => cursor.waits);
         self.slots.second.next =
             (self.step.val() == ReplyStep::Search) | (self.step.val() == ReplyStep::Place);
         if (self.step.val() == ReplyStep::Fetch) | (self.step.val() == ReplyStep::Progress) {
@@ -161,38 +153,26 @@ impl Logic for Requests {
         }
 
         // A request: its packets, and whether a slot has it already.
-        self.size.step.next = self.step.val();
-        self.size.mtu.next = self.queues.now.val().mtu;
-        self.size.bytes.next = self.asked.val().length;
-        self.size.progress.next = self.at.q.val();
-        self.matching.psn.next = self.asked.val().psn;
-        self.matching.packets.next = self.size.packets.val();
-        self.matching.start.next = self.at.q.val().start;
-        self.matching.next_psn.next = self.at.q.val().psn;
-        self.matching.left.next = self.size.left.val();
+        drive!(self, step => size.step; queues.now.val().mtu => size.mtu; asked.val().length => size.bytes;
+            at.q => size.progress; asked.val().psn => matching.psn; size.packets => matching.packets;
+            at.q.val().start => matching.start; at.q.val().psn => matching.next_psn;
+            size.left => matching.left);
         self.found.next = self.queues.used.val() & self.matching.covered.val();
-        self.cursor.found.next = self.found.val();
+        drive!(self, found => cursor.found; retired => since.number; mark.q => since.from);
         self.rests.d.next = !self.arriving.val();
-        self.since.number.next = self.retired.val();
-        self.since.from.next = self.mark.q.val();
         // RSP-6: whether the VI may be read at all comes first (RSP-5).
         if self.step.val() == ReplyStep::Sort {
             self.denied.d.next = !self.queues.known.val().depth.any();
         }
         self.told.d.next = false;
         self.answer.valid.next = self.told.q.val();
-        self.answer.data.next.ok = self.kept.q.val();
-        self.answer.data.next.denied = self.denied.q.val();
-        self.answer.data.next.packets = self.size.packets.val();
+        fill!(self, answer.data, kept.q => ok; denied.q => denied; size.packets => packets);
         self.count_request.next = self.told.q.val() & self.kept.q.val();
 
         // A packet of an answer.
         self.cut.gives.next = self.step.val() == ReplyStep::Give;
-        self.cut.vi.next = self.vi.q.val();
-        self.cut.mtu.next = self.queues.known.val().mtu;
-        self.cut.place.next = self.slots.place.val();
-        self.cut.handle.next = self.slots.handle.val();
-        self.cut.progress.next = self.at.q.val();
+        drive!(self, vi.q => cut.vi; queues.known.val().mtu => cut.mtu; slots.place => cut.place;
+            slots.handle => cut.handle; at.q => cut.progress);
         Source::<Reply>::link(&mut self.reply, &mut self.cut.reply);
 
         // What is kept: a request as it came, then as each packet moves it on.
@@ -201,34 +181,26 @@ impl Logic for Requests {
             self.keeps.val() | (self.step.val() == ReplyStep::Shift) | (self.step.val() == ReplyStep::Store);
         self.slots.write_second.next =
             (self.step.val() == ReplyStep::Note) | (self.step.val() == ReplyStep::Store);
-        self.slots.whole.next = self.keeps.val();
-        self.slots.new_handle.next = self.asked.val().rkey;
+        drive!(self, keeps => slots.whole; asked.val().rkey => slots.new_handle);
         self.slots.new_place.next = self.cut.next_place.val();
         self.slots.new_progress.next = self.cut.next_progress.val();
         if self.keeps.val() {
             self.slots.new_place.next = self.asked.val().address;
-            self.slots.new_progress.next.psn = self.asked.val().psn;
-            self.slots.new_progress.next.msn = self.asked.val().msn;
-            self.slots.new_progress.next.left = self.asked.val().length;
-            self.slots.new_progress.next.first = true;
+            fill!(self, slots.new_progress, asked.val().psn => psn; asked.val().msn => msn;
+                asked.val().length => left; true => first);
             if !self.asked.val().again {
                 self.slots.new_progress.next.start = self.asked.val().psn;
             }
         }
 
         // Who is held.
-        self.departures.vi.next = self.vi.q.val();
-        self.departures.gone.next = self.gone.val();
+        drive!(self, vi.q => departures.vi; gone => departures.gone; departures.out_vi => free.data);
         self.departures.begins.next = self.step.val() == ReplyStep::Give;
         self.departures.looks.next = self.step.val() == ReplyStep::Free;
-        self.departures.ends.next = false;
-        self.departures.done.next = false;
-        self.departures.hold.next = false;
-        self.departures.free.next = false;
+        drive!(self, false => departures.ends, departures.done, departures.hold, departures.free);
         Table::<Vi, bool>::link(&mut self.held, &mut self.departures.held);
         self.free.valid.next =
             (self.step.val() == ReplyStep::Free) & self.weighed.q.val() & !self.holding.q.val();
-        self.free.data.next = self.departures.out_vi.val();
         self.holding.d.next = self.queues.now.val().pending.any()
             | (self.queues.now.val().mark != self.departures.out_mark.val());
         // In Free it comes a cycle later.
@@ -237,10 +209,9 @@ impl Logic for Requests {
         self.word.data.next = self.failure.q.val();
 
         // What is done next.
-        self.steps.failure.next = self.failed.valid.val();
-        self.steps.departure.next = self.departures.out.val();
+        drive!(self, failed.valid => steps.failure; departures.out => steps.departure;
+            commit.valid => steps.row);
         self.steps.request.next = self.request.valid.val() & !self.told.q.val();
-        self.steps.row.next = self.commit.valid.val();
         self.steps.turn.next = self.turn.pop.valid.val() & !self.cut.waits.val() & self.departures.room.val();
         // RSP-7: a read is executed behind the writes before it; of Reliable Reception when they are in memory.
         self.steps.in_order.next =
@@ -257,7 +228,7 @@ impl Logic for Requests {
         self.steps.freed.next = self.freed.val();
         self.steps.said.next = self.word.ready.val();
 
-        self.job.next = self.steps.job.val();
+        drive!(self, steps.job => job; vi.q => turn.push.data);
         self.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
         self.takes_row.next = !self.departures.under_way.val()
             & !self.departures.waits.val()
@@ -267,7 +238,6 @@ impl Logic for Requests {
         self.commit.ready.next = false;
         self.failed.ready.next = self.step.val() == ReplyStep::Fail;
         self.turn.push.valid.next = false;
-        self.turn.push.data.next = self.vi.q.val();
         self.turn.pop.ready.next = false;
         self.queues.change.next = QueueChange::Nothing;
         if self.step.val() == ReplyStep::Idle {

@@ -18,6 +18,7 @@
 
 use crate::arithmetic::Distance;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -49,17 +50,14 @@ pub struct SlotMatch {
 }
 
 impl Logic for SlotMatch {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, request_end, slot_end);
         self.request_end.d.next = self.psn.val() + self.packets.val();
         self.slot_end.d.next = self.next_psn.val() + self.left.val();
-        self.first.number.next = self.psn.val();
-        self.first.from.next = self.start.val();
-        self.reach.number.next = self.request_end.q.val();
-        self.reach.from.next = self.start.val();
-        self.room.number.next = self.slot_end.q.val();
-        self.room.from.next = self.request_end.q.val();
+        drive!(self, psn => first.number; start => first.from, reach.from;
+            request_end.q => reach.number, room.from; slot_end.q => room.number);
         self.covered.next = !self.first.behind.val() & !self.reach.behind.val() & !self.room.behind.val();
     }
 }

@@ -25,6 +25,7 @@
 use crate::bus::Vi;
 use crate::prims::{Cast, Ram, Unpack};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{READ_DEPTH_LOG2, VI_LOG2};
 
 /// log2 of the memory's rows: a [`SlotRow`] has so many bits.
@@ -129,39 +130,27 @@ pub struct Slots {
 }
 
 impl Logic for Slots {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, moving, fixed);
-        self.read_row.from.next.vi = self.vi.val();
-        self.read_row.from.next.slot = self.slot.val();
-        self.read_row.from.next.second = self.second.val();
-        self.moving.read_address.next = self.read_row.to.val();
-        self.fixed.read_address.next = self.read_row.to.val();
-        self.as_moving.from.next = self.moving.read_data.val();
-        self.as_fixed.from.next = self.fixed.read_data.val();
+        fill!(self, read_row.from, vi => vi; slot => slot; second => second);
+        drive!(self, read_row.to => moving.read_address, fixed.read_address;
+            moving.read_data => as_moving.from; fixed.read_data => as_fixed.from);
         self.found_msn.from.next.low = self.as_fixed.to.val().msn_low;
         self.found_msn.from.next.high = self.as_moving.to.val().msn_high;
         self.place.next = bit_cast::<64, 72>(self.moving.read_data.val());
         self.handle.next = bit_cast::<32, 36>(self.fixed.read_data.val());
-        self.progress.next.start = self.as_fixed.to.val().start;
-        self.progress.next.psn = self.as_moving.to.val().psn;
-        self.progress.next.msn = self.found_msn.to.val();
-        self.progress.next.left = self.as_moving.to.val().left;
-        self.progress.next.first = self.as_moving.to.val().first;
+        fill!(self, progress, as_fixed.to.val().start => start; as_moving.to.val().psn => psn;
+            found_msn.to => msn; as_moving.to.val().left => left; as_moving.to.val().first => first);
 
-        self.new_msn.from.next = self.new_progress.val().msn;
-        self.new_moving.from.next.psn = self.new_progress.val().psn;
-        self.new_moving.from.next.left = self.new_progress.val().left;
-        self.new_moving.from.next.first = self.new_progress.val().first;
-        self.new_moving.from.next.msn_high = self.new_msn.to.val().high;
+        drive!(self, new_progress.val().msn => new_msn.from;
+            write_row.to => moving.write_address, fixed.write_address; write => moving.write_enable);
+        fill!(self, new_moving.from, new_progress.val().psn => psn; new_progress.val().left => left;
+            new_progress.val().first => first; new_msn.to.val().high => msn_high);
         self.new_fixed.from.next.start = self.new_progress.val().start;
         self.new_fixed.from.next.msn_low = self.new_msn.to.val().low;
-        self.write_row.from.next.vi = self.vi.val();
-        self.write_row.from.next.slot = self.slot.val();
-        self.write_row.from.next.second = self.write_second.val();
-        self.moving.write_address.next = self.write_row.to.val();
-        self.fixed.write_address.next = self.write_row.to.val();
-        self.moving.write_enable.next = self.write.val();
+        fill!(self, write_row.from, vi => vi; slot => slot; write_second => second);
         self.fixed.write_enable.next = self.write.val() & self.whole.val();
         self.moving.write_data.next = bit_cast::<72, 64>(self.new_place.val());
         self.fixed.write_data.next = bit_cast::<36, 32>(self.new_handle.val());

@@ -31,6 +31,7 @@ use crate::bus::{syndrome_class, word, Access, AckRequest, Commit, ReadBeat, Syn
 use crate::prims::{Cast, Fifo, Number, Ram, RunQueue};
 use crate::stream::{FlowSink, LookUp, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 /// A request and the number of write commands that must be out first.
@@ -145,27 +146,20 @@ pub struct Ack {
 }
 
 impl Logic for Ack {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, clear, offered, offer, kept, closed, left, laps, upper);
         clock!(self, clock, requests, flush, rows, turn);
-        self.requests.reset.next = self.reset.val();
-        self.turn.reset.next = self.reset.val();
-        self.flush.reset.next = self.reset.val();
+        drive!(self, reset => requests.reset, turn.reset, flush.reset);
 
-        self.marked.next.vi = self.request.data.val().vi;
-        self.marked.next.psn = self.request.data.val().psn;
-        self.marked.next.msn = self.request.data.val().msn;
-        self.marked.next.syndrome = self.request.data.val().syndrome;
-        self.marked.next.kind = self.request.data.val().kind;
-        self.marked.next.reception = self.request.data.val().reception;
+        fill!(self, marked, request.data.val().vi => vi; request.data.val().psn => psn;
+            request.data.val().msn => msn; request.data.val().syndrome => syndrome;
+            request.data.val().kind => kind; request.data.val().reception => reception);
         if !self.request.valid.val() {
-            self.marked.next.vi = self.word.data.val().vi;
-            self.marked.next.psn = self.word.data.val().psn;
-            self.marked.next.msn = self.word.data.val().msn;
-            self.marked.next.syndrome = self.word.data.val().syndrome;
-            self.marked.next.kind = self.word.data.val().kind;
-            self.marked.next.reception = false;
+            fill!(self, marked, word.data.val().vi => vi; word.data.val().psn => psn;
+                word.data.val().msn => msn; word.data.val().syndrome => syndrome;
+                word.data.val().kind => kind; false => reception);
         }
         // The mark is at most 127 commands ahead of what is retired, or behind.
         self.lap.next = self.laps.q.val();
@@ -187,11 +181,9 @@ impl Logic for Ack {
         self.marked.next.mark = self.all_retired.val() + self.extended.val();
         self.requests.sink.valid.next = self.request.valid.val() | self.word.valid.val();
         self.word.ready.next = self.requests.sink.ready.val() & !self.request.valid.val();
-        self.requests.sink.data.next = self.marked.val();
-        self.request.ready.next = self.requests.sink.ready.val();
+        drive!(self, marked => requests.sink.data; requests.sink.ready => request.ready);
 
-        self.ack.valid.next = self.offered.q.val();
-        self.ack.data.next = self.offer.q.val();
+        drive!(self, offered.q => ack.valid; offer.q => ack.data);
         if self.ack.ready.val() {
             self.offered.d.next = false;
         }
@@ -222,14 +214,9 @@ impl Logic for Ack {
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.flush.beat);
         self.request_now.next = self.flush.source.data.val();
 
-        self.turn.push.valid.next = false;
-        self.turn.push.data.next = self.request_now.val().vi;
-        self.turn.pop.ready.next = false;
-        self.free.ready.next = false;
-        self.held.index.next = self.turn.pop.data.val();
-        self.rows.read_address.next = self.request_now.val().vi;
-        self.rows.write_enable.next = false;
-        self.rows.write_address.next = self.request_now.val().vi;
+        drive!(self, false => turn.push.valid, turn.pop.ready, free.ready, rows.write_enable;
+            request_now.val().vi => turn.push.data, rows.read_address, rows.write_address;
+            turn.pop.data => held.index);
         // RSP-7: a NAK that waits stands for a duplicate's acknowledgement.
         // An ACK of a PSN before that of a NAK that waits.
         self.psns.number.next = self.request_now.val().psn;

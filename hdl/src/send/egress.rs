@@ -20,6 +20,7 @@ use crate::bus::FrameBeat;
 use crate::prims::Number;
 use crate::stream::{Pulse, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// Which beat of its frame comes.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -70,13 +71,13 @@ pub struct Egress {
 }
 
 impl Logic for Egress {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, held_valid, held, held_loopback, coming, pushed, tail);
         self.tx.valid.next = self.held_valid.q.val() & !self.held_loopback.q.val();
-        self.tx.data.next = self.held.q.val();
+        drive!(self, held.q => tx.data, loopback.data);
         self.loopback.valid.next = self.held_valid.q.val() & self.held_loopback.q.val();
-        self.loopback.data.next = self.held.q.val();
         self.advance.next = !self.held_valid.q.val()
             | (self.held_loopback.q.val() & self.loopback.ready.val())
             | (!self.held_loopback.q.val() & self.tx.ready.val());

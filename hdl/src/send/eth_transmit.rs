@@ -20,6 +20,7 @@ use crate::edge::{EthTx, EthWatch};
 use crate::prims::Keep;
 use crate::stream::Sink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -38,18 +39,11 @@ pub struct EthTransmit {
 }
 
 impl Logic for EthTransmit {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.lanes.count.next = self.beat.data.val().count;
-        self.beat.ready.next = self.tx.ready.val();
-        self.tx.valid.next = self.beat.valid.val();
-        self.tx.data.next = self.beat.data.val().data;
-        self.tx.keep.next = self.lanes.keep.val();
-        self.tx.last.next = self.beat.data.val().last;
-        self.watch.valid.next = self.turns.val();
-        self.watch.ready.next = self.turn_has_room.val();
-        self.watch.data.next = self.beat.data.val().data;
-        self.watch.keep.next = self.lanes.keep.val();
-        self.watch.last.next = self.beat.data.val().last;
+        drive!(self, beat.data.val().count => lanes.count; tx.ready => beat.ready; beat.valid => tx.valid;
+            beat.data.val().data => tx.data, watch.data; lanes.keep => tx.keep, watch.keep;
+            beat.data.val().last => tx.last, watch.last; turns => watch.valid; turn_has_room => watch.ready);
     }
 }

@@ -23,6 +23,7 @@ use crate::prims::{Fifo, Number, Unpack};
 use crate::rows::tables::WorkQueueRow;
 use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::tables::table;
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -79,6 +80,7 @@ pub struct FlushRead {
 }
 
 impl Logic for FlushRead {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, region, tag, offset, entered, oldest, covered, covering);
@@ -100,11 +102,7 @@ impl Logic for FlushRead {
         self.access.data.next.length = bits::<13>(8);
         self.access.data.next.region = self.region.q.val();
         self.access.data.next.key = bits::<16>(0);
-        self.access.data.next.tag = self.tag.q.val();
-        self.access.data.next.by_offset = true;
-        self.access.data.next.system = true;
-        self.access.data.next.write = false;
-        self.access.data.next.clip = false;
+        fill!(self, access.data, tag.q => tag; true => by_offset, system; false => write, clip);
         self.access.data.next.remote = bits::<2>(0);
         self.access.data.next.user = bits::<8>(0);
 

@@ -21,6 +21,7 @@ use crate::prims::Fifo;
 use crate::rows::register::EventWord;
 use crate::stream::{Pulse, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 /// An event while it waits: the fields of [`EventWord`] without its reserved bits, which need no memory.
@@ -58,23 +59,19 @@ pub struct EventQueue {
 }
 
 impl Logic for EventQueue {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, lost);
         clock!(self, clock, events);
         self.events.reset.next = self.reset.val();
-        self.new_event.next.code = self.fault.val().code;
-        self.new_event.next.vi = self.fault.val().vi;
-        self.new_event.next.receive = self.fault.val().receive;
-        self.new_event.next.broke = self.broke.val();
-        self.events.sink.data.next = self.new_event.val();
-        self.events.sink.valid.next = self.report.val();
+        fill!(self, new_event, fault.val().code => code; fault.val().vi => vi; fault.val().receive => receive;
+            broke => broke);
+        drive!(self, new_event => events.sink.data; report => events.sink.valid; lost.q => count_lost);
         self.lost.d.next = self.report.val() & !self.events.sink.ready.val();
-        self.count_lost.next = self.lost.q.val();
 
-        self.ring_event.valid.next = self.events.source.valid.val();
-        self.events.source.ready.next = self.ring_event.ready.val();
-        self.oldest.next = self.events.source.data.val();
+        drive!(self, events.source.valid => ring_event.valid; ring_event.ready => events.source.ready;
+            events.source.data => oldest);
         self.ring_event.data.next.code = self.oldest.val().code;
         self.ring_event.data.next.vi = bit_cast::<10, VI_LOG2>(self.oldest.val().vi);
         self.ring_event.data.next.receive = self.oldest.val().receive;

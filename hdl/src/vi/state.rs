@@ -28,6 +28,7 @@ use crate::rows::register::EventWord;
 use crate::rows::tables::ViStateRow;
 use crate::stream::{FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
 
@@ -113,41 +114,28 @@ pub struct ViState {
 }
 
 impl Logic for ViState {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, offered, granted, fault, told, telling, reports, by_commit);
         clock!(self, clock, states, query_states, arbiter, events, settler);
-        self.arbiter.reset.next = self.reset.val();
-        self.events.reset.next = self.reset.val();
+        drive!(self, reset => arbiter.reset, events.reset);
 
-        self.offers.from.next.fetch = self.fetch_fault.valid.val();
-        self.offers.from.next.transmit = self.transmit_fault.valid.val();
-        self.offers.from.next.receive = self.receive_fault.valid.val();
-        self.offers.from.next.sends = self.sends_fault.valid.val();
-        self.offers.from.next.writer = self.writer_fault.valid.val();
-        self.offers.from.next.queues = self.queues_fault.valid.val();
+        fill!(self, offers.from, fetch_fault.valid => fetch; transmit_fault.valid => transmit;
+            receive_fault.valid => receive; sends_fault.valid => sends; writer_fault.valid => writer;
+            queues_fault.valid => queues);
         self.row.from.next = self.commit.data.val();
 
         // Copies of the states: written when told, so that they change with everybody else's.
-        self.states.write_enable.next = self.telling.q.val();
-        self.states.write_address.next = self.told.q.val().vi;
-        self.states.write_data.next = self.told.q.val().state;
-        self.states.read_address.next = self.fault.q.val().vi;
-        self.query_states.write_enable.next = self.telling.q.val();
-        self.query_states.write_address.next = self.told.q.val().vi;
-        self.query_states.write_data.next = self.told.q.val().state;
-        self.query_states.read_address.next = self.query.index.val();
-        self.query.row.next = self.query_states.read_data.val();
-        self.state.valid.next = self.telling.q.val();
-        self.state.data.next = self.told.q.val();
+        drive!(self, telling.q => states.write_enable, query_states.write_enable, state.valid;
+            told.q.val().vi => states.write_address, query_states.write_address;
+            told.q.val().state => states.write_data, query_states.write_data;
+            fault.q.val().vi => states.read_address; query.index => query_states.read_address;
+            query_states.read_data => query.row; told.q => state.data);
 
-        self.source.from.next = self.granted.q.val();
-        self.verdict.fault.next = self.fault.q.val();
-        self.verdict.source.next = self.source.to.val();
-        self.verdict.state.next = self.states.read_data.val();
-        self.events.report.next = self.reports.q.val();
-        self.events.fault.next = self.fault.q.val();
-        self.events.broke.next = self.telling.q.val();
+        drive!(self, granted.q => source.from; fault.q => verdict.fault, events.fault;
+            source.to => verdict.source; states.read_data => verdict.state; reports.q => events.report;
+            telling.q => events.broke);
         self.reports.d.next = false;
         Source::<EventWord>::link(&mut self.ring_event, &mut self.events.ring_event);
         Pulse::link(&mut self.count_lost, &mut self.events.count_lost);
@@ -211,20 +199,14 @@ impl Logic for ViState {
                 self.step.d.next = Step::Idle;
             }
         }
-        self.fetch_fault.ready.next = self.taken.to.val().fetch;
-        self.transmit_fault.ready.next = self.taken.to.val().transmit;
-        self.receive_fault.ready.next = self.taken.to.val().receive;
-        self.sends_fault.ready.next = self.taken.to.val().sends;
-        self.writer_fault.ready.next = self.taken.to.val().writer;
-        self.queues_fault.ready.next = self.taken.to.val().queues;
-        self.settler.reset.next = self.reset.val();
-        self.settler.settle.next = self.settle.val();
-        self.settler.fault_valid.next = self.offers.to.val();
-        self.settler.fault_ready.next = self.taken.from.val();
-        self.settler.event_valid.next = self.events.ring_event.valid.val();
-        self.settler.event_ready.next = self.ring_event.ready.val();
-        self.settler.writing.next = self.event_writing.val();
-        self.settling.next = self.settler.settling.val();
+        drive!(self, taken.to.val().fetch => fetch_fault.ready;
+            taken.to.val().transmit => transmit_fault.ready; taken.to.val().receive => receive_fault.ready;
+            taken.to.val().sends => sends_fault.ready; taken.to.val().writer => writer_fault.ready;
+            taken.to.val().queues => queues_fault.ready);
+        drive!(self, reset => settler.reset; settle => settler.settle; offers.to => settler.fault_valid;
+            taken.from => settler.fault_ready; events.ring_event.valid => settler.event_valid;
+            ring_event.ready => settler.event_ready;
+            event_writing => settler.writing; settler.settling => settling);
         if self.reset.val() {
             self.step.d.next = Step::Idle;
             self.telling.d.next = false;

@@ -26,6 +26,7 @@ use super::words::{RingHome, RingPlace};
 use crate::bus::CqIndex;
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// Where an entry goes.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -80,21 +81,15 @@ pub struct EntryPlace {
 }
 
 impl Logic for EntryPlace {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, known, seen, offset, slot, phase, no_room, lacks, held_home, address);
-        self.next_entry.row.next = self.known.q.val();
-        self.next_entry.taken.next = self.seen.q.val();
-        self.next_entry.offset.next = self.offset.q.val();
-        self.next_entry.held_slot.next = self.slot.q.val();
-        self.at.next.region = self.held_home.q.val().region;
-        self.at.next.tag = self.held_home.q.val().tag;
-        self.at.next.address = self.address.q.val();
-        self.at.next.phase = self.phase.q.val();
-        self.written.next = self.known.q.val().written;
-        self.told.next = self.known.q.val().told;
-        self.full.next = self.no_room.q.val();
-        self.gone.next = self.lacks.q.val();
+        drive!(self, known.q => next_entry.row; seen.q => next_entry.taken; offset.q => next_entry.offset;
+            slot.q => next_entry.held_slot; known.q.val().written => written; known.q.val().told => told;
+            no_room.q => full; lacks.q => gone);
+        fill!(self, at, held_home.q.val().region => region; held_home.q.val().tag => tag;
+            address.q => address; phase.q => phase);
         match self.step.val() {
             CqStep::Read => {
                 self.known.d.next = self.row.val();

@@ -19,6 +19,7 @@ use crate::prims::Number;
 use crate::rows::register::EventWord;
 use crate::rows::tables::CompletionQueueRow;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::CQ_LOG2;
 use viaduct_spec::register::event_code;
 
@@ -47,11 +48,11 @@ pub struct ErrorRing {
 }
 
 impl Logic for ErrorRing {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, exists, at);
-        self.is_there.next = self.exists.q.val();
-        self.ring.next = self.at.q.val();
+        drive!(self, exists.q => is_there; at.q => ring);
         if self.commits.val() {
             if self.row.val().events & self.row.val().live {
                 self.exists.d.next = true;

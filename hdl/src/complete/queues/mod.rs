@@ -53,6 +53,7 @@ use crate::rows::register::EventWord;
 use crate::rows::tables::{CompletionQueueRow, WorkQueueRow};
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{CQ_LOG2, VECTOR_LOG2, VI_LOG2};
 use viaduct_spec::register::event_code;
 use viaduct_spec::tables::table;
@@ -144,23 +145,22 @@ pub struct CompletionQueues {
 }
 
 impl Logic for CompletionQueues {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, commit_turn, closing, is_event, token, cq, old, found, overrun, lost);
         clock!(self, clock, steps, words, indices, errors, entry_place);
-        self.steps.reset.next = self.reset.val();
-        self.indices.reset.next = self.reset.val();
+        drive!(self, reset => steps.reset, indices.reset);
         FlowSink::<CqStore>::link(&mut self.store, &mut self.indices.store);
         Source::<Vector>::link(&mut self.raise, &mut self.indices.raise);
         Pulse::link(&mut self.count_ignored, &mut self.indices.count_ignored);
 
-        self.step.next = self.steps.step.val();
-        self.job.next = self.steps.job.val();
+        drive!(self, steps.step => step; steps.job => job);
 
         // A commit's row.
-        self.as_cq_row.from.next = self.commit.data.val();
-        self.as_work_row.from.next = self.commit.data.val();
-        self.cq_row.next = self.as_cq_row.to.val();
+        drive!(self, commit.data => as_cq_row.from, as_work_row.from; as_cq_row.to => cq_row;
+            reset => errors.reset; cq.q => errors.cq, indices.cq; cq_row => errors.row;
+            ring_event.data => reported.from; errors.overrun => overrun_event.from);
         self.of_work_queue.next = self.commit.data.val().target == self.work_queue_table.val();
         self.commit_cq.next = bit_cast::<CQ_LOG2, 16>(self.commit.data.val().row);
         self.closed_queue.from.next.vi = self.closed.data.val().vi;
@@ -168,20 +168,12 @@ impl Logic for CompletionQueues {
         self.ends_first.next = self.of_work_queue.val()
             & self.closed.valid.val()
             & (self.closed_queue.to.val() == bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row));
-        self.errors.reset.next = self.reset.val();
         self.errors.commits.next = false;
-        self.errors.cq.next = self.cq.q.val();
-        self.errors.row.next = self.cq_row.val();
-        self.reported.from.next = self.ring_event.data.val();
-        self.overrun_event.from.next = self.errors.overrun.val();
-        self.indices.cq.next = self.cq.q.val();
         self.indices.start.next = self.step.val() == CqStep::Start;
         self.indices.started.next.written = bits::<18>(0);
         self.indices.started.next.log2 = self.cq_row.val().ring_log2;
         self.indices.started.next.vector = bit_cast::<VECTOR_LOG2, 8>(self.cq_row.val().vector);
-        self.indices.started.next.live = self.cq_row.val().live;
-        self.indices.started.next.armed = false;
-        self.indices.started.next.told = false;
+        fill!(self, indices.started, cq_row.val().live => live; false => armed, told);
         self.following.next = self.entry_place.written.val() + 1;
         self.indices.following.next = self.following.val();
         self.indices.count.next = self.step.val() == CqStep::Count;
@@ -214,33 +206,22 @@ impl Logic for CompletionQueues {
         self.words.new_work.next.to_cq = self.found.q.val().to_cq;
 
         // Where the entry goes, and what it says.
-        self.entry_place.step.next = self.step.val();
-        self.entry_place.row.next = self.indices.row.val();
-        self.entry_place.taken.next = self.indices.taken.val();
-        self.entry_place.place.next = self.words.place.val();
-        self.entry_place.home.next = self.words.home.val();
-        self.entry_place.entry_end.valid.next = self.entry_end.valid.val();
-        self.entry_place.entry_end.data.next = self.entry_end.data.val();
-        self.ended.from.next.offset = self.closing.q.val().offset;
-        self.ended.from.next.region = self.closing.q.val().region;
-        self.ended.from.next.position = self.found.q.val().position;
+        drive!(self, step => entry_place.step; indices.row => entry_place.row;
+            indices.taken => entry_place.taken; words.place => entry_place.place;
+            words.home => entry_place.home; entry_end.valid => entry_place.entry_end.valid;
+            entry_end.data => entry_place.entry_end.data);
+        fill!(self, ended.from, closing.q.val().offset => offset; closing.q.val().region => region;
+            found.q.val().position => position);
 
         self.entry.valid.next = self.step.val() == CqStep::Offer;
-        self.entry.data.next.region = self.entry_place.at.val().region;
-        self.entry.data.next.tag = self.entry_place.at.val().tag;
-        self.entry.data.next.address = self.entry_place.at.val().address;
-        self.entry.data.next.token = self.token.q.val();
-        self.entry.data.next.vi = self.closing.q.val().vi;
-        self.entry.data.next.receive = self.closing.q.val().receive;
-        self.entry.data.next.phase = self.entry_place.at.val().phase;
+        fill!(self, entry.data, entry_place.at.val().region => region; entry_place.at.val().tag => tag;
+            entry_place.at.val().address => address; token.q => token; closing.q.val().vi => vi;
+            closing.q.val().receive => receive; entry_place.at.val().phase => phase);
 
         // What is done next.
-        self.steps.row.next = self.commit_turn.q.val();
-        self.steps.work_row.next = self.of_work_queue.val();
-        self.steps.closed.next = self.closed.valid.val();
-        self.steps.ring_event.next = self.ring_event.valid.val();
-        self.steps.ring_is_there.next = self.errors.is_there.val();
-        self.steps.ready.next = self.indices.ready.val();
+        drive!(self, commit_turn.q => steps.row; of_work_queue => steps.work_row;
+            closed.valid => steps.closed; ring_event.valid => steps.ring_event;
+            errors.is_there => steps.ring_is_there; indices.ready => steps.ready);
         // CQ-1: an entry if the queue has TO_CQ. CQ-4: none if the status could not be written.
         self.steps.makes.next = self.found.q.val().to_cq & self.closing.q.val().written;
         self.steps.full.next = self.entry_place.full.val();
@@ -265,11 +246,9 @@ impl Logic for CompletionQueues {
         self.closed.ready.next = (self.step.val() == CqStep::Idle) & !self.commit_turn.q.val();
         self.ring_event.ready.next =
             (self.step.val() == CqStep::Idle) & !self.commit_turn.q.val() & !self.closed.valid.val();
-        self.result.next = self.old.q.val();
+        drive!(self, old.q => result; overrun.q => count_overrun; lost.q => count_lost);
         self.overrun.d.next = false;
         self.lost.d.next = false;
-        self.count_overrun.next = self.overrun.q.val();
-        self.count_lost.next = self.lost.q.val();
         self.busy.next = (self.step.val() != CqStep::Idle)
             | self.closed.valid.val()
             | self.ring_event.valid.val()

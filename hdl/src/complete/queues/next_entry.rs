@@ -20,6 +20,7 @@ use super::super::indices::CqRow;
 use crate::arithmetic::{RingLevel, RingSlot};
 use crate::bus::CqIndex;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -50,11 +51,10 @@ pub struct NextEntry {
 }
 
 impl Logic for NextEntry {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.place.position.next = self.row.val().written;
-        self.place.log2.next = self.row.val().log2;
-        self.slot.next = self.place.slot.val();
+        drive!(self, row.val().written => place.position; row.val().log2 => place.log2; place.slot => slot);
         // CQ-1: phase 1 in the first lap.
         self.phase.next = !self.place.odd_lap.val();
         self.waiting.next = self.row.val().written - self.taken.val();

@@ -26,6 +26,7 @@
 use crate::bus::{Cq, Position, Queue, QUEUE_LOG2};
 use crate::prims::{Cast, Ram};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::CQ_LOG2;
 
 /// log2 of the words: two for each completion queue, from word 0; one for each work queue, from the middle on.
@@ -124,34 +125,28 @@ pub struct CqWords {
 }
 
 impl Logic for CqWords {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, words);
-        self.read_half.from.next = self.read_ring.val();
+        drive!(self, read_ring => read_half.from; read_row.to => words.read_address; as_place.to => place;
+            as_home.to => home; as_work.to => work);
         self.read_row.from.next.work = self.reads_work.val();
         self.read_row.from.next.row = bit_cast::<HALF_LOG2, { CQ_LOG2 + 1 }>(self.read_half.to.val());
         if self.reads_work.val() {
             self.read_row.from.next.row = bit_cast::<HALF_LOG2, QUEUE_LOG2>(self.read_queue.val());
         }
-        self.words.read_address.next = self.read_row.to.val();
         self.as_place.from.next = bit_cast::<34, 36>(self.words.read_data.val());
         self.as_home.from.next = bit_cast::<32, 36>(self.words.read_data.val());
         self.as_work.from.next = bit_cast::<25, 36>(self.words.read_data.val());
-        self.place.next = self.as_place.to.val();
-        self.home.next = self.as_home.to.val();
-        self.work.next = self.as_work.to.val();
 
-        self.from_place.from.next = self.new_place.val();
-        self.from_home.from.next = self.new_home.val();
-        self.from_work.from.next = self.new_work.val();
-        self.write_half.from.next = self.write_ring.val();
+        drive!(self, new_place => from_place.from; new_home => from_home.from; new_work => from_work.from;
+            write_ring => write_half.from; write_row.to => words.write_address; write => words.write_enable);
         self.write_row.from.next.work = self.writes_work.val();
         self.write_row.from.next.row = bit_cast::<HALF_LOG2, { CQ_LOG2 + 1 }>(self.write_half.to.val());
         if self.writes_work.val() {
             self.write_row.from.next.row = bit_cast::<HALF_LOG2, QUEUE_LOG2>(self.write_queue.val());
         }
-        self.words.write_address.next = self.write_row.to.val();
-        self.words.write_enable.next = self.write.val();
         self.words.write_data.next = bit_cast::<36, 34>(self.from_place.to.val());
         if self.writes_work.val() {
             self.words.write_data.next = bit_cast::<36, 25>(self.from_work.to.val());

@@ -23,6 +23,7 @@ use crate::arithmetic::InFlight;
 use crate::bus::{syndrome_class, Acknowledged, SyndromeParts};
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::wire::syndrome;
 
 /// See the module's description.
@@ -85,17 +86,14 @@ pub struct Answered {
 }
 
 impl Logic for Answered {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, behind);
         clock!(self, clock, flown);
-        self.flown.load.next = self.load.val();
-        self.flown.number.next = self.answer.val().psn;
-        self.flown.oldest.next = self.row.val().oldest;
-        self.flown.fresh.next = self.row.val().fresh;
-        self.flight.next = self.flown.size.val();
-        self.parts.from.next = self.answer.val().syndrome;
-        self.syndrome.next = self.parts.to.val();
+        drive!(self, load => flown.load; answer.val().psn => flown.number; row.val().oldest => flown.oldest;
+            row.val().fresh => flown.fresh; flown.size => flight; answer.val().syndrome => parts.from;
+            parts.to => syndrome);
         self.nak.next = self.syndrome.val().class == self.nak_class.val();
         // That class does not come from the wire: `receive/reads` drops it there.
         self.inner.next = self.syndrome.val().class == self.inner_class.val();

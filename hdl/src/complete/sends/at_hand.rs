@@ -26,6 +26,7 @@ use crate::bus::{Acknowledged, Sent, StateWrite, Vi};
 use crate::prims::{LutRam, Number, Ram};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
 
@@ -98,36 +99,24 @@ pub struct AtHand {
 }
 
 impl Logic for AtHand {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, held_vi, connected, held_sent, held_answer, held_end, window, message, flies);
         clock!(self, clock, ring, states, windows);
-        self.hand.next.vi = self.held_vi.q.val();
-        self.hand.next.connected = self.connected.q.val();
-        self.hand.next.sent = self.held_sent.q.val();
-        self.hand.next.answer = self.held_answer.q.val();
-        self.hand.next.ended = self.held_end.q.val();
-        self.hand.next.window = self.window.q.val();
-        self.hand.next.message = self.message.q.val();
-        self.row.next = self.windows.read_data.val();
-        self.read_after.next = self.ring.message.val().after;
-        self.flying.next = self.flies.q.val();
+        fill!(self, hand, held_vi.q => vi; connected.q => connected; held_sent.q => sent;
+            held_answer.q => answer; held_end.q => ended; window.q => window; message.q => message);
+        drive!(self, windows.read_data => row; ring.message.val().after => read_after; flies.q => flying);
 
-        self.states.write_enable.next = self.state.valid.val();
-        self.states.write_address.next = self.state.data.val().vi;
-        self.states.write_data.next = self.state.data.val().state;
-        self.states.read_address.next = self.held_vi.q.val();
+        drive!(self, state.valid => states.write_enable; state.data.val().vi => states.write_address;
+            state.data.val().state => states.write_data; held_vi.q => states.read_address);
         self.connected.d.next = self.states.read_data.val() == self.connected_state.val();
         self.flies.d.next = self.window.q.val().fresh != self.window.q.val().oldest;
 
-        self.windows.read_address.next = self.vi.val();
-        self.windows.write_address.next = self.held_vi.q.val();
-        self.windows.write_data.next = self.window.q.val();
+        drive!(self, vi => windows.read_address; held_vi.q => windows.write_address, ring.vi;
+            window.q => windows.write_data; records => ring.write; record => ring.record);
         self.windows.write_enable.next = false;
-        self.ring.vi.next = self.held_vi.q.val();
         self.ring.position.next = self.window.q.val().completed;
-        self.ring.write.next = self.records.val();
-        self.ring.record.next = self.record.val();
         self.window.d.next = self.after.val();
         match self.step.val() {
             SendStep::Idle => {

@@ -19,6 +19,7 @@ use super::effect::Effect;
 use crate::bus::{Fault, Vi};
 use crate::stream::Source;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -47,6 +48,7 @@ pub struct Breaking {
 }
 
 impl Logic for Breaking {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, wanted, code);
@@ -54,10 +56,7 @@ impl Logic for Breaking {
         self.over.next = self.fault.ready.val() | !self.connected.val();
         self.broken.next = self.over.val();
         self.fault.valid.next = self.now.val() & self.connected.val();
-        self.fault.data.next.vi = self.vi.val();
-        self.fault.data.next.code = self.code.q.val();
-        self.fault.data.next.receive = false;
-        self.fault.data.next.breaks = true;
+        fill!(self, fault.data, vi => vi; code.q => code; false => receive; true => breaks);
         if self.forgets.val() | (self.now.val() & self.over.val()) {
             self.wanted.d.next = false;
         }

@@ -23,6 +23,7 @@
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::profile::REGION_LOG2;
 
@@ -127,6 +128,7 @@ pub struct Departed {
 }
 
 impl Logic for Departed {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, behind, fresh, base, verdict, is_flushed, is_failed);
@@ -134,8 +136,7 @@ impl Logic for Departed {
         self.left.next = (!self.sent.val().ends | self.sent.val().acknowledged) & !self.sent.val().parked;
         self.next_psn.next = self.sent.val().psn + 1;
         self.behind.d.next = self.next_psn.val();
-        self.lead.number.next = self.next_psn.val();
-        self.lead.from.next = self.row.val().fresh;
+        drive!(self, next_psn => lead.number; row.val().fresh => lead.from);
         if self.load.val() {
             self.fresh.d.next = self.lead.ahead.val();
         }
@@ -170,11 +171,8 @@ impl Logic for Departed {
                 self.finding.next = Finding::Parks;
             }
         }
-        self.departure.next.current = self.current.val();
-        self.departure.next.ends = self.sent.val().ends;
-        self.departure.next.is_new = self.unseen.val();
-        self.departure.next.place = self.base.q.val();
-        self.departure.next.behind = self.behind.q.val();
+        fill!(self, departure, current => current; sent.val().ends => ends; unseen => is_new; base.q => place;
+            behind.q => behind);
         self.closes.next = self.sent.val().ends & self.unseen.val();
         self.whole.next = self.sent.val().ends & self.unseen.val() & !self.is_failed.q.val();
 
@@ -210,11 +208,8 @@ impl Logic for Departed {
             self.outcome.next = self.transport_kind.val();
         }
         self.record.next.region = bit_cast::<REGION_LOG2, 16>(self.sent.val().region);
-        self.record.next.offset = self.sent.val().offset;
-        self.record.next.length = self.sent.val().length;
-        self.record.next.after = self.behind.q.val();
-        self.record.next.kind = self.outcome.val();
-        self.record.next.operation = self.sent.val().operation;
+        fill!(self, record, sent.val().offset => offset; sent.val().length => length; behind.q => after;
+            outcome => kind; sent.val().operation => operation);
 
         self.is_failed.d.next = self.sent.val().errors.any() | self.sent.val().lost;
         // REQ-7: what comes again must have the operation, the Length and the PSNs of the first time.

@@ -62,6 +62,7 @@ use super::finding::{Facts, Finding, LeftPacket};
 use super::window::refusal;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::register::event_code;
 
 /// See the module's description.
@@ -85,36 +86,13 @@ pub struct Effects {
 }
 
 impl Logic for Effects {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.effect.next.comes = false;
-        self.effect.next.advances = false;
-        self.effect.next.lands = false;
-        self.effect.next.moves = false;
-        self.effect.next.pends = false;
-        self.effect.next.drops = false;
-        self.effect.next.rests = false;
-        self.effect.next.wakes = false;
-        self.effect.next.refuses = false;
-        self.effect.next.passes = false;
-        self.effect.next.turns = false;
-        self.effect.next.begins = false;
-        self.effect.next.records = false;
-        self.effect.next.compares = false;
-        self.effect.next.parks = false;
-        self.effect.next.times = false;
-        self.effect.next.runs = false;
-        self.effect.next.clears = false;
-        self.effect.next.breaks = false;
-        self.effect.next.ends = false;
-        self.effect.next.completes = false;
-        self.effect.next.queues = false;
-        self.effect.next.refusal = self.facts.val().refusal;
-        self.effect.next.code = self.conn_lost.val();
-        self.counts.next.message = false;
-        self.counts.next.again = false;
-        self.counts.next.ghost = false;
-        self.counts.next.timeout = false;
+        fill!(self, effect, false => comes, advances, lands, moves, pends, drops, rests, wakes, refuses,
+            passes, turns, begins, records, compares, parks, times, runs, clears, breaks, ends, completes,
+            queues; facts.val().refusal => refusal; conn_lost => code);
+        fill!(self, counts, false => message, again, ghost, timeout);
         self.counts.next.ack = self.facts.val().taken & (self.facts.val().frame == bits::<2>(0));
         self.counts.next.rnr = self.facts.val().taken & (self.facts.val().frame == bits::<2>(1));
         self.counts.next.nak = self.facts.val().taken & (self.facts.val().frame == bits::<2>(3));

@@ -19,6 +19,7 @@ use crate::bus::{Completion, Vi};
 use crate::prims::Number;
 use crate::stream::Source;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::REGION_LOG2;
 
 /// See the module's description.
@@ -49,12 +50,11 @@ pub struct Emission {
 }
 
 impl Logic for Emission {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown, held);
-        self.waits.next = self.shown.q.val();
-        self.completion.valid.next = self.shown.q.val();
-        self.completion.data.next = self.held.q.val();
+        drive!(self, shown.q => waits, completion.valid; held.q => completion.data);
         if self.completion.ready.val() {
             self.shown.d.next = false;
         }

@@ -41,6 +41,7 @@ use super::window::{SentMessage, Window};
 use crate::bus::Acknowledged;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -100,60 +101,41 @@ pub struct Findings {
 }
 
 impl Logic for Findings {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, departed, answered, oldest);
-        self.ended.next = self.hand.val().ended;
-        self.answer.next = self.hand.val().answer;
+        drive!(self, hand.val().ended => ended; hand.val().answer => answer; row => departed.row;
+            hand.val().window => departed.window; resuming => departed.resuming;
+            hand.val().sent => departed.sent; hand.val().connected => departed.connected;
+            hand.val().message => departed.message);
         self.departed.load.next = self.step.val() == SendStep::Load;
-        self.departed.row.next = self.row.val();
-        self.departed.window.next = self.hand.val().window;
-        self.departed.resuming.next = self.resuming.val();
-        self.departed.sent.next = self.hand.val().sent;
-        self.departed.connected.next = self.hand.val().connected;
-        self.departed.message.next = self.hand.val().message;
         // A message that is acknowledged whole waits no more.
         self.departed.waits.next = self.oldest.waits.val() & !self.oldest.reaches.val();
-        self.departure.next = self.departed.departure.val();
-        self.record.next = self.departed.record.val();
+        drive!(self, departed.departure => departure; departed.record => record);
 
         self.answered.load.next = self.step.val() == SendStep::Load;
-        self.answered.row.next = self.row.val();
-        self.answered.window.next = self.hand.val().window;
-        self.answered.answer.next = self.hand.val().answer;
-        self.answered.connected.next = self.hand.val().connected;
-        self.reached.next = self.answered.reached.val();
-        self.flight.next = self.answered.flight.val();
+        drive!(self, row => answered.row; hand.val().window => answered.window;
+            hand.val().answer => answered.answer; hand.val().connected => answered.connected;
+            answered.reached => reached; answered.flight => flight);
         self.flying.next = self.flight.val().any();
 
-        self.timed_out.ended.next = self.hand.val().ended;
-        self.timed_out.connected.next = self.hand.val().connected;
-        self.timed_out.flying.next = self.flying.val();
+        drive!(self, hand.val().ended => timed_out.ended; hand.val().connected => timed_out.connected;
+            flying => timed_out.flying);
 
-        self.oldest.window.next = self.hand.val().window;
-        self.oldest.message.next = self.hand.val().message;
-        self.oldest.read_after.next = self.read_after.val();
-        self.oldest.connected.next = self.hand.val().connected;
-        self.oldest.breaks.next = self.breaks.val();
+        drive!(self, hand.val().window => oldest.window; hand.val().message => oldest.message;
+            read_after => oldest.read_after; hand.val().connected => oldest.connected;
+            breaks => oldest.breaks; placing => oldest.placing; oldest.waits => waits;
+            oldest.reaches => reaches; oldest.ends_read => ends_read; oldest.length => length;
+            oldest.status => status);
         self.oldest.silent.next = (self.cause.val() == SendCause::Expired) & !self.ended.val().rested;
-        self.oldest.placing.next = self.placing.val();
-        self.waits.next = self.oldest.waits.val();
-        self.reaches.next = self.oldest.reaches.val();
-        self.ends_read.next = self.oldest.ends_read.val();
-        self.length.next = self.oldest.length.val();
-        self.status.next = self.oldest.status.val();
 
         self.facts.next.connected = self.hand.val().connected;
         self.facts.next.flying = self.flying.val();
         self.facts.next.long = self.flight.val() >= self.many.val();
-        self.facts.next.whole = self.departed.whole.val();
-        self.facts.next.closes = self.departed.closes.val();
-        self.facts.next.taken = false;
-        self.facts.next.progress = false;
-        self.facts.next.open = self.answered.open.val();
-        self.facts.next.frame = self.answer.val().frame;
-        self.facts.next.refusal = self.answered.refusal.val();
-        self.facts.next.tells = self.oldest.tells.val();
+        fill!(self, facts, departed.whole => whole; departed.closes => closes; false => taken, progress;
+            answered.open => open; answer.val().frame => frame; answered.refusal => refusal;
+            oldest.tells => tells);
         self.packet.next = LeftPacket::Absent;
         self.finding.next = Finding::Nothing;
         match self.step.val() {

@@ -23,6 +23,7 @@
 use super::steps::SendCause;
 use crate::stream::{FlowSink, Sink};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
 
@@ -88,22 +89,19 @@ pub struct SendIntake {
 }
 
 impl Logic for SendIntake {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, committing);
         clock!(self, clock, arrivals, answers, attention);
-        self.arrivals.reset.next = self.reset.val();
-        self.answers.reset.next = self.reset.val();
-        self.attention.reset.next = self.reset.val();
+        drive!(self, reset => arrivals.reset, answers.reset, attention.reset; sent.data => arrivals.sink.data;
+            acknowledged.data => answers.sink.data; arrivals.source.data => arrival;
+            answers.source.data => answer);
         self.committing.d.next = self.committed.valid.val();
         self.arrivals.sink.valid.next = self.sent.valid.val() & !self.committing.q.val();
-        self.arrivals.sink.data.next = self.sent.data.val();
         self.sent.ready.next = self.arrivals.sink.ready.val() & !self.committing.q.val();
         self.answers.sink.valid.next = self.acknowledged.valid.val() & !self.committing.q.val();
-        self.answers.sink.data.next = self.acknowledged.data.val();
         self.acknowledged.ready.next = self.answers.sink.ready.val() & !self.committing.q.val();
-        self.arrival.next = self.arrivals.source.data.val();
-        self.answer.next = self.answers.source.data.val();
 
         // What is shown, in the order of the contract.
         self.first.next = self.free.val() & !self.timeout.valid.val();

@@ -81,6 +81,7 @@ use crate::bus::{
 };
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source, Table};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 /// See the module's description.
@@ -160,6 +161,7 @@ pub struct Sends {
 }
 
 impl Logic for Sends {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, unseen, counted);
@@ -169,14 +171,12 @@ impl Logic for Sends {
         self.step.next = self.steps.step.val();
 
         // What comes next.
-        self.intake.reset.next = self.reset.val();
+        drive!(self, reset => intake.reset; timers.expired.valid => intake.timeout.valid;
+            timers.expired.data.val().vi => intake.timeout.data; commit.valid => intake.committed.valid;
+            commit_vi => intake.committed.data);
         Sink::<Sent>::link(&mut self.sent, &mut self.intake.sent);
         Sink::<Acknowledged>::link(&mut self.acknowledged, &mut self.intake.acknowledged);
         FlowSink::<StateWrite>::link(&mut self.state, &mut self.intake.state);
-        self.intake.timeout.valid.next = self.timers.expired.valid.val();
-        self.intake.timeout.data.next = self.timers.expired.data.val().vi;
-        self.intake.committed.valid.next = self.commit.valid.val();
-        self.intake.committed.data.next = self.commit_vi.val();
         // No completion waits to be written, and fetch knows of no rewind: both would come behind.
         self.intake.settled.next = !self.emission.waits.val()
             & (!self.rewinder.waits.val() | (self.rewinder.rewind.data.val().vi != self.commit_vi.val()));
@@ -186,25 +186,15 @@ impl Logic for Sends {
         self.intake.take.next = self.step.val() == SendStep::Idle;
 
         // The VI at hand.
-        self.at_hand.step.next = self.step.val();
-        self.at_hand.state.valid.next = self.state.valid.val();
-        self.at_hand.state.data.next = self.state.data.val();
-        self.at_hand.vi.next = self.intake.vi.val();
-        self.at_hand.sent.next = self.intake.arrival.val();
-        self.at_hand.answer.next = self.intake.answer.val();
-        self.at_hand.ended.next = self.timers.expired.data.val();
-        self.hand.next = self.at_hand.hand.val();
-        self.vi.next = self.hand.val().vi;
-        self.window.next = self.hand.val().window;
+        drive!(self, step => at_hand.step; state.valid => at_hand.state.valid;
+            state.data => at_hand.state.data; intake.vi => at_hand.vi; intake.arrival => at_hand.sent;
+            intake.answer => at_hand.answer; timers.expired.data => at_hand.ended; at_hand.hand => hand;
+            hand.val().vi => vi; hand.val().window => window);
 
         // What has come, and how the VI stands.
-        self.findings.step.next = self.step.val();
-        self.findings.cause.next = self.steps.cause.val();
-        self.findings.hand.next = self.hand.val();
-        self.findings.row.next = self.at_hand.row.val();
-        self.findings.read_after.next = self.at_hand.read_after.val();
-        self.findings.breaks.next = self.breaking.breaks.val();
-        self.findings.resuming.next = self.progress.resuming.val();
+        drive!(self, step => findings.step; steps.cause => findings.cause; hand => findings.hand;
+            at_hand.row => findings.row; at_hand.read_after => findings.read_after;
+            breaking.breaks => findings.breaks; progress.resuming => findings.resuming);
         // A VI that broke: its read is completed when no answer of it moves any more.
         self.findings.placing.next = (self.placing.val().placed
             & (self.placing.val().placed_vi == self.vi.val()))
@@ -212,56 +202,41 @@ impl Logic for Sends {
         self.findings.rewinds.next = self.rewinder.finding.val();
 
         // What happens, and what is next.
-        self.effects.packet.next = self.findings.packet.val();
-        self.effects.finding.next = self.findings.finding.val();
-        self.effects.facts.next = self.findings.facts.val();
-        self.effect.next = self.effects.effect.val();
-        self.steps.reset.next = self.reset.val();
-        self.steps.shows.next = self.intake.shows.val();
-        self.steps.effect.next = self.effect.val();
+        drive!(self, findings.packet => effects.packet; findings.finding => effects.finding;
+            findings.facts => effects.facts; effects.effect => effect; reset => steps.reset;
+            intake.shows => steps.shows; effect => steps.effect; breaking.breaks => steps.breaks;
+            breaking.broken => steps.broken; emission.waits => steps.completing;
+            again_send.ready => steps.woken; intake.again.ready => steps.put_off;
+            order.waits => steps.timing);
         self.steps.empty.next = !self.window.val().known.any();
-        self.steps.breaks.next = self.breaking.breaks.val();
-        self.steps.broken.next = self.breaking.broken.val();
-        self.steps.completing.next = self.emission.waits.val();
-        self.steps.woken.next = self.again_send.ready.val();
-        self.steps.put_off.next = self.intake.again.ready.val();
-        self.steps.timing.next = self.order.waits.val();
 
         // The window and the message, as the effect leaves them.
-        self.next_window.window.next = self.window.val();
-        self.next_window.effect.next = self.effect.val();
-        self.next_window.departure.next = self.findings.departure.val();
-        self.next_window.reached.next = self.findings.reached.val();
-        self.next_window.acknowledged.next = self.findings.waits.val();
-        self.next_window.message.next = self.hand.val().message;
-        self.next_window.row.next = self.commit.data.val();
-        self.at_hand.after.next = self.next_window.after.val();
-        self.at_hand.place.next = self.findings.departure.val().place;
-        self.at_hand.records.next = self.effect.val().records;
-        self.at_hand.record.next = self.findings.record.val();
+        drive!(self, window => next_window.window; effect => next_window.effect;
+            findings.departure => next_window.departure; findings.reached => next_window.reached;
+            findings.waits => next_window.acknowledged; hand.val().message => next_window.message;
+            commit.data => next_window.row; next_window.after => at_hand.after;
+            findings.departure.val().place => at_hand.place; effect.val().records => at_hand.records;
+            findings.record => at_hand.record);
 
         // Its timer.
-        self.order.reset.next = self.reset.val();
-        self.order.vi.next = self.vi.val();
-        self.order.effect.next = self.effect.val();
-        self.order.answer.next = self.hand.val().answer;
-        Source::<TimerCommand>::join(&mut self.order.command, &mut self.timers.command);
-        self.timers.reset.next = self.reset.val();
-        self.timers.time_now.next = self.time_now.val();
-        self.timers.settings.next = self.commit.data.val();
+        drive!(self, reset => order.reset, timers.reset; vi => order.vi; effect => order.effect;
+            hand.val().answer => order.answer; time_now => timers.time_now; commit.data => timers.settings);
+        join!(self, Source<TimerCommand>, order.command => timers.command);
         self.timers.expired.ready.next =
             (self.step.val() == SendStep::Idle) & (self.intake.shows.val() == SendCause::Expired);
         FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.timers.deadline);
 
         // Its reads, and its rewind.
-        self.progress.vi.next = self.vi.val();
-        self.progress.parks.next = self.effect.val().parks;
-        self.progress.sent.next = self.hand.val().sent;
+        drive!(self, vi => progress.vi, rewinder.vi; effect.val().parks => progress.parks;
+            hand.val().sent => progress.sent; effect.val().turns => progress.rewinds, rewinder.turns;
+            effect.val().begins => progress.clears, rewinder.clears; reset => rewinder.reset;
+            window => rewinder.window; hand.val().connected => rewinder.connected;
+            at_hand.flying => rewinder.flying; unseen.q => rewinder.unseen;
+            progress.parked => rewinder.parked; progress.moved => rewinder.moved;
+            effect.val().drops => rewinder.back);
         self.progress.ends.next = self.effect.val().passes & self.findings.ends_read.val();
         self.progress.tells.next = self.step.val() == SendStep::Again;
-        self.progress.rewinds.next = self.effect.val().turns;
         self.progress.resumes.next = self.effect.val().turns & !self.effect.val().drops;
-        self.progress.clears.next = self.effect.val().begins;
         Table::<Vi, Bits<3>>::link(&mut self.reads, &mut self.progress.reads);
         if self.step.val() == SendStep::Look {
             self.unseen.d.next = false;
@@ -269,57 +244,37 @@ impl Logic for Sends {
         if self.step.val() == SendStep::Decide {
             self.unseen.d.next = self.findings.reaches.val();
         }
-        self.rewinder.reset.next = self.reset.val();
-        self.rewinder.vi.next = self.vi.val();
-        self.rewinder.window.next = self.window.val();
-        self.rewinder.connected.next = self.hand.val().connected;
-        self.rewinder.flying.next = self.at_hand.flying.val();
-        self.rewinder.unseen.next = self.unseen.q.val();
-        self.rewinder.parked.next = self.progress.parked.val();
-        self.rewinder.moved.next = self.progress.moved.val();
-        self.rewinder.turns.next = self.effect.val().turns;
-        self.rewinder.back.next = self.effect.val().drops;
-        self.rewinder.clears.next = self.effect.val().begins;
         Source::<Rewind>::link(&mut self.rewind, &mut self.rewinder.rewind);
         FlowSource::<EpochWrite>::link(&mut self.epoch, &mut self.rewinder.epoch);
 
         // What breaks it.
-        self.breaking.vi.next = self.vi.val();
-        self.breaking.connected.next = self.hand.val().connected;
-        self.breaking.effect.next = self.effect.val();
+        drive!(self, vi => breaking.vi; hand.val().connected => breaking.connected;
+            effect => breaking.effect);
         self.breaking.forgets.next = self.step.val() == SendStep::Idle;
         self.breaking.now.next = self.step.val() == SendStep::Break;
         Source::<Fault>::link(&mut self.fault, &mut self.breaking.fault);
 
         // What is completed. Whoever is woken finds the new position; the window is written when it has been looked at once more.
-        self.emission.reset.next = self.reset.val();
-        self.emission.vi.next = self.vi.val();
-        self.emission.message.next = self.hand.val().message;
-        self.emission.length.next = self.findings.length.val();
-        self.emission.status.next = self.findings.status.val();
+        drive!(self, reset => emission.reset;
+            vi => emission.vi, positions.vi, again_send.data, intake.again.data;
+            hand.val().message => emission.message; findings.length => emission.length;
+            findings.status => emission.status; window.val().completed => positions.position;
+            effect.val().queues => intake.again.valid);
         self.emission.show.next = (self.step.val() == SendStep::Emit) & !self.emission.waits.val();
         Source::<Completion>::link(&mut self.completion, &mut self.emission.completion);
-        self.positions.vi.next = self.vi.val();
-        self.positions.position.next = self.window.val().completed;
         self.positions.write.next = (self.step.val() == SendStep::Again)
             | (self.step.val() == SendStep::Write)
             | (self.step.val() == SendStep::Committed);
         Table::<Vi, Position>::link(&mut self.completed, &mut self.positions.completed);
         self.again_send.valid.next = self.step.val() == SendStep::Again;
-        self.again_send.data.next = self.vi.val();
-        self.intake.again.valid.next = self.effect.val().queues;
-        self.intake.again.data.next = self.vi.val();
         // A commit waits until its settings are taken.
         self.commit.ready.next = (self.step.val() == SendStep::Committed) & !self.order.waits.val();
 
         self.counted.d.next = self.effects.counts.val();
-        self.count_message.next = self.counted.q.val().message;
-        self.count_ack.next = self.counted.q.val().ack;
-        self.count_nak.next = self.counted.q.val().nak;
-        self.count_rnr.next = self.counted.q.val().rnr;
-        self.count_ghost.next = self.counted.q.val().ghost;
-        self.count_again.next = self.counted.q.val().again;
-        self.count_timeout.next = self.counted.q.val().timeout;
+        drive!(self, counted.q.val().message => count_message; counted.q.val().ack => count_ack;
+            counted.q.val().nak => count_nak; counted.q.val().rnr => count_rnr;
+            counted.q.val().ghost => count_ghost; counted.q.val().again => count_again;
+            counted.q.val().timeout => count_timeout);
         self.busy.next = (self.step.val() != SendStep::Idle)
             | self.emission.waits.val()
             | self.intake.busy.val()

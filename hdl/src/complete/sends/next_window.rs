@@ -20,6 +20,7 @@ use crate::bus::Commit;
 use crate::prims::{Number, Unpack};
 use crate::rows::tables::TransmitRow;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::tables::service;
 
 /// See the module's description.
@@ -48,10 +49,10 @@ pub struct NextWindow {
 }
 
 impl Logic for NextWindow {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.transmit.from.next = self.row.val();
-        self.begun.next = self.transmit.to.val();
+        drive!(self, row => transmit.from; transmit.to => begun);
         self.after.next = self.window.val();
         if self.effect.val().comes {
             self.after.next.come = self.departure.val().place;
@@ -108,14 +109,8 @@ impl Logic for NextWindow {
             self.after.next.completed = bits::<14>(0);
             self.after.next.known = bits::<5>(0);
             self.after.next.come = bits::<5>(0);
-            self.after.next.first = self.begun.val().psn;
-            self.after.next.oldest = self.begun.val().psn;
-            self.after.next.fresh = self.begun.val().psn;
-            self.after.next.epoch = false;
-            self.after.next.rewinding = false;
-            self.after.next.pending = false;
-            self.after.next.resting = false;
-            self.after.next.partial = false;
+            fill!(self, after, begun.val().psn => first, oldest, fresh;
+                false => epoch, rewinding, pending, resting, partial);
             self.after.next.reception = self.begun.val().service == self.reception.val();
             self.after.next.refusal = self.no_refusal.val();
         }

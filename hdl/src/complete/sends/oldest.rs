@@ -23,6 +23,7 @@ use super::window::{kind, refusal, Refusal, SentMessage, Window};
 use crate::arithmetic::Distance;
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::refusal::error;
 use viaduct_spec::wire::syndrome;
@@ -130,19 +131,17 @@ const _: () = {
 };
 
 impl Logic for Oldest {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, short, behind, known_errors, bad);
-        self.reached.number.next = self.window.val().oldest;
-        self.reached.from.next = self.read_after.val();
+        drive!(self, window.val().oldest => reached.number; read_after => reached.from);
         self.short.d.next = self.reached.behind.val();
         self.is_waiting.next = self.message.val().kind == self.waits_kind.val();
         self.waits.next = self.is_waiting.val();
         self.read.next = self.message.val().operation == self.op_read.val();
         self.ends_one.next = self.is_waiting.val() & self.read.val();
-        self.ends_read.next = self.ends_one.val();
-        self.refused.from.next = self.window.val().refusal;
-        self.refusal.next = self.refused.to.val();
+        drive!(self, ends_one => ends_read; window.val().refusal => refused.from; refused.to => refusal);
         self.behind.d.next = self.refusal.val().behind & self.refusal.val().reason.any();
         self.unanswered.next = self.behind.q.val() & self.read.val();
         // REQ-2: its last PSN is acknowledged.

@@ -18,6 +18,7 @@ use crate::bus::{Position, Vi};
 use crate::prims::LutRam;
 use crate::stream::Table;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 /// See the module's description.
@@ -38,15 +39,13 @@ pub struct Positions {
 }
 
 impl Logic for Positions {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, found);
         clock!(self, clock, rows);
-        self.rows.write_enable.next = self.write.val();
-        self.rows.write_address.next = self.vi.val();
-        self.rows.write_data.next = self.position.val();
-        self.rows.read_address.next = self.completed.index.val();
+        drive!(self, write => rows.write_enable; vi => rows.write_address; position => rows.write_data;
+            completed.index => rows.read_address; found.q => completed.row);
         self.found.d.next = self.rows.read_data.val();
-        self.completed.row.next = self.found.q.val();
     }
 }

@@ -22,6 +22,7 @@ use crate::bus::{Sent, Vi};
 use crate::prims::LutRam;
 use crate::stream::Table;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 /// See the module's description.
@@ -64,16 +65,15 @@ pub struct ReadProgress {
 }
 
 impl Logic for ReadProgress {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, known);
         clock!(self, clock, parkings, completed_reads);
-        self.parkings.read_address.next = self.vi.val();
-        self.row.next = self.parkings.read_data.val();
+        drive!(self, vi => parkings.read_address; parkings.read_data => row; known.q.val().parked => parked;
+            row.val().resuming => resuming);
         self.known.d.next = self.row.val();
-        self.parked.next = self.known.q.val().parked;
         self.moved.next = self.known.q.val().done != self.known.q.val().seen;
-        self.resuming.next = self.row.val().resuming;
 
         self.parkings.write_address.next = self.vi.val();
         self.parkings.write_enable.next =
@@ -94,9 +94,8 @@ impl Logic for ReadProgress {
             self.parkings.write_data.next.done = bits::<3>(0);
         }
 
-        self.completed_reads.read_address.next = self.reads.index.val();
-        self.reads.row.next = self.completed_reads.read_data.val();
-        self.completed_reads.write_address.next = self.vi.val();
+        drive!(self, reads.index => completed_reads.read_address; completed_reads.read_data => reads.row;
+            vi => completed_reads.write_address);
         self.completed_reads.write_enable.next = self.tells.val() | self.clears.val();
         self.completed_reads.write_data.next = self.row.val().done;
         if self.clears.val() {

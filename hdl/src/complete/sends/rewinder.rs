@@ -26,6 +26,7 @@ use super::window::Window;
 use crate::bus::{EpochWrite, Position, Rewind, Vi};
 use crate::stream::{FlowSource, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -79,12 +80,11 @@ pub struct Rewinder {
 }
 
 impl Logic for Rewinder {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, waiting, place, turned);
-        self.waits.next = self.waiting.q.val();
-        self.rewind.valid.next = self.waiting.q.val();
-        self.rewind.data.next = self.place.q.val();
+        drive!(self, waiting.q => waits, rewind.valid; place.q => rewind.data);
         if self.rewind.ready.val() {
             self.waiting.d.next = false;
         }

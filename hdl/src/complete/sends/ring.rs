@@ -20,6 +20,7 @@ use super::window::SentMessage;
 use crate::bus::{Position, Vi};
 use crate::prims::{Cast, Ram};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{SEND_WINDOW_LOG2, VI_LOG2};
 
 /// log2 of the messages of all rings.
@@ -57,16 +58,13 @@ pub struct MessageRing {
 }
 
 impl Logic for MessageRing {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, messages);
-        self.here.next = self.position.val();
+        drive!(self, position => here; address.to => messages.read_address, messages.write_address;
+            write => messages.write_enable; record => messages.write_data; messages.read_data => message);
         self.address.from.next.slot = self.here.val().get_bits::<SEND_WINDOW_LOG2>(0);
         self.address.from.next.vi = self.vi.val();
-        self.messages.read_address.next = self.address.to.val();
-        self.messages.write_address.next = self.address.to.val();
-        self.messages.write_enable.next = self.write.val();
-        self.messages.write_data.next = self.record.val();
-        self.message.next = self.messages.read_data.val();
     }
 }

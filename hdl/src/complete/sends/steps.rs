@@ -25,6 +25,7 @@
 
 use super::effect::Effect;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// Why a VI is looked at.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -114,11 +115,11 @@ pub struct SendSteps {
 }
 
 impl Logic for SendSteps {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, at, reason);
-        self.step.next = self.at.q.val();
-        self.cause.next = self.reason.q.val();
+        drive!(self, at.q => step; reason.q => cause);
         match self.at.q.val() {
             SendStep::Idle => {
                 self.reason.d.next = self.shows.val();

@@ -19,6 +19,7 @@ use super::timers::TimerCommand;
 use crate::bus::{Acknowledged, Vi};
 use crate::stream::Source;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -42,12 +43,11 @@ pub struct TimerOrder {
 }
 
 impl Logic for TimerOrder {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown, held);
-        self.waits.next = self.shown.q.val();
-        self.command.valid.next = self.shown.q.val();
-        self.command.data.next = self.held.q.val();
+        drive!(self, shown.q => waits, command.valid; held.q => command.data);
         if self.command.ready.val() {
             self.shown.d.next = false;
         }

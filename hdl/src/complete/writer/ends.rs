@@ -18,6 +18,7 @@ use crate::bus::{Closed, Completion, Queue, QueueId};
 use crate::prims::Cast;
 use crate::stream::Source;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -48,19 +49,18 @@ pub struct DescriptorEnds {
 }
 
 impl Logic for DescriptorEnds {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, ended_waits, closed_waits, queue, descriptor);
         self.queue_id.from.next.vi = self.at.val().vi;
         self.queue_id.from.next.receive = self.at.val().receive;
         self.waits.next = self.ended_waits.q.val() | self.closed_waits.q.val();
-        self.ended.valid.next = self.ended_waits.q.val();
-        self.ended.data.next = self.queue.q.val();
+        drive!(self, ended_waits.q => ended.valid; queue.q => ended.data; closed_waits.q => closed.valid;
+            descriptor.q => closed.data);
         if self.ended.ready.val() {
             self.ended_waits.d.next = false;
         }
-        self.closed.valid.next = self.closed_waits.q.val();
-        self.closed.data.next = self.descriptor.q.val();
         if self.closed.ready.val() {
             self.closed_waits.d.next = false;
         }

@@ -47,6 +47,7 @@ use crate::prims::{LutRam, Number, Unpack};
 use crate::rows::tables::ReceiveRow;
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::register::event_code;
@@ -130,20 +131,18 @@ pub struct Writer {
 }
 
 impl Logic for Writer {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, asks, at, send_turn, granted, refused, tag, wrong);
         clock!(self, clock, tags, steps, descriptor_ends);
-        self.steps.reset.next = self.reset.val();
-        self.descriptor_ends.reset.next = self.reset.val();
-        self.step.next = self.steps.step.val();
+        drive!(self, reset => steps.reset, descriptor_ends.reset; steps.step => step);
 
         // The VI's tag.
-        self.row.from.next = self.commit.data.val();
+        drive!(self, commit.data => row.from; row.to.val().tag => tags.write_data;
+            at.q.val().vi => tags.read_address);
         self.tags.write_enable.next = false;
         self.tags.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
-        self.tags.write_data.next = self.row.to.val().tag;
-        self.tags.read_address.next = self.at.q.val().vi;
 
         // A verdict is a pulse: keep it until the data has gone.
         self.own_verdict.next =
@@ -154,50 +153,31 @@ impl Logic for Writer {
         }
 
         // What is written.
-        self.written.step.next = self.step.val();
-        self.written.at.next = self.at.q.val();
-        self.written.tag.next = self.tag.q.val();
-        self.written.entry.next = self.entry.data.val();
-        self.access.valid.next = self.asks.q.val();
-        self.access.data.next = self.written.access.val();
+        drive!(self, step => written.step; at.q => written.at; tag.q => written.tag;
+            entry.data => written.entry; asks.q => access.valid; written.access => access.data;
+            written.beat => write.data);
         if self.access.ready.val() {
             self.asks.d.next = false;
         }
         self.write.valid.next = false;
-        self.write.data.next = self.written.beat.val();
         self.goes.next = self.granted.q.val() & self.write.ready.val();
 
         // What is done next.
-        self.steps.row.next = self.commit.valid.val();
-        self.steps.entry.next = self.entry.valid.val();
+        drive!(self, commit.valid => steps.row; entry.valid => steps.entry; receive.valid => steps.receive;
+            at.q => steps.at; access.ready => steps.asked; goes => steps.written; write.ready => steps.taken;
+            refused.q => steps.refused; request.ready => steps.acknowledged; fault.ready => steps.broken;
+            steps.job => job);
         self.steps.send.next = self.send.valid.val() & (self.send_turn.q.val() | !self.receive.valid.val());
-        self.steps.receive.next = self.receive.valid.val();
         self.steps.rest.next = !self.descriptor_ends.waits.val();
-        self.steps.at.next = self.at.q.val();
-        self.steps.asked.next = self.access.ready.val();
-        self.steps.written.next = self.goes.val();
-        self.steps.taken.next = self.write.ready.val();
-        self.steps.refused.next = self.refused.q.val();
-        self.steps.acknowledged.next = self.request.ready.val();
-        self.steps.broken.next = self.fault.ready.val();
-        self.job.next = self.steps.job.val();
-        self.commit.ready.next = false;
-        self.receive.ready.next = false;
-        self.send.ready.next = false;
+        drive!(self, false => commit.ready, receive.ready, send.ready);
 
         self.request.valid.next = (self.step.val() == WriterStep::Acknowledge) & self.at.q.val().acknowledge;
-        self.request.data.next.vi = self.at.q.val().vi;
-        self.request.data.next.psn = self.at.q.val().psn;
-        self.request.data.next.msn = self.at.q.val().msn;
-        self.request.data.next.syndrome = self.at.q.val().syndrome;
-        self.request.data.next.kind = self.at.q.val().kind;
-        self.request.data.next.reception = self.at.q.val().reception;
-        self.request_mark.next = self.issued.val();
+        fill!(self, request.data, at.q.val().vi => vi; at.q.val().psn => psn; at.q.val().msn => msn;
+            at.q.val().syndrome => syndrome; at.q.val().kind => kind; at.q.val().reception => reception);
+        drive!(self, issued => request_mark; wrong.q => count_error);
         self.fault.valid.next = self.step.val() == WriterStep::Refused;
-        self.fault.data.next.vi = self.at.q.val().vi;
-        self.fault.data.next.code = self.comp_prot.val();
-        self.fault.data.next.receive = self.at.q.val().receive;
-        self.fault.data.next.breaks = true;
+        fill!(self, fault.data, at.q.val().vi => vi; comp_prot => code; at.q.val().receive => receive;
+            true => breaks);
         self.busy.next = (self.step.val() != WriterStep::Idle)
             | self.receive.valid.val()
             | self.send.valid.val()
@@ -208,7 +188,6 @@ impl Logic for Writer {
         self.entry_end.valid.next = false;
         self.entry_end.data.next = self.step.val() == WriterStep::EntryOwner;
         self.wrong.d.next = false;
-        self.count_error.next = self.wrong.q.val();
 
         match self.job.val() {
             WriterJob::Row => {
@@ -278,9 +257,8 @@ impl Logic for Writer {
             }
             _ => {}
         }
-        self.descriptor_ends.ends.next = self.ends.val();
-        self.descriptor_ends.at.next = self.at.q.val();
-        self.descriptor_ends.written.next = self.granted.q.val();
+        drive!(self, ends => descriptor_ends.ends; at.q => descriptor_ends.at;
+            granted.q => descriptor_ends.written);
         Source::<Queue>::link(&mut self.ended, &mut self.descriptor_ends.ended);
         Source::<Closed>::link(&mut self.closed, &mut self.descriptor_ends.closed);
         if self.reset.val() {

@@ -26,6 +26,7 @@ use crate::bus::{Access, Completion, CqEntry, WriteBeat};
 use crate::prims::{Cast, Number};
 use crate::rows::tables::CqEntryRow;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::{COMPLETION_OFFSET, IMMEDIATE_OFFSET};
 use viaduct_spec::profile::VI_LOG2;
 
@@ -70,6 +71,7 @@ pub struct Written {
 }
 
 impl Logic for Written {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         self.base.next = bit_cast::<64, 34>(self.at.val().offset) << 6;
@@ -86,11 +88,7 @@ impl Logic for Written {
         self.access.next.length = bits::<13>(8);
         self.access.next.region = self.at.val().region;
         self.access.next.key = bits::<16>(0);
-        self.access.next.tag = self.tag.val();
-        self.access.next.by_offset = true;
-        self.access.next.system = false;
-        self.access.next.write = true;
-        self.access.next.clip = false;
+        fill!(self, access, tag => tag; true => by_offset, write; false => system, clip);
         self.access.next.remote = bits::<2>(0);
         self.access.next.user = bits::<8>(0);
         self.beat.next.data = self.end_words.to.val();
@@ -110,9 +108,7 @@ impl Logic for Written {
                 self.access.next.address = bit_cast::<64, 40>(self.entry.val().address);
                 self.access.next.span = bits::<32>(16);
                 self.access.next.length = bits::<13>(16);
-                self.access.next.region = self.entry.val().region;
-                self.access.next.tag = self.entry.val().tag;
-                self.access.next.system = true;
+                fill!(self, access, entry.val().region => region; entry.val().tag => tag; true => system);
             }
             WriterStep::EntryToken => {
                 self.beat.next.data = self.entry_words.to.val().token;

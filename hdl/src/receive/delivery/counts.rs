@@ -18,6 +18,7 @@ use crate::receive::contexts::Peer;
 use crate::receive::judge::Verdict;
 use crate::receive::order::{Came, Order, Situation};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// What is counted in a cycle, each by a counter of its own.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -72,15 +73,12 @@ pub struct DeliveryCounts {
 }
 
 impl Logic for DeliveryCounts {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, counted);
-        self.events.next = self.counted.q.val();
-        self.situation.next = self.came.val().situation;
-        self.peer.next = self.order.val().peer;
-        self.packet.next = self.order.val().packet;
-        self.reliable.next = self.peer.val().reliable;
-        self.raw.next = self.packet.val().raw;
+        drive!(self, counted.q => events; came.val().situation => situation; order.val().peer => peer;
+            order.val().packet => packet; peer.val().reliable => reliable; packet.val().raw => raw);
         self.counts.next = self.closes.val() & !self.reset.val();
 
         self.counted.d.next.message = false;

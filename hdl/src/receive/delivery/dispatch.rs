@@ -24,6 +24,7 @@ use crate::receive::order::Order;
 use crate::receive::packet_kind::{Kind, PacketKind};
 use crate::rows::wire::Aeth;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::RECEIVE_AHEAD_LOG2;
 
 /// See the module's description.
@@ -56,25 +57,19 @@ pub struct Dispatch {
 }
 
 impl Logic for Dispatch {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.peer.next = self.order.val().peer;
-        self.message.next = self.order.val().message;
-        self.packet.next = self.order.val().packet;
-        self.receive.next = self.order.val().receive;
-        self.consumed.next = self.order.val().consumed;
-        self.place.from.next = self.message.val().place;
+        drive!(self, order.val().peer => peer; order.val().message => message; order.val().packet => packet;
+            order.val().receive => receive; order.val().consumed => consumed;
+            message.val().place => place.from);
         self.answers.next = self.order.val().verdict == Verdict::Answer;
 
         self.job.next.vi = self.order.val().vi;
         self.job.next.slot = self.consumed.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
-        self.job.next.tag = self.peer.val().tag;
-        self.job.next.region = self.receive.val().region;
-        self.job.next.offset = self.receive.val().offset;
-        self.job.next.segments = self.receive.val().segments;
-        self.job.next.index = self.place.to.val().index;
-        self.job.next.position = self.place.to.val().position;
-        self.job.next.remote = self.order.val().writes;
+        fill!(self, job, peer.val().tag => tag; receive.val().region => region;
+            receive.val().offset => offset; receive.val().segments => segments; place.to.val().index => index;
+            place.to.val().position => position; order.val().writes => remote);
         if self.order.val().writes {
             self.job.next.position = self.message.val().received;
         }
@@ -83,39 +78,27 @@ impl Logic for Dispatch {
             self.job.next.index = bits::<8>(0);
             self.job.next.position = bits::<32>(0);
         }
-        self.job.next.place = self.message.val().place;
-        self.job.next.handle = self.message.val().rkey;
-        self.job.next.left = self.message.val().left;
-        self.job.next.length = self.packet.val().length;
-        self.job.next.reading = self.answers.val();
-        self.job.next.fresh = self.target.val().fresh;
+        fill!(self, job, message.val().place => place; message.val().rkey => handle;
+            message.val().left => left; packet.val().length => length; answers => reading;
+            target.val().fresh => fresh);
         if self.answers.val() {
-            self.job.next.region = self.target.val().region;
-            self.job.next.offset = self.target.val().offset;
-            self.job.next.segments = self.target.val().segments;
-            self.job.next.index = self.target.val().index;
-            self.job.next.position = self.target.val().position;
+            fill!(self, job, target.val().region => region; target.val().offset => offset;
+                target.val().segments => segments; target.val().index => index;
+                target.val().position => position);
         }
 
         self.request.next.vi = self.order.val().vi;
         self.request.next.again = self.order.val().verdict == Verdict::Behind;
-        self.request.next.address = self.packet.val().address;
-        self.request.next.rkey = self.packet.val().rkey;
-        self.request.next.length = self.packet.val().size;
-        self.request.next.psn = self.packet.val().psn;
-        self.request.next.msn = self.next_msn.val();
-        self.request.next.reception = self.message.val().reception;
+        fill!(self, request, packet.val().address => address; packet.val().rkey => rkey;
+            packet.val().size => length; packet.val().psn => psn; next_msn => msn;
+            message.val().reception => reception);
 
-        self.decoded.opcode.next = self.packet.val().opcode;
-        self.kind.next = self.decoded.kind.val();
-        self.extension.from.next = self.packet.val().extension;
+        drive!(self, packet.val().opcode => decoded.opcode; decoded.kind => kind;
+            packet.val().extension => extension.from);
         self.answer.next.vi = self.order.val().vi;
         self.answer.next.mtu = self.peer.val().mtu;
         self.answer.next.response = self.answers.val() & self.kind.val().responds;
-        self.answer.next.first = self.kind.val().first;
-        self.answer.next.last = self.kind.val().last;
-        self.answer.next.psn = self.packet.val().psn;
-        self.answer.next.length = self.packet.val().length;
-        self.answer.next.syndrome = self.extension.to.val().syndrome;
+        fill!(self, answer, kind.val().first => first; kind.val().last => last; packet.val().psn => psn;
+            packet.val().length => length; extension.to.val().syndrome => syndrome);
     }
 }

@@ -58,6 +58,7 @@ use crate::bus::{local, Acknowledged, Admission, Answer, FrameInfo, ReadRequest,
 use crate::prims::Number;
 use crate::stream::{FlowSink, FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// What the block is doing.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -151,60 +152,41 @@ pub struct Delivery {
 }
 
 impl Logic for Delivery {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, in_hand, came, word);
         clock!(self, clock, counts);
-        self.message.next = self.in_hand.q.val().message;
-        self.packet.next = self.in_hand.q.val().packet;
+        drive!(self, in_hand.q.val().message => message; in_hand.q.val().packet => packet);
         self.answers.next = self.in_hand.q.val().verdict == Verdict::Answer;
 
         // What the order leads to, and what scatter made of its payload.
-        self.opening.order.next = self.in_hand.q.val();
-        self.course.next = self.opening.course.val();
-        self.placement.order.next = self.in_hand.q.val();
-        self.placement.done.next = self.done.data.val();
+        drive!(self, in_hand.q => opening.order, placement.order; opening.course => course;
+            done.data => placement.done);
 
         // How it ends, where the VI is then, and what is said of it.
-        self.outcome.order.next = self.in_hand.q.val();
-        self.outcome.came.next = self.came.q.val();
-        self.ending.next = self.outcome.ending.val();
-        self.standing.order.next = self.in_hand.q.val();
-        self.standing.came.next = self.came.q.val();
-        self.standing.ending.next = self.ending.val();
-        self.standing.answer_packets.next = self.admission.data.val().packets;
-        self.saved.next = self.standing.saved.val();
-        self.after.next = self.saved.val().message;
-        self.report.order.next = self.in_hand.q.val();
-        self.report.came.next = self.came.q.val();
-        self.report.ending.next = self.ending.val();
-        self.report.after.next = self.after.val();
+        drive!(self, in_hand.q => outcome.order, standing.order, report.order;
+            came.q => outcome.came, standing.came, report.came; outcome.ending => ending;
+            ending => standing.ending, report.ending; admission.data.val().packets => standing.answer_packets;
+            standing.saved => saved; saved.val().message => after; after => report.after;
+            report.close => close.data);
         self.close.valid.next = self.step.q.val() == Step::Close;
-        self.close.data.next = self.report.close.val();
         self.closes.next = (self.step.q.val() == Step::Close) & self.close.ready.val();
-        self.save.valid.next = self.closes.val();
-        self.save.data.next = self.saved.val();
-        self.counts.reset.next = self.reset.val();
-        self.counts.closes.next = self.closes.val();
-        self.counts.order.next = self.in_hand.q.val();
-        self.counts.came.next = self.came.q.val();
+        drive!(self, closes => save.valid, counts.closes; saved => save.data; reset => counts.reset;
+            in_hand.q => counts.order; came.q => counts.came; counts.events => events);
         self.counts.dropped.next = (self.step.q.val() == Step::Act) & self.opening.dropped.val();
         self.counts.strays.next =
             (self.step.q.val() == Step::Ask) & self.told.valid.val() & !self.told.data.val().keep;
-        self.events.next = self.counts.events.val();
 
         // What others are asked.
-        self.dispatch.order.next = self.in_hand.q.val();
-        self.dispatch.next_msn.next = self.standing.next_msn.val();
-        self.dispatch.target.next = self.target.val();
+        drive!(self, in_hand.q => dispatch.order; standing.next_msn => dispatch.next_msn;
+            target => dispatch.target; in_hand.q.val().vi => blocking.data; dispatch.request => request.data;
+            dispatch.answer => answer.data; word.q => acknowledged.data);
         self.order.ready.next = self.step.q.val() == Step::Idle;
         self.blocking.valid.next = self.step.q.val() != Step::Idle;
-        self.blocking.data.next = self.in_hand.q.val().vi;
         self.request.valid.next = self.step.q.val() == Step::Request;
-        self.request.data.next = self.dispatch.request.val();
         self.answer.valid.next = (self.step.q.val() == Step::Ask)
             | ((self.step.q.val() == Step::Act) & self.answers.val() & !self.in_hand.q.val().flush);
-        self.answer.data.next = self.dispatch.answer.val();
         self.placed.valid.next = self.done.valid.val() & self.answers.val();
         self.placed.data.next.ok = self.done.data.val().result == ScatterResult::Placed;
         self.placed.data.next.index = self.done.data.val().index;
@@ -216,15 +198,12 @@ impl Logic for Delivery {
         self.placed_at_once.next =
             (self.step.q.val() == Step::Scatter) & self.placed.valid.val() & self.placed.data.val().ok;
         self.acknowledged.valid.next = (self.step.q.val() == Step::Answer) | self.placed_at_once.val();
-        self.acknowledged.data.next = self.word.q.val();
         // The message moves on.
-        self.moved.order.next = self.in_hand.q.val();
+        drive!(self, in_hand.q => moved.order; done.data => moved.done; closes => moved.closes;
+            after.val().received => moved.received);
         self.moved.begins.next = self.step.q.val() == Step::Act;
         self.moved.places.next =
             (self.step.q.val() == Step::Scatter) & self.done.valid.val() & !self.answers.val();
-        self.moved.done.next = self.done.data.val();
-        self.moved.closes.next = self.closes.val();
-        self.moved.received.next = self.after.val().received;
 
         self.starts.next = false;
         match self.step.q.val() {
@@ -320,10 +299,7 @@ impl Logic for Delivery {
             // Block RAM is slow: nothing but this register behind it.
             self.in_hand.d.next = self.order.data.val();
         }
-        self.job.valid.next = self.starts.val();
-        self.job.data.next = self.dispatch.job.val();
-        self.held.payload_start.next = self.starts.val();
-        self.held.frame.next = self.packet.val();
+        drive!(self, starts => job.valid, held.payload_start; dispatch.job => job.data; packet => held.frame);
         // After an order that only ended a message the same frame is looked at again.
         self.held.release.next = self.closes.val()
             & !self.in_hand.q.val().flush

@@ -25,6 +25,7 @@ use super::super::order::Order;
 use crate::bus::FrameInfo;
 use crate::prims::Cast;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -51,11 +52,11 @@ pub struct MovedMessage {
 }
 
 impl Logic for MovedMessage {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.message.next = self.order.val().message;
-        self.packet.next = self.order.val().packet;
-        self.place.from.next = self.message.val().place;
+        drive!(self, order.val().message => message; order.val().packet => packet;
+            message.val().place => place.from);
         self.send_place.from.next = self.place.to.val();
         self.send_place.from.next.index = self.done.val().index;
         self.send_place.from.next.position = self.done.val().position;

@@ -35,6 +35,7 @@ use crate::receive::contexts::{Message, Peer};
 use crate::receive::judge::Verdict;
 use crate::receive::order::{Came, Order, Situation};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// What is to be done for an order.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -78,13 +79,11 @@ pub struct Opening {
 }
 
 impl Logic for Opening {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.verdict.next = self.order.val().verdict;
-        self.peer.next = self.order.val().peer;
-        self.message.next = self.order.val().message;
-        self.packet.next = self.order.val().packet;
-        self.receive.next = self.order.val().receive;
+        drive!(self, order.val().verdict => verdict; order.val().peer => peer; order.val().message => message;
+            order.val().packet => packet; order.val().receive => receive);
         self.begins.next = self.verdict.val() == Verdict::Take;
         // WIRE-1: a send takes a receive with its first packet, a write with its immediate data.
         self.needs.next = (self.order.val().writes & self.order.val().immediate)
@@ -93,10 +92,7 @@ impl Logic for Opening {
         self.course.next = Course::Close;
         self.came.next.situation = Situation::Nothing;
         self.came.next.consumes = false;
-        self.fails.next = false;
-        self.passes.next = false;
-        self.takes.next = false;
-        self.dropped.next = false;
+        drive!(self, false => fails, passes, takes, dropped);
         match self.verdict.val() {
             Verdict::Over => {
                 self.came.next.situation = Situation::Over;

@@ -45,6 +45,7 @@ use crate::receive::ahead::AheadMeta;
 use crate::receive::contexts::{Message, Peer};
 use crate::receive::order::{Came, Order, Situation};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::event_code;
 use viaduct_spec::wire::syndrome;
@@ -124,28 +125,17 @@ pub struct Outcome {
 }
 
 impl Logic for Outcome {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.situation.next = self.came.val().situation;
-        self.consumes.next = self.came.val().consumes;
-        self.peer.next = self.order.val().peer;
-        self.message.next = self.order.val().message;
-        self.packet.next = self.order.val().packet;
-        self.receive.next = self.order.val().receive;
-        self.ending.next.completes = self.consumes.val();
-        self.ending.next.write = self.consumes.val();
-        self.ending.next.consume = self.consumes.val();
+        drive!(self, came.val().situation => situation; came.val().consumes => consumes;
+            order.val().peer => peer; order.val().message => message; order.val().packet => packet;
+            order.val().receive => receive);
+        fill!(self, ending, consumes => completes, write, consume);
         self.ending.next.errors = bits::<9>(0);
-        self.ending.next.remote = self.order.val().writes;
-        self.ending.next.immediate = false;
-        self.ending.next.acknowledge = false;
-        self.ending.next.syndrome = self.nak_operational.val();
-        self.ending.next.kind = self.say.val();
-        self.ending.next.faulty = false;
-        self.ending.next.code = self.connection_lost.val();
-        self.ending.next.refuses = false;
-        self.ending.next.loses = false;
-        self.ending.next.breaks = false;
+        fill!(self, ending, order.val().writes => remote;
+            false => immediate, acknowledge, faulty, refuses, loses, breaks; nak_operational => syndrome;
+            say => kind; connection_lost => code);
         self.denied.next = false;
 
         match self.situation.val() {
@@ -208,9 +198,7 @@ impl Logic for Outcome {
                 if self.peer.val().reliable & self.peer.val().rnr_stay {
                     self.ending.next.syndrome =
                         self.rnr_nak.val() | bit_cast::<8, 5>(self.peer.val().rnr_timer);
-                    self.ending.next.refuses = true;
-                    self.ending.next.acknowledge = true;
-                    self.ending.next.completes = true;
+                    fill!(self, ending, true => refuses, acknowledge, completes);
                 } else {
                     self.ending.next.code = self.queue_empty.val();
                     self.ending.next.faulty = true;
@@ -264,11 +252,7 @@ impl Logic for Outcome {
         }
         self.ending.next.loses = self.came.val().fails;
         if self.came.val().fails & self.peer.val().reliable {
-            self.ending.next.breaks = true;
-            self.ending.next.kind = self.last_word.val();
-            self.ending.next.acknowledge = true;
-            self.ending.next.completes = true;
-            self.ending.next.faulty = true;
+            fill!(self, ending, true => breaks, acknowledge, completes, faulty; last_word => kind);
         }
     }
 }

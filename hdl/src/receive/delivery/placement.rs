@@ -17,6 +17,7 @@ use crate::receive::contexts::Peer;
 use crate::receive::job::{ScatterDone, ScatterResult};
 use crate::receive::order::{Came, Order, Situation};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -32,10 +33,10 @@ pub struct Placement {
 }
 
 impl Logic for Placement {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.peer.next = self.order.val().peer;
-        self.receive.next = self.order.val().receive;
+        drive!(self, order.val().peer => peer; order.val().receive => receive);
         // WQ-2: a segment's error is found when its bytes move.
         self.came.next.situation = Situation::Failed;
         if self.done.val().result == ScatterResult::Refused {

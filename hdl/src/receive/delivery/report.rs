@@ -21,6 +21,7 @@ use crate::receive::closing::Close;
 use crate::receive::contexts::Message;
 use crate::receive::order::{Came, Order, Situation};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::status;
 
 /// See the module's description.
@@ -50,24 +51,19 @@ pub struct Report {
 }
 
 impl Logic for Report {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.situation.next = self.came.val().situation;
-        self.message.next = self.order.val().message;
-        self.packet.next = self.order.val().packet;
-        self.receive.next = self.order.val().receive;
+        drive!(self, came.val().situation => situation; order.val().message => message;
+            order.val().packet => packet; order.val().receive => receive);
         // What is placed or refused is the PSN expected; what is said again lies before it.
         self.one_back.next = bits::<1>(0);
         if (self.situation.val() == Situation::Behind) | (self.situation.val() == Situation::Over) {
             self.one_back.next = bits::<1>(1);
         }
         self.answered_psn.next = self.message.val().psn - bit_cast::<24, 1>(self.one_back.val());
-        self.completion.next.vi = self.order.val().vi;
-        self.completion.next.receive = true;
-        self.completion.next.write = self.ending.val().write;
-        self.completion.next.region = self.receive.val().region;
-        self.completion.next.offset = self.receive.val().offset;
-        self.completion.next.length = self.after.val().received;
+        fill!(self, completion, order.val().vi => vi; true => receive; ending.val().write => write;
+            receive.val().region => region; receive.val().offset => offset; after.val().received => length);
         // The bytes of an RDMA write that failed are not those of the receive that says so.
         if self.message.val().writing
             & (self.situation.val() != Situation::Placed)
@@ -83,19 +79,11 @@ impl Logic for Report {
         if self.ending.val().immediate {
             self.completion.next.status = self.status.val() | self.status_immediate.val();
         }
-        self.completion.next.has_immediate = self.ending.val().immediate;
-        self.completion.next.immediate = self.packet.val().extension;
-        self.completion.next.acknowledge = self.ending.val().acknowledge;
-        self.completion.next.psn = self.answered_psn.val();
-        self.completion.next.msn = self.after.val().msn;
-        self.completion.next.syndrome = self.ending.val().syndrome;
-        self.completion.next.kind = self.ending.val().kind;
-        self.completion.next.ends = self.ending.val().consume;
-        self.completion.next.reception = self.message.val().reception;
-        self.close.next.completion = self.completion.val();
-        self.close.next.completes = self.ending.val().completes;
-        self.close.next.faulty = self.ending.val().faulty;
-        self.close.next.code = self.ending.val().code;
-        self.close.next.breaks = self.ending.val().breaks;
+        fill!(self, completion, ending.val().immediate => has_immediate; packet.val().extension => immediate;
+            ending.val().acknowledge => acknowledge; answered_psn => psn; after.val().msn => msn;
+            ending.val().syndrome => syndrome; ending.val().kind => kind; ending.val().consume => ends;
+            message.val().reception => reception);
+        fill!(self, close, completion => completion; ending.val().completes => completes;
+            ending.val().faulty => faulty; ending.val().code => code; ending.val().breaks => breaks);
     }
 }

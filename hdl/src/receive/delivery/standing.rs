@@ -19,6 +19,7 @@ use crate::receive::contexts::{Message, Saved};
 use crate::receive::judge::Verdict;
 use crate::receive::order::{Came, Order, Situation};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -47,11 +48,11 @@ pub struct Standing {
 }
 
 impl Logic for Standing {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.situation.next = self.came.val().situation;
-        self.message.next = self.order.val().message;
-        self.packet.next = self.order.val().packet;
+        drive!(self, came.val().situation => situation; order.val().message => message;
+            order.val().packet => packet);
         // A read that comes again is no new message, and leaves the number.
         self.one_more.next = bits::<1>(1);
         if self.order.val().verdict == Verdict::Behind {
@@ -102,9 +103,7 @@ impl Logic for Standing {
             self.after.next.psn = self.next_psn.val();
         }
         self.next_position.next = self.order.val().consumed + 1;
-        self.saved.next.vi = self.order.val().vi;
-        self.saved.next.message = self.after.val();
-        self.saved.next.consumed = self.order.val().consumed;
+        fill!(self, saved, order.val().vi => vi; after => message; order.val().consumed => consumed);
         if self.ending.val().consume {
             self.saved.next.consumed = self.next_position.val();
         }

@@ -16,6 +16,7 @@
 use super::beats::{Beat0, Beat1, Beat2, Beat3, Beat4, BeatAt, MacAddress};
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::wire::UDP_PORT;
 
 /// See the module's description.
@@ -81,12 +82,11 @@ pub struct Addressee {
 }
 
 impl Logic for Addressee {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, other, raw, congested, other_net);
-        self.foreign.next = self.other.q.val();
-        self.wanted.next = self.raw.q.val();
-        self.marked.next = self.congested.q.val();
+        drive!(self, other.q => foreign; raw.q => wanted; congested.q => marked);
         // FRAME-5: of a frame that has been cut a field counts that it has whole.
         self.has_8.next = self.count.val().get_bit(3);
         self.has_7.next = self.count.val().get_bit(3) | self.count.val().get_bits::<3>(0).all();

@@ -18,6 +18,7 @@ use super::beats::{Beat2, Beat4, BeatAt};
 use super::{HEADERS, LONGEST};
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::wire::{IPV4_BYTES, MAX_MTU};
 
 /// See the module's description.
@@ -68,20 +69,17 @@ pub struct PacketExtent {
 }
 
 impl Logic for PacketExtent {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, wrong, over, total, left, halved);
-        self.length.next = self.total.q.val();
-        self.malformed.next = self.wrong.q.val();
-        self.half.next = self.halved.q.val();
-        self.ended.next = self.over.q.val();
+        drive!(self, total.q => length; wrong.q => malformed; halved.q => half; over.q => ended;
+            number => beat_2.from, beat_4.from);
         self.in_packet.next = self.valid.val() & (!self.over.q.val() | self.at.val().beat_0);
         if self.at.val().beat_0 {
             self.wrong.d.next = false;
             self.over.d.next = false;
         }
-        self.beat_2.from.next = self.number.val();
-        self.beat_4.from.next = self.number.val();
         self.packet_end.next = self.total.q.val() + self.ethernet_to_end.val();
         self.end_beat.next = self.packet_end.val().get_bits::<10>(3);
         if self.at.val().beat_2 {

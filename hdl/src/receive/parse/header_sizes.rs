@@ -17,6 +17,7 @@ use super::{DETH_BYTES, HEADERS};
 use crate::prims::{Cast, Number};
 use crate::receive::packet_kind::{transport, Kind, Opcode, PacketKind};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::wire::{EXTENSION_BYTES, RETH_BYTES};
 
 /// See the module's description.
@@ -52,11 +53,10 @@ pub struct HeaderSizes {
 }
 
 impl Logic for HeaderSizes {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.decoded.opcode.next = self.opcode.val();
-        self.kind.next = self.decoded.kind.val();
-        self.parts.from.next = self.opcode.val();
+        drive!(self, opcode => decoded.opcode, parts.from; decoded.kind => kind);
         // Reads are of reliable services only, and so are acknowledgements.
         self.ours.next = ((self.parts.to.val().transport == self.reliable.val()) & self.kind.val().known)
             | (self.kind.val().unreliable & (self.kind.val().sends | self.kind.val().writes));
@@ -79,7 +79,6 @@ impl Logic for HeaderSizes {
         if self.datagram.val() {
             self.headers.next = self.datagram_headers.val();
         }
-        self.extended.next = self.has_extension.val();
-        self.reth.next = self.has_reth.val();
+        drive!(self, has_extension => extended; has_reth => reth);
     }
 }

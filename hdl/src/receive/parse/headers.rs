@@ -16,6 +16,7 @@ use super::beats::{Beat3, Beat5, Beat6, Beat7, Beat8, BeatAt, BeatExtension};
 use crate::bus::FrameInfo;
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -60,25 +61,17 @@ pub struct Headers {
 }
 
 impl Logic for Headers {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, found, pads, wrong, eighth, ninth, tenth);
-        self.fields.next = self.found.q.val();
-        self.pad.next = self.pads.q.val();
-        self.bth.next = self.wrong.q.val();
+        drive!(self, found.q => fields; pads.q => pad; wrong.q => bth;
+            number => beat_3.from, beat_5.from, beat_6.from, beat_7.from, beat_8.from, beat_extension.from;
+            beat_3.to => third; beat_5.to => fifth; beat_6.to => sixth;
+            beat_extension.to.val().extension_low => extension_low);
         if self.at.val().beat_0 {
             self.wrong.d.next = false;
         }
-        self.beat_3.from.next = self.number.val();
-        self.beat_5.from.next = self.number.val();
-        self.beat_6.from.next = self.number.val();
-        self.beat_7.from.next = self.number.val();
-        self.beat_8.from.next = self.number.val();
-        self.beat_extension.from.next = self.number.val();
-        self.third.next = self.beat_3.to.val();
-        self.fifth.next = self.beat_5.to.val();
-        self.sixth.next = self.beat_6.to.val();
-        self.extension_low.next = self.beat_extension.to.val().extension_low;
 
         if self.at.val().beat_3 {
             self.found.d.next.source_ip = self.third.val().source;

@@ -54,6 +54,7 @@ use crate::receive::StationSink;
 use crate::stream::Sink;
 use beats::BeatAt;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::wire::{reth, BTH_BYTES, EXTENSION_BYTES, ICRC_BYTES, IPV4_BYTES, RETH_BYTES, UDP_BYTES};
 
 /// What is counted in a cycle, each by a counter of its own.
@@ -163,6 +164,7 @@ const _: () = assert!(RETH_BYTES == (reth::ADDRESS.lo + reth::ADDRESS.width) / 8
 const LONGEST: u64 = (RETH_BYTES + EXTENSION_BYTES) as u64;
 
 impl Logic for Parse {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, next_index, valid, index, beat, damaged, rest, length, deciding, kept);
@@ -171,6 +173,19 @@ impl Logic for Parse {
         dff_setup!(self, clock, known_foreign, known_malformed, known_bth, known_notice, known_marked);
         clock!(self, clock, icrc, addressee, extent, size, checksum, headers);
         self.icrc.reset.next = self.reset.val();
+
+        // The beat at hand, for the parsers of its parts.
+        drive!(self, beat.q.val().data => data; beat.q.val().count => count; beat.q.val().last => last;
+            data => turned.from, addressee.data, checksum.data; turned.to => addressee.number, headers.number;
+            at.to => addressee.at, size.at, checksum.at, headers.at; count => addressee.count, size.count);
+        drive!(self, station.mac => addressee.mac; station.ip => addressee.ip;
+            station.raw_open => addressee.raw_open; station.raw_broadcast => addressee.raw_broadcast;
+            station.raw_multicast => addressee.raw_multicast; station.raw_any => addressee.raw_any);
+        drive!(self, reset => size.reset; valid.q => size.valid, checksum.valid, headers.valid;
+            last => size.last; beat_tagged.q => size.was_tagged; deciding.q => size.decided;
+            size.long => endless);
+        drive!(self, station.pkey => headers.pkey; sizes.reth => headers.reth; headers.fields => fields;
+            fields.val().opcode => opcode; opcode => sizes.opcode);
 
         // First register: the beat and its number.
         self.frame.ready.next = self.store_ready.val();
@@ -186,51 +201,15 @@ impl Logic for Parse {
                 self.next_index.d.next = bits::<3>(0);
             }
         }
-        self.data.next = self.beat.q.val().data;
-        self.count.next = self.beat.q.val().count;
-        self.last.next = self.beat.q.val().last;
         self.one.next = bits::<1>(0);
         if self.valid.q.val() {
             self.one.next = bits::<1>(1);
         }
         self.at.from.next = bit_cast::<8, 1>(self.one.val()) << self.index.q.val();
-        self.addressee.at.next = self.at.to.val();
-        self.turned.from.next = self.data.val();
-        self.addressee.data.next = self.data.val();
-        self.addressee.number.next = self.turned.to.val();
-        self.addressee.count.next = self.count.val();
-        self.addressee.mac.next = self.station.mac.val();
-        self.addressee.ip.next = self.station.ip.val();
-        self.addressee.raw_open.next = self.station.raw_open.val();
-        self.addressee.raw_broadcast.next = self.station.raw_broadcast.val();
-        self.addressee.raw_multicast.next = self.station.raw_multicast.val();
-        self.addressee.raw_any.next = self.station.raw_any.val();
-        self.size.reset.next = self.reset.val();
-        self.size.valid.next = self.valid.q.val();
-        self.size.at.next = self.at.to.val();
-        self.size.count.next = self.count.val();
-        self.size.last.next = self.last.val();
-        self.size.was_tagged.next = self.beat_tagged.q.val();
-        self.size.decided.next = self.deciding.q.val();
-        self.endless.next = self.size.long.val();
-        self.checksum.valid.next = self.valid.q.val();
-        self.checksum.at.next = self.at.to.val();
-        self.checksum.data.next = self.data.val();
-        self.headers.valid.next = self.valid.q.val();
-        self.headers.at.next = self.at.to.val();
-        self.headers.number.next = self.turned.to.val();
-        self.headers.pkey.next = self.station.pkey.val();
-        self.headers.reth.next = self.sizes.reth.val();
-        self.fields.next = self.headers.fields.val();
-        self.opcode.next = self.fields.val().opcode;
         self.agents.next = self.fields.val().queue_pair == self.agents_pair.val();
-        self.sizes.opcode.next = self.opcode.val();
-        self.sizes.agents.next = self.agents.val();
-        self.extent.valid.next = self.valid.q.val();
-        self.extent.at.next = self.at.to.val();
+        drive!(self, agents => sizes.agents; valid.q => extent.valid; at.to => extent.at;
+            turned.to => extent.number; count => extent.count);
         self.extent.late.next = self.valid.q.val() & (self.index.q.val() > bits::<3>(3));
-        self.extent.number.next = self.turned.to.val();
-        self.extent.count.next = self.count.val();
         if self.valid.q.val() {
             self.damaged.d.next = self.beat.q.val().bad;
         }
@@ -241,9 +220,7 @@ impl Logic for Parse {
         self.length.d.next = self.rest.q.val() - bit_cast::<14, 2>(self.headers.pad.val());
 
         // The IP packet's beats: the sum runs over all of them.
-        self.icrc.sink.valid.next = self.extent.in_packet.val();
-        self.icrc.in_index.next = self.index.q.val();
-        self.icrc.sink.data.next = self.data.val();
+        drive!(self, extent.in_packet => icrc.sink.valid; index.q => icrc.in_index; data => icrc.sink.data);
         self.icrc.in_half.next = self.extent.final_beat.val() & self.extent.half.val();
 
         // Second register: what becomes of the frame.
@@ -326,9 +303,7 @@ impl Logic for Parse {
         if self.kept_raw.q.val() {
             self.info.next.opcode = self.raw_opcode.val();
             self.info.next.queue_pair = bit_cast::<24, 10>(self.station.raw_vi.val());
-            self.info.next.extended = false;
-            self.info.next.reth = false;
-            self.info.next.length = self.kept_bytes.q.val();
+            fill!(self, info, false => extended, reth; kept_bytes.q => length);
         }
         self.events.next = self.counted.q.val();
         if self.reset.val() {

@@ -16,6 +16,7 @@
 use super::beats::BeatAt;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// Bytes of the longest frame, without FCS and tag.
 const LONGEST_FRAME: usize = 4224;
@@ -60,13 +61,11 @@ pub struct Size {
 }
 
 impl Logic for Size {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, beats, too_long, runt, length, tag);
-        self.short.next = self.runt.q.val();
-        self.long.next = self.too_long.q.val();
-        self.bytes.next = self.length.q.val();
-        self.has_tag.next = self.tag.q.val();
+        drive!(self, runt.q => short; too_long.q => long; length.q => bytes; tag.q => has_tag);
         // FRAME-4: less than 14 bytes.
         if self.at.val().beat_0 {
             self.runt.d.next = self.last.val();

@@ -22,6 +22,7 @@ use crate::arithmetic::{Distance, PathMtu, Portion};
 use crate::bus::{syndrome_class, Answer, SyndromeParts};
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// What an answer is to a VI's reads.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -87,6 +88,7 @@ pub struct AnswerCheck {
 }
 
 impl Logic for AnswerCheck {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, open, exact, ahead, ends, ends_it, whole, opcode_fits);
@@ -98,13 +100,9 @@ impl Logic for AnswerCheck {
             self.expected.next = self.progress.val().psn;
             self.to_come.next = self.progress.val().left;
         }
-        self.next_psn.next = self.expected.val();
-        self.left.next = self.to_come.val();
-        self.mtu.code.next = self.answer.val().mtu;
-        self.portion.bytes.next = self.to_come.val();
-        self.portion.room.next = self.mtu.bytes.val();
+        drive!(self, expected => next_psn; to_come => left, portion.bytes; answer.val().mtu => mtu.code;
+            mtu.bytes => portion.room; ends.q => final_one);
         self.ends.d.next = self.portion.ends_bytes.val();
-        self.final_one.next = self.ends.q.val();
         self.ends_it.d.next = self.answer.val().length == self.to_come.val().get_bits::<13>(0);
         self.whole.d.next = self.answer.val().length == self.mtu.bytes.val();
         // REQ-3: the opcode of its place: at the start, or in the part that was asked for again.
@@ -113,14 +111,12 @@ impl Logic for AnswerCheck {
             self.opcode_fits.d.next = !self.answer.val().first | self.progress.val().again;
         }
         self.open.d.next = self.progress.val().oldest != self.progress.val().fresh;
-        self.distance.number.next = self.answer.val().psn;
-        self.distance.from.next = self.expected.val();
+        drive!(self, answer.val().psn => distance.number; expected => distance.from);
         self.exact.d.next = self.distance.same.val();
         self.ahead.d.next = self.distance.ahead.val();
 
         // What the answer is. Class 2 of the syndromes is reserved on the wire.
-        self.parts.from.next = self.answer.val().syndrome;
-        self.syndrome.next = self.parts.to.val();
+        drive!(self, answer.val().syndrome => parts.from; parts.to => syndrome);
         // REQ-3: the length of its place.
         self.fits.next = self.opcode_fits.q.val() & self.whole.q.val() & !self.answer.val().last;
         if self.ends.q.val() {

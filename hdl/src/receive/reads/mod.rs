@@ -40,6 +40,7 @@ use super::job::{ReadPlaced, ReadTarget, Told};
 use crate::bus::{Answer, Commit, ReadSent, Vi};
 use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{READ_DEPTH_LOG2, REGION_LOG2, VI_LOG2};
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -106,6 +107,7 @@ pub struct Reads {
 }
 
 impl Logic for Reads {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, vi, leaving, progress, oldest, judged);
@@ -130,39 +132,25 @@ impl Logic for Reads {
             self.rows.write_row.next.slot = bit_cast::<READ_DEPTH_LOG2, 3>(self.sent.data.val().number);
             self.rows.write_row.next.of_vi = false;
         }
-        self.region.next = self.sent.data.val().region;
+        drive!(self, sent.data.val().region => region; progress.q => rows.new_progress);
         self.rows.new_read.next.region = self.region.val().get_bits::<REGION_LOG2>(0);
-        self.rows.new_read.next.offset = self.sent.data.val().offset;
-        self.rows.new_read.next.segments = self.sent.data.val().segments;
-        self.rows.new_read.next.length = self.sent.data.val().length;
-        self.rows.new_read.next.psn = self.sent.data.val().psn;
-        self.rows.new_progress.next = self.progress.q.val();
+        fill!(self, rows.new_read, sent.data.val().offset => offset; sent.data.val().segments => segments;
+            sent.data.val().length => length; sent.data.val().psn => psn);
 
         // What the answer is, and what is told of it.
-        self.check.answer.next = self.answer.data.val();
-        self.check.outstanding.next = self.oldest.q.val();
-        self.check.progress.next = self.progress.q.val();
-        self.judgement.next = self.check.judged.val();
-        self.word.vi.next = self.vi.q.val();
-        self.word.answer.next = self.answer.data.val();
-        self.word.judged.next = self.judged.q.val();
-        self.word.next_psn.next = self.check.next_psn.val();
+        drive!(self, answer.data => check.answer, word.answer; oldest.q => check.outstanding;
+            progress.q => check.progress; check.judged => judgement; vi.q => word.vi; judged.q => word.judged;
+            check.next_psn => word.next_psn);
         self.told.valid.next = self.step.q.val() == Step::Tell;
-        self.told.data.next.keep = self.judged.q.val().keep;
-        self.told.data.next.data = self.judged.q.val().data;
-        self.told.data.next.word = self.word.word.val();
+        fill!(self, told.data, judged.q.val().keep => keep; judged.q.val().data => data; word.word => word);
         self.target.next.region = bit_cast::<16, REGION_LOG2>(self.oldest.q.val().region);
-        self.target.next.offset = self.oldest.q.val().offset;
-        self.target.next.segments = self.oldest.q.val().segments;
-        self.target.next.index = self.progress.q.val().index;
-        self.target.next.position = self.progress.q.val().position;
+        fill!(self, target, oldest.q.val().offset => offset; oldest.q.val().segments => segments;
+            progress.q.val().index => index; progress.q.val().position => position);
         self.target.next.fresh = !self.progress.q.val().started;
 
         self.asks_missing.next =
             !self.progress.q.val().started | (self.sent.data.val().psn == self.progress.q.val().psn);
-        self.sent.ready.next = false;
-        self.commit.ready.next = false;
-        self.moves_on.next = false;
+        drive!(self, false => sent.ready, commit.ready, moves_on);
         self.busy.next = self.step.q.val() != Step::Idle;
         match self.step.q.val() {
             Step::Idle => {

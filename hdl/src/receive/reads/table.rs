@@ -20,6 +20,7 @@
 use crate::bus::Vi;
 use crate::prims::{Cast, Ram};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::{READ_DEPTH_LOG2, REGION_LOG2, VI_LOG2};
 
 /// Where a VI is with its reads.
@@ -110,21 +111,17 @@ pub struct ReadTable {
 }
 
 impl Logic for ReadTable {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, memory);
-        self.read_address.from.next = self.read_row.val();
-        self.memory.read_address.next = self.read_address.to.val();
-        self.shown_read.from.next = self.memory.read_data.val();
-        self.outstanding.next = self.shown_read.to.val();
+        drive!(self, read_row => read_address.from; read_address.to => memory.read_address;
+            memory.read_data => shown_read.from; shown_read.to => outstanding; shown_progress.to => progress);
         self.shown_progress.from.next = bit_cast::<PROGRESS_BITS, READ_BITS>(self.memory.read_data.val());
-        self.progress.next = self.shown_progress.to.val();
 
-        self.write_address.from.next = self.write_row.val();
-        self.packed_read.from.next = self.new_read.val();
-        self.packed_progress.from.next = self.new_progress.val();
-        self.memory.write_enable.next = self.write_enable.val();
-        self.memory.write_address.next = self.write_address.to.val();
+        drive!(self, write_row => write_address.from; new_read => packed_read.from;
+            new_progress => packed_progress.from; write_enable => memory.write_enable;
+            write_address.to => memory.write_address);
         self.memory.write_data.next = self.packed_read.to.val();
         if self.write_row.val().of_vi {
             self.memory.write_data.next = bit_cast::<READ_BITS, PROGRESS_BITS>(self.packed_progress.to.val());

@@ -17,6 +17,7 @@ use super::check::JudgedAnswer;
 use crate::bus::{local, syndrome_class, Acknowledged, Answer, SyndromeParts, Vi};
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::wire::syndrome;
 
 /// See the module's description.
@@ -48,21 +49,18 @@ pub struct AnswerWord {
 }
 
 impl Logic for AnswerWord {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.parts.from.next = self.answer.val().syndrome;
-        self.syndrome.next = self.parts.to.val();
-        self.code.next = self.syndrome.val().value;
+        drive!(self, answer.val().syndrome => parts.from; parts.to => syndrome; syndrome.val().value => code);
         // REQ-4: NAK_OPERATIONAL.
         // A code that nobody has defined says no more than that something is wrong there.
         self.reason.next = bit_cast::<2, 5>(self.code.val());
         if self.code.val() > self.last_code.val() {
             self.reason.next = self.operational.val();
         }
-        self.word.next.vi = self.vi.val();
-        self.word.next.psn = self.answer.val().psn;
-        self.word.next.frame = self.syndrome.val().class;
-        self.word.next.syndrome = self.answer.val().syndrome;
+        fill!(self, word, vi => vi; answer.val().psn => psn; syndrome.val().class => frame;
+            answer.val().syndrome => syndrome);
         if self.syndrome.val().class == self.nak_class.val() {
             self.word.next.syndrome = self.nak_sequence.val() | bit_cast::<8, 2>(self.reason.val());
         }

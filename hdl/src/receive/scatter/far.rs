@@ -26,6 +26,7 @@ use crate::receive::job::ScatterJob;
 use crate::rows::descriptor::DataSegment;
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// How the read of a block ended.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -83,16 +84,15 @@ pub struct FarSegments {
 }
 
 impl Logic for FarSegments {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, holds, kept, kept_vi, kept_block, word, fails);
         clock!(self, clock, addresses, extents);
         self.here.next = self.block.val() == self.holds.q.val();
-        self.addresses.read_address.next = self.segment.val();
-        self.extents.read_address.next = self.segment.val();
+        drive!(self, segment => addresses.read_address, extents.read_address; shown.to => row);
         self.shown.from.next = (bit_cast::<128, 64>(self.extents.read_data.val()) << 64)
             | bit_cast::<128, 64>(self.addresses.read_data.val());
-        self.row.next = self.shown.to.val();
 
         if self.begins.val() {
             self.holds.d.next = bits::<7>(0);
@@ -109,10 +109,9 @@ impl Logic for FarSegments {
             self.expects.val() & self.beat.valid.val() & (self.beat.data.val().client == self.me.val());
         self.addresses.write_enable.next = self.taken.val() & !self.word.q.val().get_bit(0);
         self.addresses.write_address.next = self.word.q.val().get_bits::<2>(1);
-        self.addresses.write_data.next = self.beat.data.val().data;
+        drive!(self, beat.data.val().data => addresses.write_data, extents.write_data);
         self.extents.write_enable.next = self.taken.val() & self.word.q.val().get_bit(0);
         self.extents.write_address.next = self.word.q.val().get_bits::<2>(1);
-        self.extents.write_data.next = self.beat.data.val().data;
         self.failed.next = self.fails.q.val() | self.beat.data.val().failed;
         if self.asks.val() {
             self.word.d.next = bits::<3>(0);

@@ -48,6 +48,7 @@ use crate::rows::descriptor::DataSegment;
 use crate::rows::handle::MemoryHandle;
 use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// What the block is doing.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -144,14 +145,13 @@ pub struct Scatter {
 }
 
 impl Logic for Scatter {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, shown, other, ahead, left, place, index, total, offset, region);
         dff_setup!(self, clock, reading, position, outcome, address, handle, rest, piece);
         clock!(self, clock, far, mover);
-        self.far.reset.next = self.reset.val();
-        self.mover.reset.next = self.reset.val();
-        self.job_now.next = self.job.data.val();
+        drive!(self, reset => far.reset, mover.reset; job.data => job_now);
         self.total.d.next = bit_cast::<9, 8>(self.job_now.val().segments) + 2;
         self.offset.d.next = self.job_now.val().offset;
         self.region.d.next = self.job_now.val().region;
@@ -171,9 +171,8 @@ impl Logic for Scatter {
         self.segment.index.next.slot = self.job_now.val().slot;
         self.segment.index.next.second = self.place.q.val().get_bit(0);
         self.shown.d.next = self.segment.row.val();
-        self.far.job.next = self.job_now.val();
+        drive!(self, job_now => far.job; want_block => far.block);
         self.far.begins.next = self.step.q.val() == Step::Idle;
-        self.far.block.next = self.want_block.val();
         self.far.segment.next = self.place.q.val().get_bits::<2>(0);
         self.far.asks.next = self.step.q.val() == Step::AskBlock;
         self.far.expects.next = self.step.q.val() == Step::Block;
@@ -189,21 +188,17 @@ impl Logic for Scatter {
         }
 
         // Its piece, and the bytes that move into it.
-        self.cut.segment.next = self.rest.q.val();
-        self.cut.packet.next = self.left.q.val();
+        drive!(self, rest.q => cut.segment; left.q => cut.packet; piece.q => mover.grant.data);
         self.mine.next = self.verdict.valid.val() & (self.verdict.data.val().client == self.me.val());
         self.mover.begins.next = self.step.q.val() == Step::Idle;
         self.mover.grant.valid.next =
             (self.step.q.val() == Step::Verdict) & self.mine.val() & self.verdict.data.val().ok;
-        self.mover.grant.data.next = self.piece.q.val();
         Sink::<WriteBeat>::link(&mut self.payload, &mut self.mover.payload);
         Source::<WriteBeat>::link(&mut self.write, &mut self.mover.write);
 
         // What is asked for.
         self.access.valid.next = (self.step.q.val() == Step::Ask) | (self.step.q.val() == Step::AskBlock);
-        self.access.data.next.tag = self.job_now.val().tag;
-        self.access.data.next.system = false;
-        self.access.data.next.clip = false;
+        fill!(self, access.data, job_now.val().tag => tag; false => system, clip);
         // RSP-5: of a peer's write the right, and the whole range that is to come.
         self.access.data.next.remote = bits::<2>(0);
         if self.job_now.val().remote {
@@ -211,22 +206,14 @@ impl Logic for Scatter {
         }
         self.split_handle.from.next = self.handle.q.val();
         self.access.data.next.user = bits::<8>(0);
-        self.access.data.next.address = self.address.q.val();
-        self.access.data.next.span = self.rest.q.val();
-        self.access.data.next.length = self.piece.q.val();
-        self.access.data.next.region = self.split_handle.to.val().index;
-        self.access.data.next.key = self.split_handle.to.val().key;
-        self.access.data.next.by_offset = false;
-        self.access.data.next.write = true;
+        fill!(self, access.data, address.q => address; rest.q => span; piece.q => length;
+            split_handle.to.val().index => region; split_handle.to.val().key => key; false => by_offset;
+            true => write);
         if self.step.q.val() == Step::AskBlock {
-            self.access.data.next.region = self.region.q.val();
-            self.access.data.next.by_offset = true;
-            self.access.data.next.write = false;
+            fill!(self, access.data, region.q => region; true => by_offset; false => write);
         }
         self.done.valid.next = self.step.q.val() == Step::Done;
-        self.done.data.next.result = self.outcome.q.val();
-        self.done.data.next.index = self.index.q.val();
-        self.done.data.next.position = self.position.q.val();
+        fill!(self, done.data, outcome.q => result; index.q => index; position.q => position);
         self.busy.next = (self.step.q.val() != Step::Idle) | self.mover.waits.val();
 
         match self.step.q.val() {

@@ -17,6 +17,7 @@
 use crate::bus::WriteBeat;
 use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -60,10 +61,12 @@ pub struct PayloadMover {
 }
 
 impl Logic for PayloadMover {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, granted, reach, near, used, out_valid, out);
-        self.beat.next = self.payload.data.val();
+        drive!(self, payload.data => beat; out_valid.q => write.valid, waits; out.q => write.data;
+            granted.q => moving);
         self.reach_low.next = self.reach.q.val().get_bits::<4>(0);
         self.cut.next = self.near.q.val() & (self.reach_low.val() < self.beat.val().count);
         self.reach_on.next = self.reach.q.val() - bit_cast::<13, 4>(self.beat.val().count);
@@ -102,10 +105,6 @@ impl Logic for PayloadMover {
             self.reach.d.next = self.reach_first.val();
             self.near.d.next = !self.reach_first.val().get_bits::<9>(4).any();
         }
-        self.write.valid.next = self.out_valid.q.val();
-        self.write.data.next = self.out.q.val();
-        self.moving.next = self.granted.q.val();
-        self.waits.next = self.out_valid.q.val();
         if self.reset.val() {
             self.granted.d.next = false;
             self.out_valid.d.next = false;

@@ -28,6 +28,7 @@
 
 use crate::stream::{FlowSink, FlowSource, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::check_steps::{CheckStep, CheckSteps};
 use super::control_check::ControlCheck;
@@ -97,6 +98,7 @@ pub struct Check {
 }
 
 impl Logic for Check {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, malformed, unread, verdict);
@@ -104,64 +106,35 @@ impl Logic for Check {
         self.steps.reset.next = self.reset.val();
 
         // The steps.
-        self.steps.waits.next = self.waits.val();
-        self.steps.hold.next = self.hold.val();
-        self.steps.lost.next = self.head.val().lost;
-        self.steps.stale.next = self.now.val().stale;
-        self.steps.connected.next = self.now.val().connected;
-        self.steps.fields.next = self.control.fields.val();
-        self.steps.malformed.next = self.malformed.q.val();
-        self.steps.asked.next = self.tail.ready.val();
-        self.steps.ended.next = self.tail_end.valid.val();
-        self.steps.taken.next = self.message.ready.val();
+        drive!(self, waits => steps.waits; hold => steps.hold; head.val().lost => steps.lost;
+            now.val().stale => steps.stale; now.val().connected => steps.connected;
+            control.fields => steps.fields; malformed.q => steps.malformed; tail.ready => steps.asked;
+            tail_end.valid => steps.ended; message.ready => steps.taken; steps.read_row => read_row;
+            steps.load => load; steps.drop => drop);
         FlowSource::<Bits<9>>::link(&mut self.seek, &mut self.steps.seek);
-        self.read_row.next = self.steps.read_row.val();
-        self.load.next = self.steps.load.val();
-        self.drop.next = self.steps.drop.val();
         self.busy.next = self.steps.step.val() != CheckStep::Idle;
 
         // What the descriptor and the row say.
-        self.control.step.next = self.steps.step.val();
-        self.control.word.next = self.word.val();
-        self.control.late.next = self.late.val();
-        self.control.held.next = self.head.val().words;
-        self.control.lost.next = self.head.val().lost;
-        self.segments.step.next = self.steps.step.val();
-        self.segments.word.next = self.word.val();
-        self.segments.late.next = self.late.val();
-        self.segments.held.next = self.head.val().words;
-        self.segments.rdma.next = self.control.fields.val().rdma;
-        self.limits.step.next = self.steps.step.val();
-        self.limits.word.next = self.word.val();
-        self.limits.late.next = self.late.val();
-        self.reads.step.next = self.steps.step.val();
-        self.reads.now.next = self.now.val();
-        self.reads.fields.next = self.control.fields.val();
-        self.reads.reads.next = self.control.reads.val();
-        self.reads.allowed.next = self.limits.row.val().rdma_read;
+        drive!(self, steps.step => control.step, segments.step, limits.step, reads.step;
+            word => control.word, segments.word, limits.word;
+            late => control.late, segments.late, limits.late; head.val().words => control.held, segments.held;
+            head.val().lost => control.lost; control.fields.val().rdma => segments.rdma; now => reads.now;
+            control.fields => reads.fields; control.reads => reads.reads;
+            limits.row.val().rdma_read => reads.allowed; control.fields.val().length => lengths.length;
+            limits.row.val().max_transfer => lengths.limit);
         self.lengths.clear.next = self.steps.step.val() == CheckStep::Idle;
-        FlowSource::<Bits<32>>::join(&mut self.segments.length, &mut self.lengths.head_length);
+        join!(self, FlowSource<Bits<32>>, segments.length => lengths.head_length);
         FlowSink::<Bits<32>>::link(&mut self.tail_length, &mut self.lengths.tail_length);
-        self.lengths.length.next = self.control.fields.val().length;
-        self.lengths.limit.next = self.limits.row.val().max_transfer;
 
         // The tail.
-        self.place.head.next = self.head.val();
-        self.place.segments.next = self.control.fields.val().segments;
-        self.place.tag.next = self.limits.limits.val().tag;
-        self.tail.valid.next = self.steps.asks.val();
-        self.tail.data.next = self.place.access.val();
+        drive!(self, head => place.head; control.fields.val().segments => place.segments;
+            limits.limits.val().tag => place.tag; steps.asks => tail.valid; place.access => tail.data);
 
         // What becomes of the message.
-        self.judge.connected.next = self.now.val().connected;
-        self.judge.unread.next = self.unread.q.val();
-        self.judge.malformed.next = self.malformed.q.val();
-        self.judge.fields.next = self.control.fields.val();
-        self.judge.reads.next = self.control.reads.val();
-        self.judge.may_read.next = self.reads.may_read.val();
-        self.judge.raw.next = self.limits.limits.val().raw;
-        self.judge.lengths.next = self.lengths.faults.val();
-        self.judge.waits.next = self.reads.waits.val();
+        drive!(self, now.val().connected => judge.connected; unread.q => judge.unread;
+            malformed.q => judge.malformed; control.fields => judge.fields; control.reads => judge.reads;
+            reads.may_read => judge.may_read; limits.limits.val().raw => judge.raw;
+            lengths.faults => judge.lengths; reads.waits => judge.waits);
         // All reads that are not complete come again, unless the VI only goes on.
         self.restart.valid.next = false;
         self.restart.data.next = self.now.val().complete;
@@ -197,21 +170,13 @@ impl Logic for Check {
         }
 
         self.message.valid.next = self.steps.step.val() == CheckStep::Offer;
-        self.message.data.next.ends = self.verdict.q.val().ends;
-        self.message.data.next.parks = self.verdict.q.val().parks;
-        self.message.data.next.errors = self.verdict.q.val().errors;
-        self.message.data.next.unread = self.unread.q.val();
-        self.message.data.next.reads = self.control.reads.val();
-        self.message.data.next.operation = self.control.fields.val().operation;
-        self.message.data.next.length = self.control.fields.val().length;
-        self.message.data.next.segments = self.control.fields.val().segments;
-        self.message.data.next.has_immediate = self.control.fields.val().has_immediate;
-        self.message.data.next.immediate = self.control.fields.val().immediate;
-        self.message.data.next.remote_address = self.segments.remote.val().address;
-        self.message.data.next.rkey = self.segments.remote.val().rkey;
-        self.message.data.next.tag = self.limits.limits.val().tag;
-        self.message.data.next.mtu = self.limits.limits.val().mtu;
-        self.message.data.next.mtu_log2 = self.limits.limits.val().mtu_log2;
+        fill!(self, message.data, verdict.q.val().ends => ends; verdict.q.val().parks => parks;
+            verdict.q.val().errors => errors; unread.q => unread; control.reads => reads;
+            control.fields.val().operation => operation; control.fields.val().length => length;
+            control.fields.val().segments => segments; control.fields.val().has_immediate => has_immediate;
+            control.fields.val().immediate => immediate; segments.remote.val().address => remote_address;
+            segments.remote.val().rkey => rkey; limits.limits.val().tag => tag;
+            limits.limits.val().mtu => mtu; limits.limits.val().mtu_log2 => mtu_log2);
         self.message.data.next.skip = bits::<24>(0);
         if self.head.val().restart {
             self.message.data.next.skip = self.head.val().skip;

@@ -36,6 +36,7 @@
 
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::control_check::ControlFields;
 
@@ -116,14 +117,12 @@ pub struct CheckSteps {
 }
 
 impl Logic for CheckSteps {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, at, asking);
-        self.step.next = self.at.q.val();
-        self.asks.next = self.asking.q.val();
-        self.load.next = false;
-        self.drop.next = false;
-        self.seek.valid.next = false;
+        drive!(self, at.q => step; asking.q => asks);
+        drive!(self, false => load, drop, seek.valid);
         self.seek.data.next = bits::<9>(1);
         self.read_row.next = false;
         match self.at.q.val() {

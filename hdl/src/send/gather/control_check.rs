@@ -20,6 +20,7 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::{control, MAX_SEGMENTS};
 
 use super::check_steps::CheckStep;
@@ -90,6 +91,7 @@ pub struct ControlCheck {
 }
 
 impl Logic for ControlCheck {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, kept, ends);
@@ -98,10 +100,8 @@ impl Logic for ControlCheck {
         self.middle.from.next =
             (bit_cast::<256, 64>(self.late.val()) << 128) | (bit_cast::<256, 64>(self.word.val()) << 192);
         self.last.from.next = bit_cast::<256, 64>(self.late.val()) << 192;
-        self.count.next = self.first.to.val().seg_count;
-        self.flags.next = self.first.to.val().control;
+        drive!(self, first.to.val().seg_count => count; first.to.val().control => flags; kept.q => fields);
         self.operation.next = self.flags.val() & self.op_mask.val();
-        self.fields.next = self.kept.q.val();
         self.reads.next = self.kept.q.val().operation == self.read_code.val();
 
         self.ends.d.next = self.step.val() == CheckStep::Length;

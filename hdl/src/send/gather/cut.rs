@@ -23,6 +23,7 @@
 
 use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::status;
 
 use super::mark;
@@ -110,6 +111,7 @@ pub struct Cut {
 }
 
 impl Logic for Cut {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, at, asks, midway, errors);
@@ -122,18 +124,14 @@ impl Logic for Cut {
         self.asked.next = self.access.ready.val() | self.skips.val();
 
         // What is left of the message, and of the segment and the packet.
-        self.message_rest.message.valid.next = self.message.valid.val();
-        self.message_rest.message.data.next = self.message.data.val();
-        self.message_rest.between.next = self.between.val();
+        drive!(self, message.valid => message_rest.message.valid; message.data => message_rest.message.data;
+            between => message_rest.between, cursor.packet.valid; cursor.bytes => message_rest.bytes;
+            word => cursor.word; late => cursor.late);
         self.message_rest.reading.next =
             self.message.valid.val() & !self.none.val() & self.message.data.val().reads;
         self.message_rest.announced.next = (self.at.q.val() == CutStep::Announce) & self.announced.val();
-        self.message_rest.bytes.next = self.cursor.bytes.val();
-        self.cursor.word.next = self.word.val();
-        self.cursor.late.next = self.late.val();
         self.cursor.opens.next =
             (self.between.val() & !self.message.valid.val()) | (self.at.q.val() == CutStep::Segment);
-        self.cursor.packet.valid.next = self.between.val();
         self.cursor.packet.data.next = self.message_rest.size.val();
         if self.message_rest.reading.val() {
             self.cursor.packet.data.next = bits::<13>(0);
@@ -146,11 +144,8 @@ impl Logic for Cut {
         self.resting.next =
             self.between.val() & self.message.valid.val() & !self.none.val() & !self.message.data.val().reads;
         self.step.next = (self.at.q.val() == CutStep::Address) | (self.at.q.val() == CutStep::Segment);
-        self.message.ready.next = false;
-        self.packet.valid.next = false;
-        self.claim.words.next = self.message_rest.words.val();
-        self.claim.take.next = false;
-        self.count.valid.next = false;
+        drive!(self, false => message.ready, packet.valid, claim.take, count.valid;
+            message_rest.words => claim.words);
         self.count.data.next.sent = self.now.val().sent + 1;
         self.count.data.next.parked = false;
         if self.message.data.val().parks {
@@ -279,14 +274,9 @@ impl Logic for Cut {
         self.access.valid.next = self.asks.q.val();
         self.access.data.next.address = self.cursor.piece.val().address;
         self.access.data.next.span = bits::<32>(0);
-        self.access.data.next.length = self.cursor.piece.val().bytes;
-        self.access.data.next.region = self.cursor.piece.val().region;
-        self.access.data.next.key = self.cursor.piece.val().key;
-        self.access.data.next.tag = self.message.data.val().tag;
-        self.access.data.next.by_offset = false;
-        self.access.data.next.system = false;
-        self.access.data.next.write = false;
-        self.access.data.next.clip = false;
+        fill!(self, access.data, cursor.piece.val().bytes => length; cursor.piece.val().region => region;
+            cursor.piece.val().key => key; message.data.val().tag => tag;
+            false => by_offset, system, write, clip);
         // Nobody's but our own: a span is not looked at.
         self.access.data.next.remote = bits::<2>(0);
         self.access.data.next.user = self.goes_on.val();
@@ -294,16 +284,11 @@ impl Logic for Cut {
             self.access.data.next.user = self.ends_mark.val();
         }
 
-        self.label.head.next = self.head.val();
-        self.label.message.next = self.message.data.val();
-        self.label.now.next = self.now.val();
-        self.label.rest.next = self.rest.val();
-        self.label.place.next = self.message_rest.place.val();
-        self.label.bytes.next = self.cursor.bytes.val();
+        drive!(self, head => label.head; message.data => label.message; now => label.now; rest => label.rest;
+            message_rest.place => label.place; cursor.bytes => label.bytes; errors.q => label.errors;
+            label.packet => packet.data);
         self.label.announces.next = self.at.q.val() == CutStep::Announce;
         self.label.ends.next = (self.at.q.val() == CutStep::Finish) | self.none.val();
-        self.label.errors.next = self.errors.q.val();
-        self.packet.data.next = self.label.packet.val();
         if self.reset.val() {
             self.at.d.next = CutStep::Between;
             self.asks.d.next = false;

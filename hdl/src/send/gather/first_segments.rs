@@ -21,6 +21,7 @@
 
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::check_steps::CheckStep;
 use crate::prims::Cast;
@@ -68,6 +69,7 @@ pub struct FirstSegments {
 }
 
 impl Logic for FirstSegments {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, address, rkey, counts, reserves);
@@ -78,8 +80,7 @@ impl Logic for FirstSegments {
 
         self.counts.d.next =
             (self.step.val() == CheckStep::FirstLength) | (self.step.val() == CheckStep::SecondLength);
-        self.length.valid.next = self.counts.q.val();
-        self.length.data.next = self.late_data.to.val().length;
+        drive!(self, counts.q => length.valid; late_data.to.val().length => length.data);
         // WQ-2: in an address segment the length is reserved.
         self.reserves.d.next = (self.step.val() == CheckStep::FirstLength) & self.rdma.val();
         self.wrong.next = self.reserves.q.val() & self.late_address.to.val().reserved.any();

@@ -25,6 +25,7 @@
 
 use crate::stream::{FlowSink, Sink};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use crate::bus::{Commit, SendHead, Vi};
 use crate::prims::{Fifo, LutRam, Number, Ram};
@@ -103,20 +104,17 @@ pub struct Inbox {
 }
 
 impl Logic for Inbox {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, loaded, write_slot, write_index, read_slot, looked, is_outlived);
         clock!(self, clock, heads, words, owners, outlives);
-        self.heads.reset.next = self.reset.val();
-        self.heads.sink.valid.next = self.head.valid.val();
-        self.heads.sink.data.next = self.head.data.val();
-        self.heads.source.ready.next = self.load.val();
-        self.waits.next = self.heads.source.valid.val();
+        drive!(self, reset => heads.reset; head.valid => heads.sink.valid; head.data => heads.sink.data;
+            load => heads.source.ready; heads.source.valid => waits; loaded.q => current);
         if self.load.val() {
             self.loaded.d.next = self.heads.source.data.val();
             self.is_outlived.d.next = self.outlives.read_data.val();
         }
-        self.current.next = self.loaded.q.val();
 
         self.vi.next = self.loaded.q.val().vi;
         self.row.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
@@ -125,7 +123,7 @@ impl Logic for Inbox {
         self.takes_commit.next = !self.word.valid.val()
             & !self.holds.val()
             & !(self.reply_waits.val() & (self.row.val() == self.reply_vi.val()));
-        self.commit.ready.next = self.takes_commit.val();
+        drive!(self, takes_commit => commit.ready; words.read_data => read_word);
         self.words.write_enable.next = self.word.valid.val()
             | (self.commit.valid.val()
                 & self.takes_commit.val()
@@ -147,7 +145,6 @@ impl Logic for Inbox {
             self.words.read_address.next =
                 self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.reply_vi.val());
         }
-        self.read_word.next = self.words.read_data.val();
 
         // LIFE-2: heads of a life that is over are done with without a word.
         // A head that comes goes before a look at those that wait.
@@ -164,7 +161,7 @@ impl Logic for Inbox {
             self.outlives.write_address.next = self.write_slot.q.val();
             self.outlives.write_data.next = false;
         }
-        self.outlives.read_address.next = self.read_slot.q.val();
+        drive!(self, read_slot.q => outlives.read_address; is_outlived.q => outlived);
         if self.looks.val() {
             self.looked.d.next = self.looked.q.val() + 1;
         }
@@ -172,7 +169,6 @@ impl Logic for Inbox {
             self.looked.d.next = bits::<4>(0);
         }
         self.closed.next = self.looked.q.val().get_bit(3) & (!self.holds.val() | self.is_outlived.q.val());
-        self.outlived.next = self.is_outlived.q.val();
 
         if self.word.valid.val() {
             self.write_index.d.next = self.write_index.q.val() + 1;

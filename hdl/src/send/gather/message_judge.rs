@@ -26,6 +26,7 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::status;
 
 use super::control_check::ControlFields;
@@ -74,6 +75,7 @@ pub struct MessageJudge {
 }
 
 impl Logic for MessageJudge {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         self.verdict.next.ends = false;
@@ -85,30 +87,22 @@ impl Logic for MessageJudge {
             | self.lengths.val().too_long
             | (self.raw.val() & self.lengths.val().no_frame)
         {
-            self.verdict.next.parks = false;
-            self.verdict.next.ends = true;
-            self.verdict.next.errors = self.length_error.val();
+            fill!(self, verdict, false => parks; true => ends; length_error => errors);
         }
         // WQ-2, RAW-4: FORMAT_ERROR goes before it.
         if self.malformed.val()
             | (self.reads.val() & !self.may_read.val())
             | (self.raw.val() & (self.fields.val().rdma | self.fields.val().has_immediate))
         {
-            self.verdict.next.parks = false;
-            self.verdict.next.ends = true;
-            self.verdict.next.errors = self.format_error.val();
+            fill!(self, verdict, false => parks; true => ends; format_error => errors);
         }
         // WQ-8: the segments behind the first 64 bytes could not be read.
         if self.unread.val() {
-            self.verdict.next.parks = false;
-            self.verdict.next.ends = true;
-            self.verdict.next.errors = self.transport.val();
+            fill!(self, verdict, false => parks; true => ends; transport => errors);
         }
         // WQ-4: nothing is sent of a VI that is not connected.
         if !self.connected.val() {
-            self.verdict.next.parks = false;
-            self.verdict.next.ends = true;
-            self.verdict.next.errors = self.flushed.val();
+            fill!(self, verdict, false => parks; true => ends; flushed => errors);
         }
     }
 }

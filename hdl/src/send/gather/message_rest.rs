@@ -23,6 +23,7 @@
 
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::message::CheckedMessage;
 use crate::arithmetic::Portion;
@@ -83,6 +84,7 @@ pub struct MessageRest {
 }
 
 impl Logic for MessageRest {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, left, skip, first, last, fresh, payload_words, left_any, skip_any);
@@ -122,11 +124,7 @@ impl Logic for MessageRest {
         if self.skipped.val() {
             self.skip.d.next = self.skip_after.val();
         }
-        self.words.next = self.payload_words.q.val();
-        self.place.next.first = self.first.q.val();
-        self.place.next.last = self.last.q.val();
-        self.place.next.fresh = self.fresh.q.val();
-        self.more.next = self.left_any.q.val();
-        self.skips.next = self.skip_any.q.val();
+        drive!(self, payload_words.q => words; left_any.q => more; skip_any.q => skips);
+        fill!(self, place, first.q => first; last.q => last; fresh.q => fresh);
     }
 }

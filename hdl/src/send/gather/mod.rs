@@ -66,6 +66,7 @@ pub use word_reader::WordReader;
 
 use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::tables::table;
 
 use crate::bus::{
@@ -134,6 +135,7 @@ pub struct Gather {
 }
 
 impl Logic for Gather {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, taken);
@@ -151,15 +153,8 @@ impl Logic for Gather {
             payload_queue
         );
         clock!(self, clock, packets, last_packets);
-        self.inbox.reset.next = self.reset.val();
-        self.owner.reset.next = self.reset.val();
-        self.check.reset.next = self.reset.val();
-        self.cut.reset.next = self.reset.val();
-        self.replier.reset.next = self.reset.val();
-        self.tail.reset.next = self.reset.val();
-        self.payload_queue.reset.next = self.reset.val();
-        self.packets.reset.next = self.reset.val();
-        self.last_packets.reset.next = self.reset.val();
+        drive!(self, reset => inbox.reset, owner.reset, check.reset, cut.reset, replier.reset, tail.reset,
+            payload_queue.reset, packets.reset, last_packets.reset);
 
         // Heads, and what is known of their VIs.
         FlowSink::<SendHead>::link(&mut self.head, &mut self.inbox.head);
@@ -167,59 +162,39 @@ impl Logic for Gather {
         FlowSink::<StateWrite>::link(&mut self.state, &mut self.owner.state);
         FlowSink::<EpochWrite>::link(&mut self.epoch, &mut self.owner.epoch);
         LookUp::<Vi, Bits<3>>::link(&mut self.reads, &mut self.owner.reads);
-        FlowSource::<Bits<3>>::join(&mut self.check.restart, &mut self.owner.restart);
-        FlowSource::<ReadsKnown>::join(&mut self.cut.count, &mut self.owner.count);
-        self.owner.head.next = self.inbox.current.val();
-        self.owner.outlived.next = self.inbox.outlived.val();
-        self.check.waits.next = self.inbox.waits.val();
-        self.check.head.next = self.inbox.current.val();
-        self.check.now.next = self.owner.now.val();
-        self.cut.head.next = self.inbox.current.val();
-        self.cut.now.next = self.owner.now.val();
+        join!(self, FlowSource<Bits<3>>, check.restart => owner.restart);
+        join!(self, FlowSource<ReadsKnown>, cut.count => owner.count);
+        drive!(self, inbox.current => owner.head, check.head, cut.head; inbox.outlived => owner.outlived;
+            inbox.waits => check.waits; owner.now => check.now, cut.now; check.load => inbox.load;
+            check.busy => inbox.held);
         self.done.next = self.check.drop.val() | self.cut.message.ready.val();
-        self.inbox.load.next = self.check.load.val();
-        self.inbox.held.next = self.check.busy.val();
-        self.inbox.free.next = self.done.val();
+        drive!(self, done => inbox.free; taken.q => head_taken);
         self.taken.d.next = self.done.val();
-        self.head_taken.next = self.taken.q.val();
 
         // Words of descriptors.
-        FlowSource::<Bits<9>>::join(&mut self.check.seek, &mut self.word_reader.seek);
-        self.word_reader.step.next = self.cut.step.val();
+        join!(self, FlowSource<Bits<9>>, check.seek => word_reader.seek);
+        drive!(self, cut.step => word_reader.step; check.read_row => inbox.read_row;
+            inbox.read_word => word_reader.head_word; word_reader.index => tail.index;
+            tail.word => word_reader.tail_word; word_reader.word => check.word, cut.word;
+            word_reader.late => check.late, cut.late);
         self.inbox.read_index.next = bit_cast::<3, 9>(self.word_reader.index.val());
-        self.inbox.read_row.next = self.check.read_row.val();
-        self.word_reader.head_word.next = self.inbox.read_word.val();
-        self.tail.index.next = self.word_reader.index.val();
         self.tail.start.next = self.check.tail.valid.val() & self.access.ready.val();
-        self.word_reader.tail_word.next = self.tail.word.val();
-        self.check.word.next = self.word_reader.word.val();
-        self.check.late.next = self.word_reader.late.val();
-        self.cut.word.next = self.word_reader.word.val();
-        self.cut.late.next = self.word_reader.late.val();
-        FlowSource::<Bits<32>>::join(&mut self.tail.length, &mut self.check.tail_length);
-        FlowSource::<TailEnd>::join(&mut self.tail.ended, &mut self.check.tail_end);
+        join!(self, FlowSource<Bits<32>>, tail.length => check.tail_length);
+        join!(self, FlowSource<TailEnd>, tail.ended => check.tail_end);
 
         // Messages. What check says of one stands until cut is done with it.
-        self.cut.message.valid.next = self.check.message.valid.val();
-        self.cut.message.data.next = self.check.message.data.val();
-        self.check.message.ready.next = self.cut.message.ready.val();
-        self.packet_count.message.valid.next = self.check.message.valid.val();
-        self.packet_count.message.data.next = self.check.message.data.val();
-        self.cut.rest.next = self.packet_count.rest.val();
-        self.cut.counted.next = self.packet_count.done.val();
+        drive!(self, check.message.valid => cut.message.valid, packet_count.message.valid;
+            check.message.data => cut.message.data, packet_count.message.data;
+            cut.message.ready => check.message.ready; packet_count.rest => cut.rest;
+            packet_count.done => cut.counted);
 
         // A TRANSMIT row begins the VI anew. It goes on to those behind when what was announced before has gone on to them.
         self.closes.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.transmit_table.val());
-        self.inbox.commit.valid.next = self.commit.valid.val();
-        self.inbox.commit.data.next = self.commit.data.val();
-        self.inbox.closes.next = self.closes.val();
+        drive!(self, commit.valid => inbox.commit.valid; commit.data => inbox.commit.data, owner.row;
+            closes => inbox.closes, owner.closes; packets.level => last_packets.level;
+            packets.held => last_packets.held; packet.ready => last_packets.taken);
         self.last_packets.closed.next = self.closes.val() & self.inbox.closed.val();
-        self.last_packets.level.next = self.packets.level.val();
-        self.last_packets.held.next = self.packets.held.val();
-        self.last_packets.taken.next = self.packet.ready.val();
-        self.owner.row.next = self.commit.data.val();
-        self.owner.closes.next = self.closes.val();
         self.owner.opens.next = self.closes.val() & self.last_packets.passed.val();
         self.commit.ready.next = self.inbox.commit.ready.val();
         if self.closes.val() {
@@ -228,14 +203,11 @@ impl Logic for Gather {
 
         // Replies, between packets.
         Sink::<Reply>::link(&mut self.reply, &mut self.replier.reply);
-        self.inbox.reply_row.next = self.replier.read_row.val();
-        self.inbox.reply_waits.next = self.replier.hold.val();
-        self.inbox.reply_vi.next = self.reply.data.val().vi;
-        self.replier.row.next = self.inbox.read_word.val();
+        drive!(self, replier.read_row => inbox.reply_row;
+            replier.hold => inbox.reply_waits, check.hold, cut.hold; reply.data.val().vi => inbox.reply_vi;
+            inbox.read_word => replier.row);
         self.replier.resting.next = self.cut.resting.val() | !self.check.busy.val();
         self.replier.wants.next = self.inbox.waits.val() | self.check.busy.val();
-        self.check.hold.next = self.replier.hold.val();
-        self.cut.hold.next = self.replier.hold.val();
 
         // Accesses: of check, of cut, or of the replier.
         self.access.valid.next =
@@ -249,43 +221,35 @@ impl Logic for Gather {
         }
         // Only a peer's access has one.
         self.access.data.next.span = self.replier.access.data.val().span;
-        self.check.tail.ready.next = self.access.ready.val();
-        self.cut.access.ready.next = self.access.ready.val();
-        self.replier.access.ready.next = self.access.ready.val();
+        drive!(self, access.ready => check.tail.ready, cut.access.ready, replier.access.ready);
 
         // Packets: of cut, or of the replier.
         self.packets.sink.valid.next = self.cut.packet.valid.val() | self.replier.packet_valid.val();
         self.packets.sink.data.next = self.cut.packet.data.val();
         if self.replier.announces_packet.val() {
             // What only a message has stays cut's: transmit does not look at it.
-            self.packets.sink.data.next.vi = self.reply.data.val().vi;
-            self.packets.sink.data.next.send = true;
-            self.packets.sink.data.next.first = self.reply.data.val().first;
-            self.packets.sink.data.next.last = self.reply.data.val().last;
-            self.packets.sink.data.next.length = self.reply.data.val().length;
+            fill!(self, packets.sink.data, reply.data.val().vi => vi; true => send;
+                reply.data.val().first => first; reply.data.val().last => last;
+                reply.data.val().length => length);
             self.packets.sink.data.next.has_immediate =
                 self.reply.data.val().first | self.reply.data.val().last;
-            self.packets.sink.data.next.immediate = self.replier.aeth.val();
-            self.packets.sink.data.next.restart = false;
-            self.packets.sink.data.next.psn = self.reply.data.val().psn;
+            fill!(self, packets.sink.data, replier.aeth => immediate; false => restart;
+                reply.data.val().psn => psn);
             self.packets.sink.data.next.operation = bits::<2>(0);
             self.packets.sink.data.next.reply = true;
         }
-        self.cut.packet.ready.next = self.packets.sink.ready.val();
-        self.replier.packet_ready.next = self.packets.sink.ready.val();
+        drive!(self, packets.sink.ready => cut.packet.ready, replier.packet_ready);
         Source::<Packet>::link(&mut self.packet, &mut self.packets.source);
 
         // Payload.
-        self.tail.beat.valid.next = self.beat.valid.val();
-        self.tail.beat.data.next = self.beat.data.val();
+        drive!(self, beat.valid => tail.beat.valid; beat.data => tail.beat.data;
+            payload_queue.claim.room => cut.claim.room, replier.claim.room);
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.payload_queue.beat);
         self.payload_queue.claim.words.next = self.cut.claim.words.val();
         if self.replier.active.val() {
             self.payload_queue.claim.words.next = self.replier.claim.words.val();
         }
         self.payload_queue.claim.take.next = self.cut.claim.take.val() | self.replier.claim.take.val();
-        self.cut.claim.room.next = self.payload_queue.claim.room.val();
-        self.replier.claim.room.next = self.payload_queue.claim.room.val();
         Source::<PayloadWord>::link(&mut self.payload, &mut self.payload_queue.payload);
         Source::<Whole>::link(&mut self.whole, &mut self.payload_queue.whole);
         self.busy.next = self.replier.hold.val()

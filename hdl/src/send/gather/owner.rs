@@ -21,6 +21,7 @@
 
 use crate::stream::{FlowSink, LookUp};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
 
@@ -109,6 +110,7 @@ pub struct Owner {
 }
 
 impl Logic for Owner {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, writes, count_vi, known, is_connected, stale, sent, complete, may_wait);
@@ -116,16 +118,12 @@ impl Logic for Owner {
         self.vi.next = self.head.val().vi;
         self.row_vi.next = bit_cast::<VI_LOG2, 16>(self.row.val().row);
 
-        self.states.write_enable.next = self.state.valid.val();
-        self.states.write_address.next = self.state.data.val().vi;
-        self.states.write_data.next = self.state.data.val().state;
-        self.states.read_address.next = self.vi.val();
+        drive!(self, state.valid => states.write_enable; state.data.val().vi => states.write_address;
+            state.data.val().state => states.write_data; vi => states.read_address);
         self.is_connected.d.next = self.states.read_data.val() == self.connected.val();
 
-        self.epochs.write_enable.next = self.epoch.valid.val();
-        self.epochs.write_address.next = self.epoch.data.val().vi;
-        self.epochs.write_data.next = self.epoch.data.val().epoch;
-        self.epochs.read_address.next = self.vi.val();
+        drive!(self, epoch.valid => epochs.write_enable; epoch.data.val().vi => epochs.write_address;
+            epoch.data.val().epoch => epochs.write_data; vi => epochs.read_address);
 
         // Check and cut decide late in their cycle, so their number waits for one in a register.
         self.writes.d.next = self.restart.valid.val() | self.count.valid.val();
@@ -135,7 +133,7 @@ impl Logic for Owner {
             self.known.d.next.sent = self.restart.data.val();
             self.known.d.next.parked = false;
         }
-        self.counting.next = self.writes.q.val();
+        drive!(self, writes.q => counting; vi => counts.read_address);
         self.counts.write_enable.next = self.writes.q.val() | self.opens.val();
         self.counts.write_address.next = self.count_vi.q.val();
         self.counts.write_data.next = self.known.q.val();
@@ -144,7 +142,6 @@ impl Logic for Owner {
             self.counts.write_data.next.sent = bits::<3>(0);
             self.counts.write_data.next.parked = false;
         }
-        self.counts.read_address.next = self.vi.val();
         self.sent.d.next = self.counts.read_data.val().sent;
         // What comes behind a message that is parked comes again.
         self.stale.d.next = (self.head.val().epoch != self.epochs.read_data.val())
@@ -154,22 +151,16 @@ impl Logic for Owner {
         self.reads.index.next = self.vi.val();
         self.complete.d.next = self.reads.row.val();
 
-        self.transmit_row.from.next = self.row.val();
-        self.depth.next = self.transmit_row.to.val().read_depth;
-        self.depths.write_enable.next = self.closes.val();
-        self.depths.write_address.next = self.row_vi.val();
+        drive!(self, row => transmit_row.from; transmit_row.to.val().read_depth => depth;
+            closes => depths.write_enable; row_vi => depths.write_address; vi => depths.read_address);
         self.depths.write_data.next = bit_cast::<3, 4>(self.depth.val());
         if self.depth.val() > self.most.val() {
             self.depths.write_data.next = bits::<3>(4);
         }
-        self.depths.read_address.next = self.vi.val();
         self.may_wait.d.next = self.depths.read_data.val();
 
-        self.now.next.connected = self.is_connected.q.val();
-        self.now.next.stale = self.stale.q.val();
-        self.now.next.sent = self.sent.q.val();
-        self.now.next.complete = self.complete.q.val();
-        self.now.next.depth = self.may_wait.q.val();
+        fill!(self, now, is_connected.q => connected; stale.q => stale; sent.q => sent;
+            complete.q => complete; may_wait.q => depth);
         if self.reset.val() {
             self.writes.d.next = false;
         }

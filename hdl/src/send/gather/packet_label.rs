@@ -16,6 +16,7 @@
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::message::CheckedMessage;
 use super::message_rest::PacketPlace;
@@ -49,11 +50,10 @@ pub struct PacketLabel {
 }
 
 impl Logic for PacketLabel {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.packet.next.vi = self.head.val().vi;
-        self.packet.next.send = self.announces.val();
-        self.packet.next.first = self.place.val().first;
+        fill!(self, packet, head.val().vi => vi; announces => send; place.val().first => first);
         self.packet.next.last = self.place.val().last | self.ends.val();
         self.packet.next.length = self.bytes.val();
         self.packet.next.has_immediate =
@@ -62,21 +62,17 @@ impl Logic for PacketLabel {
         if self.message.val().reads {
             self.packet.next.immediate = self.rest.val().bytes;
         }
-        self.packet.next.region = self.head.val().region;
-        self.packet.next.offset = self.head.val().offset;
-        self.packet.next.message_length = self.message.val().length;
+        fill!(self, packet, head.val().region => region; head.val().offset => offset;
+            message.val().length => message_length);
         self.packet.next.errors = self.message.val().errors | self.errors.val();
         self.packet.next.lost = self.head.val().lost;
         self.packet.next.epoch = self.head.val().epoch;
         self.packet.next.restart = self.head.val().restart & self.place.val().fresh;
-        self.packet.next.psn = self.head.val().psn;
-        self.packet.next.operation = self.message.val().operation;
-        self.packet.next.remote_address = self.rest.val().address;
-        self.packet.next.rkey = self.message.val().rkey;
+        fill!(self, packet, head.val().psn => psn; message.val().operation => operation;
+            rest.val().address => remote_address; message.val().rkey => rkey);
         self.packet.next.beyond = bit_cast::<24, 20>(self.rest.val().beyond);
-        self.packet.next.segments = self.message.val().segments;
-        self.packet.next.number = self.now.val().sent;
-        self.packet.next.parked = self.message.val().parks;
+        fill!(self, packet, message.val().segments => segments; now.val().sent => number;
+            message.val().parks => parked);
         if self.message.val().parks {
             self.packet.next.number = self.message.val().complete;
         }

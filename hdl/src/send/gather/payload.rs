@@ -23,6 +23,7 @@
 
 use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::READ_TAGS;
 
 use super::mark::AnswerMark;
@@ -93,42 +94,34 @@ pub struct Payload {
 }
 
 impl Logic for Payload {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, missing, midway, lacks, ended);
         clock!(self, clock, beats, packer, words, room, sizes, wholes);
-        self.beats.reset.next = self.reset.val();
-        self.packer.reset.next = self.reset.val();
-        self.words.reset.next = self.reset.val();
-        self.room.reset.next = self.reset.val();
-        self.sizes.reset.next = self.reset.val();
-        self.wholes.reset.next = self.reset.val();
+        drive!(self, reset => beats.reset, packer.reset, words.reset, room.reset, sizes.reset, wholes.reset);
 
         // Beats, packed into words.
         self.mark.from.next = self.beat.data.val().user;
         self.ours.next = self.beat.valid.val()
             & (self.beat.data.val().client == self.client.val())
             & !self.mark.to.val().tail;
-        self.beats.sink.valid.next = self.ours.val();
-        self.beats.sink.data.next.data = self.beat.data.val().data;
-        self.beats.sink.data.next.start = self.beat.data.val().start;
-        self.beats.sink.data.next.count = self.beat.data.val().count;
+        drive!(self, ours => beats.sink.valid; beats.source.valid => packer.sink.valid;
+            beats.source.data.val().data => packer.sink.data;
+            beats.source.data.val().start => packer.in_start;
+            beats.source.data.val().count => packer.in_count; beats.source.data.val().ends => packer.in_flush;
+            beat.data.val().data => packer.restart_data; packer.sink.ready => beats.source.ready;
+            beats.source.data.val().lacks => queued_lacks);
+        fill!(self, beats.sink.data, beat.data.val().data => data; beat.data.val().start => start;
+            beat.data.val().count => count);
         self.beats.sink.data.next.ends = self.beat.data.val().last & self.mark.to.val().ends;
         self.beat_lacks.next.refused = self.beat.data.val().refused;
         self.beat_lacks.next.failed = self.beat.data.val().failed;
         self.beats.sink.data.next.lacks = self.beat_lacks.val();
-        self.packer.sink.valid.next = self.beats.source.valid.val();
-        self.packer.sink.data.next = self.beats.source.data.val().data;
-        self.packer.in_start.next = self.beats.source.data.val().start;
-        self.packer.in_count.next = self.beats.source.data.val().count;
-        self.packer.in_flush.next = self.beats.source.data.val().ends;
         self.packer.restart.next = false;
         self.packer.restart_fill.next = bits::<3>(0);
-        self.packer.restart_data.next = self.beat.data.val().data;
         self.packer.source.ready.next = true;
-        self.beats.source.ready.next = self.packer.sink.ready.val();
         self.taken.next = self.beats.source.valid.val() & self.packer.sink.ready.val();
-        self.queued_lacks.next = self.beats.source.data.val().lacks;
         self.lacks_now.next.refused = self.lacks.q.val().refused | self.queued_lacks.val().refused;
         self.lacks_now.next.failed = self.lacks.q.val().failed | self.queued_lacks.val().failed;
         if self.taken.val() {
@@ -142,11 +135,11 @@ impl Logic for Payload {
 
         // Words, counted against what was taken. A packet that lost its end keeps its last, empty word.
         self.ends.next = self.packer.source.valid.val() & self.packer.out_last.val();
-        self.words.sink.valid.next = self.packer.source.valid.val();
+        drive!(self, packer.source.valid => words.sink.valid;
+            ends => wholes.sink.valid, sizes.source.ready, room.returned.valid; ended.q => wholes.sink.data;
+            claim.take => sizes.sink.valid; claim.words => sizes.sink.data);
         self.words.sink.data.next.data = self.packer.source.data.val();
         self.words.sink.data.next.last = self.packer.out_last.val();
-        self.wholes.sink.valid.next = self.ends.val();
-        self.wholes.sink.data.next = self.ended.q.val();
         self.expected.next = self.sizes.source.data.val();
         if self.midway.q.val() {
             self.expected.next = self.missing.q.val();
@@ -156,14 +149,9 @@ impl Logic for Payload {
             self.missing.d.next = self.after.val();
             self.midway.d.next = !self.packer.out_last.val();
         }
-        self.sizes.sink.valid.next = self.claim.take.val();
-        self.sizes.sink.data.next = self.claim.words.val();
-        self.sizes.source.ready.next = self.ends.val();
         RoomSink::link(&mut self.claim, &mut self.room.claim);
-        self.room.returned.valid.next = self.ends.val();
-        self.room.returned.data.next = self.expected.val();
+        drive!(self, expected => room.returned.data; room.busy => busy);
         self.room.left.next = self.words.source.valid.val() & self.payload.ready.val();
-        self.busy.next = self.room.busy.val();
 
         Source::<PayloadWord>::link(&mut self.payload, &mut self.words.source);
         Source::<Whole>::link(&mut self.whole, &mut self.wholes.source);

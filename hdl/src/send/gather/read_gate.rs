@@ -17,6 +17,7 @@
 //! Tests: with the whole of gather, `tests/send/gather/reads.rs`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::check_steps::CheckStep;
 use super::control_check::ControlFields;
@@ -50,6 +51,7 @@ pub struct ReadGate {
 }
 
 impl Logic for ReadGate {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, can_read, must_wait, were_complete);
@@ -62,8 +64,6 @@ impl Logic for ReadGate {
                 self.allowed.val() & self.now.val().depth.any() & !self.fields.val().has_immediate;
             self.were_complete.d.next = self.now.val().complete;
         }
-        self.may_read.next = self.can_read.q.val();
-        self.waits.next = self.must_wait.q.val();
-        self.complete.next = self.were_complete.q.val();
+        drive!(self, can_read.q => may_read; must_wait.q => waits; were_complete.q => complete);
     }
 }

@@ -20,6 +20,7 @@
 
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::wire::syndrome;
 
 use super::mark;
@@ -95,15 +96,14 @@ pub struct Replier {
 }
 
 impl Logic for Replier {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, tag, size, waits, wanted);
-        self.length.next = self.reply.data.val().length;
+        drive!(self, reply.data.val().length => length; size.q => claim.words;
+            reply.data.val().rkey => rkey.from; row => gather_row.from);
         self.words.next = self.length.val() + bits::<13>(7);
         self.size.d.next = self.words.val().get_bits::<10>(3);
-        self.claim.words.next = self.size.q.val();
-        self.rkey.from.next = self.reply.data.val().rkey;
-        self.gather_row.from.next = self.row.val();
         self.claims.next = (self.step.q.val() == ReplierStep::Idle)
             & self.reply.valid.val()
             & !(self.waits.q.val() & self.wanted.q.val());
@@ -117,23 +117,13 @@ impl Logic for Replier {
         }
 
         self.access.valid.next = self.step.q.val() == ReplierStep::Ask;
-        self.access.data.next.address = self.reply.data.val().address;
-        self.access.data.next.span = self.reply.data.val().span;
-        self.access.data.next.length = self.reply.data.val().length;
-        self.access.data.next.region = self.rkey.to.val().index;
-        self.access.data.next.key = self.rkey.to.val().key;
-        self.access.data.next.tag = self.tag.q.val();
-        self.access.data.next.by_offset = false;
-        self.access.data.next.system = false;
-        self.access.data.next.write = false;
-        self.access.data.next.clip = false;
-        self.access.data.next.remote = self.peer_reads.val();
-        self.access.data.next.user = self.ends_packet.val();
+        fill!(self, access.data, reply.data.val().address => address; reply.data.val().span => span;
+            reply.data.val().length => length; rkey.to.val().index => region; rkey.to.val().key => key;
+            tag.q => tag; false => by_offset, system, write, clip; peer_reads => remote; ends_packet => user);
 
         self.acknowledges.next.msn = self.reply.data.val().msn;
         self.acknowledges.next.syndrome = self.positive.val();
-        self.aeth_bits.from.next = self.acknowledges.val();
-        self.aeth.next = self.aeth_bits.to.val();
+        drive!(self, acknowledges => aeth_bits.from; aeth_bits.to => aeth);
         self.announces_packet.next = self.step.q.val() == ReplierStep::Announce;
         self.packet_valid.next = (self.step.q.val() == ReplierStep::Announce) & self.claim.room.val();
         self.announces.next = self.packet_ready.val() & self.claim.room.val();

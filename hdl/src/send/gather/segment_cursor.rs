@@ -20,6 +20,7 @@
 
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use crate::arithmetic::SegmentPiece;
 use crate::prims::Cast;
@@ -88,15 +89,15 @@ pub struct SegmentCursor {
 }
 
 impl Logic for SegmentCursor {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, address, region, key, segment_left, packet_left);
         dff_setup!(self, clock, size, ends_segment, ends_packet, packet_any);
         self.shown.from.next =
             bit_cast::<128, 64>(self.late.val()) | (bit_cast::<128, 64>(self.word.val()) << 64);
-        self.handle.from.next = self.shown.to.val().handle;
-        self.next_piece.segment.next = self.segment_left.q.val();
-        self.next_piece.packet.next = self.packet_left.q.val();
+        drive!(self, shown.to.val().handle => handle.from; segment_left.q => next_piece.segment;
+            packet_left.q => next_piece.packet);
         self.moved.next = self.address.q.val() + bit_cast::<64, 13>(self.size.q.val());
         self.segment_after.next = self.segment_left.q.val() - bit_cast::<32, 13>(self.size.q.val());
         self.packet_after.next = self.packet_left.q.val() - self.size.q.val();
@@ -121,14 +122,9 @@ impl Logic for SegmentCursor {
             self.segment_left.d.next = self.segment_after.val();
             self.packet_left.d.next = self.packet_after.val();
         }
-        self.piece.next.address = self.address.q.val();
-        self.piece.next.region = self.region.q.val();
-        self.piece.next.key = self.key.q.val();
-        self.piece.next.bytes = self.size.q.val();
-        self.piece.next.ends_segment = self.ends_segment.q.val();
-        self.piece.next.ends_packet = self.ends_packet.q.val();
+        fill!(self, piece, address.q => address; region.q => region; key.q => key; size.q => bytes;
+            ends_segment.q => ends_segment; ends_packet.q => ends_packet);
         self.empty.next = !self.segment_left.q.val().any();
-        self.bytes.next = self.packet_left.q.val();
-        self.some.next = self.packet_any.q.val();
+        drive!(self, packet_left.q => bytes; packet_any.q => some);
     }
 }

@@ -17,6 +17,7 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::check_steps::CheckStep;
 use crate::arithmetic::PathMtu;
@@ -59,12 +60,12 @@ pub struct SendLimits {
 }
 
 impl Logic for SendLimits {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, kept);
-        self.shown.from.next = self.word.val();
-        self.late_row.from.next = self.late.val();
-        self.path_mtu.code.next = self.late_row.to.val().mtu;
+        drive!(self, word => shown.from; late => late_row.from; late_row.to.val().mtu => path_mtu.code;
+            kept.q => limits; late_row.to => row);
         match self.step.val() {
             CheckStep::TailRow => {
                 self.kept.d.next.tag = self.shown.to.val().tag;
@@ -83,7 +84,5 @@ impl Logic for SendLimits {
             }
             _ => {}
         }
-        self.limits.next = self.kept.q.val();
-        self.row.next = self.late_row.to.val();
     }
 }

@@ -17,6 +17,7 @@
 
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::mark::AnswerMark;
 use crate::bus::{client, ReadBeat};
@@ -71,27 +72,25 @@ pub struct Tail {
 }
 
 impl Logic for Tail {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, row, over, fault, lost, length_comes, length_came);
         clock!(self, clock, low, high);
-        self.mark.from.next = self.beat.data.val().user;
+        drive!(self, beat.data.val().user => mark.from; beat.data.val().data => data;
+            beat.data.val().start => start_lane);
         self.ours.next = self.beat.valid.val()
             & (self.beat.data.val().client == self.client.val())
             & self.mark.to.val().tail;
-        self.data.next = self.beat.data.val().data;
-        self.start_lane.next = self.beat.data.val().start;
         self.end_lane.next = bit_cast::<4, 3>(self.start_lane.val()) + self.beat.data.val().count;
         // Half words, because a beat may hold one.
         self.upper.next = self.ours.val() & self.end_lane.val().get_bit(3);
         self.low.write_enable.next = self.ours.val() & !self.start_lane.val().any();
         self.low.write_address.next = bit_cast::<9, 10>(self.row.q.val());
         self.low.write_data.next = self.data.val().get_bits::<32>(0);
-        self.high.write_enable.next = self.upper.val();
+        drive!(self, upper => high.write_enable; index => low.read_address, high.read_address);
         self.high.write_address.next = bit_cast::<9, 10>(self.row.q.val());
         self.high.write_data.next = self.data.val().get_bits::<32>(32);
-        self.low.read_address.next = self.index.val();
-        self.high.read_address.next = self.index.val();
         self.word.next = (bit_cast::<64, 32>(self.high.read_data.val()) << 32)
             | bit_cast::<64, 32>(self.low.read_data.val());
 
@@ -111,12 +110,8 @@ impl Logic for Tail {
             self.fault.d.next = false;
             self.lost.d.next = false;
         }
-        self.length.valid.next = self.length_comes.q.val();
-        self.length.data.next = self.length_came.q.val();
-        self.ended.valid.next = self.over.q.val();
-        self.ended.data.next.bad = self.fault.q.val();
-        self.ended.data.next.failed = self.lost.q.val();
-        self.ended.data.next.words = self.row.q.val();
+        drive!(self, length_comes.q => length.valid; length_came.q => length.data; over.q => ended.valid);
+        fill!(self, ended.data, fault.q => bad; lost.q => failed; row.q => words);
         if self.reset.val() {
             self.over.d.next = false;
             self.length_comes.d.next = false;

@@ -15,6 +15,7 @@
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use super::mark;
 use crate::bus::{Access, SendHead};
@@ -42,6 +43,7 @@ pub struct TailPlace {
 }
 
 impl Logic for TailPlace {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, stop_word);
@@ -54,11 +56,7 @@ impl Logic for TailPlace {
         self.access.next.length = bit_cast::<13, 8>(self.beyond_two.val()) << 4;
         self.access.next.region = self.head.val().region;
         self.access.next.key = bits::<16>(0);
-        self.access.next.tag = self.tag.val();
-        self.access.next.by_offset = true;
-        self.access.next.system = false;
-        self.access.next.write = false;
-        self.access.next.clip = true;
+        fill!(self, access, tag => tag; true => by_offset, clip; false => system, write);
         self.access.next.remote = bits::<2>(0);
         self.access.next.user = self.tail_mark.val();
     }

@@ -19,6 +19,7 @@
 use crate::prims::Number;
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -50,6 +51,7 @@ pub struct WordReader {
 }
 
 impl Logic for WordReader {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, shown, from_tail, kept);
@@ -68,8 +70,7 @@ impl Logic for WordReader {
         if self.from_tail.q.val() {
             self.on_show.next = self.tail_word.val();
         }
-        self.word.next = self.on_show.val();
+        drive!(self, on_show => word; kept.q => late);
         self.kept.d.next = self.on_show.val();
-        self.late.next = self.kept.q.val();
     }
 }

@@ -15,6 +15,7 @@
 //! Tests: with the whole of transmit, `tests/send/transmit/`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::event_code;
 use viaduct_spec::wire::syndrome;
@@ -66,33 +67,23 @@ pub struct Announce {
 }
 
 impl Logic for Announce {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.sent.next.vi = self.vi.val();
-        self.sent.next.region = self.packet.val().region;
-        self.sent.next.offset = self.packet.val().offset;
+        fill!(self, sent, vi => vi; packet.val().region => region; packet.val().offset => offset);
         self.sent.next.length = bits::<32>(0);
         self.sent.next.acknowledged = false;
         if !self.ended.val().errors.any() {
             self.sent.next.length = self.packet.val().message_length;
             self.sent.next.acknowledged = self.ended.val().reliable & !self.packet.val().lost;
         }
-        self.sent.next.errors = self.ended.val().errors;
-        self.sent.next.ends = self.packet.val().last;
-        self.sent.next.epoch = self.packet.val().epoch;
-        self.sent.next.operation = self.packet.val().operation;
-        self.sent.next.psn = self.ended.val().psn;
-        self.sent.next.lost = self.packet.val().lost;
-        self.sent.next.parked = self.packet.val().parked;
-        self.sent.next.number = self.packet.val().number;
+        fill!(self, sent, ended.val().errors => errors; packet.val().last => ends;
+            packet.val().epoch => epoch; packet.val().operation => operation; ended.val().psn => psn;
+            packet.val().lost => lost; packet.val().parked => parked; packet.val().number => number);
 
-        self.read.next.vi = self.vi.val();
-        self.read.next.number = self.packet.val().number;
-        self.read.next.region = self.packet.val().region;
-        self.read.next.offset = self.packet.val().offset;
-        self.read.next.segments = self.packet.val().segments;
-        self.read.next.length = self.packet.val().message_length;
-        self.read.next.psn = self.psn.val();
+        fill!(self, read, vi => vi; packet.val().number => number; packet.val().region => region;
+            packet.val().offset => offset; packet.val().segments => segments;
+            packet.val().message_length => length; psn => psn);
 
         self.fault.next.vi = self.vi.val();
         self.fault.next.code = bits::<8>(0);

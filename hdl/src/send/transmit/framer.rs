@@ -26,6 +26,7 @@
 
 use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 use super::frame_job::FrameJob;
@@ -117,13 +118,13 @@ pub(super) struct Framer {
 }
 
 impl Logic for Framer {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, next_job, pending, current, active, tag_turn, index, before_last, at_last);
         dff_setup!(self, clock, at_six, at_seven, at_eight, in_tail, vlan);
         clock!(self, clock, templates, header_patch, splice, seal);
-        self.seal.reset.next = self.reset.val();
-        self.moves.next = self.seal.word.ready.val();
+        drive!(self, reset => seal.reset; seal.word.ready => moves);
 
         // Which word is made, and which row of the template is read for the next.
         self.quads.next = self.current.q.val().quads;
@@ -187,31 +188,21 @@ impl Logic for Framer {
         }
 
         // The template.
-        self.templates.write_enable.next = self.template.valid.val();
+        drive!(self, template.valid => templates.write_enable;
+            template.data.val().word0 => templates.write_data; place => row.from;
+            row.to => templates.read_address; templates.read_data => shown);
         self.templates.write_address.next = bit_cast::<{ TEMPLATE_LOG2 }, 16>(self.template.data.val().row);
-        self.templates.write_data.next = self.template.data.val().word0;
-        self.row.from.next = self.place.val();
-        self.templates.read_address.next = self.row.to.val();
-        self.shown.next = self.templates.read_data.val();
         if self.tag_turn.q.val() {
             self.vlan.d.next = bit_cast::<32, 64>(self.shown.val());
         }
 
         // The word.
-        self.header_patch.job.next = self.current.q.val();
-        self.header_patch.index.next = self.index.q.val();
-        self.splice.job.next = self.current.q.val();
-        self.splice.active.next = self.active.q.val();
-        self.splice.load.next = self.accept.val();
-        self.splice.words.next = self.next_job.q.val().words;
-        self.splice.place.next.six = self.at_six.q.val();
-        self.splice.place.next.seven = self.at_seven.q.val();
-        self.splice.place.next.eight = self.at_eight.q.val();
-        self.splice.place.next.tail = self.in_tail.q.val();
-        self.splice.patch.next = self.header_patch.patch.val();
-        self.splice.payload.next = self.payload.val();
-        self.splice.moves.next = self.moves.val();
-        self.payload_ready.next = self.splice.takes.val();
+        drive!(self, current.q => header_patch.job, splice.job; index.q => header_patch.index;
+            active.q => splice.active; accept => splice.load; next_job.q.val().words => splice.words;
+            header_patch.patch => splice.patch; payload => splice.payload; moves => splice.moves;
+            splice.takes => payload_ready);
+        fill!(self, splice.place, at_six.q => six; at_seven.q => seven; at_eight.q => eight;
+            in_tail.q => tail);
         self.keep.next = bits::<64>(0);
         if self.splice.from_template.val() {
             self.keep.next = self.header_patch.keep.val();
@@ -220,12 +211,8 @@ impl Logic for Framer {
         self.seal.word.valid.next = self.active.q.val() & !self.tag_turn.q.val();
         self.seal.word.data.next.data = self.splice.word.val() | (self.shown.val() & self.keep.val());
         self.seal.word.data.next.first = !self.index.q.val().any();
-        self.seal.word.data.next.last = self.at_last.q.val();
-        self.seal.word.data.next.next_last = self.at_before.val();
-        self.seal.word.data.next.odd = self.odd.val();
-        self.seal.word.data.next.raw = self.current.q.val().raw;
-        self.seal.word.data.next.over = self.current.q.val().over;
-        self.seal.word.data.next.loopback = self.current.q.val().loopback;
+        fill!(self, seal.word.data, at_last.q => last; at_before => next_last; odd => odd;
+            current.q.val().raw => raw; current.q.val().over => over; current.q.val().loopback => loopback);
         self.seal.word.data.next.checks = (self.index.q.val() == bits::<10>(3)) & !self.current.q.val().raw;
         // The fields that change on the way: type of service, time to live, the two checksums, and the BTH's reserved byte.
         self.seal.word.data.next.feed =
@@ -234,11 +221,9 @@ impl Logic for Framer {
         self.seal.word.data.next.mask_low = (self.index.q.val() == bits::<10>(3)) | self.at_five.val();
         self.seal.word.data.next.mask_six = (self.index.q.val() == bits::<10>(2)) | self.at_five.val();
         self.seal.word.data.next.mask_seven = self.index.q.val() == bits::<10>(1);
-        self.seal.ip_length.next = self.header_patch.ip_length.val();
-        self.seal.vlan.next = self.vlan.q.val();
+        drive!(self, header_patch.ip_length => seal.ip_length; vlan.q => seal.vlan;
+            seal.frame_loopback => frame_loopback; seal.frame_vlan => frame_vlan);
         Source::<FrameBeat>::link(&mut self.frame, &mut self.seal.frame);
-        self.frame_loopback.next = self.seal.frame_loopback.val();
-        self.frame_vlan.next = self.seal.frame_vlan.val();
         self.running.next = self.active.q.val() | self.pending.q.val();
         self.busy.next = self.active.q.val() | self.pending.q.val() | self.seal.busy.val();
 

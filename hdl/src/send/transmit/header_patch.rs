@@ -17,6 +17,7 @@
 //! Tests: with the whole of transmit, `tests/send/transmit/`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::wire::{bth, BTH_BYTES, ETHERNET_BYTES, HEADER_BYTES, ICRC_BYTES, IPV4_BYTES, UDP_BYTES};
 
 use super::frame_job::FrameJob;
@@ -99,6 +100,7 @@ pub struct HeaderPatch {
 }
 
 impl Logic for HeaderPatch {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, ip_quads, udp_quads);
@@ -115,13 +117,8 @@ impl Logic for HeaderPatch {
         self.fields.next.reserved_56 = bits::<8>(0);
         self.fields.next.pkey = bits::<16>(0);
         self.fields.next.version = bits::<4>(0);
-        self.fields.next.pad = self.job.val().pad;
-        self.fields.next.migration = false;
-        self.fields.next.solicited = false;
-        self.fields.next.opcode = self.job.val().opcode;
-        self.bth.from.next = self.fields.val();
-        self.bth_wire.from.next = self.bth.to.val();
-        self.bytes.next = self.bth_wire.to.val();
+        fill!(self, fields, job.val().pad => pad; false => migration, solicited; job.val().opcode => opcode);
+        drive!(self, fields => bth.from; bth.to => bth_wire.from; bth_wire.to => bytes);
 
         // The memory's word goes through one gate; what else is in the word is ready by then. Word 6 ends with its sixth byte.
         self.keep.next = self.whole.val();

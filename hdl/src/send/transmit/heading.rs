@@ -14,6 +14,7 @@
 //! Latency: 0. Tests: with `Transmit`, `tests/send/transmit/`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::control;
 use viaduct_spec::wire::opcode;
 
@@ -90,10 +91,10 @@ pub(super) struct Heading {
 }
 
 impl Logic for Heading {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.length.next = self.packet.val().length;
-        self.replies.next = self.packet.val().reply;
+        drive!(self, packet.val().length => length; packet.val().reply => replies);
         self.reads.next = self.packet.val().operation == self.op_read.val();
         // WIRE-3: a PSN of 15 modulo 16.
         self.asks.next = self.psn.val().get_bits::<4>(0) == bits::<4>(15);
@@ -174,9 +175,7 @@ impl Logic for Heading {
         self.quads.next = self.payload_quads.val() + self.header_quads.val();
         self.job.next.loopback = self.now.val().loopback;
         if self.acking.val() {
-            self.job.next.opcode = self.acknowledge.val();
-            self.job.next.psn = self.ack.val().psn;
-            self.job.next.ack_request = false;
+            fill!(self, job, acknowledge => opcode; ack.val().psn => psn; false => ack_request);
             self.job.next.pad = bits::<2>(0);
             self.job.next.words = bits::<10>(0);
             self.has_reth.next = false;
@@ -195,15 +194,13 @@ impl Logic for Heading {
         self.job.next.extension = self.extension.to.val();
 
         self.job.next.has_reth = self.has_reth.val();
-        self.reth_fields.next.address = self.packet.val().remote_address;
-        self.reth_fields.next.rkey = self.packet.val().rkey;
-        self.reth_fields.next.length = self.packet.val().message_length;
+        fill!(self, reth_fields, packet.val().remote_address => address; packet.val().rkey => rkey;
+            packet.val().message_length => length);
         if self.reads.val() {
             // What is still to be read.
             self.reth_fields.next.length = self.packet.val().immediate;
         }
-        self.reth.from.next = self.reth_fields.val();
-        self.reth_wire.from.next = self.reth.to.val();
+        drive!(self, reth_fields => reth.from; reth.to => reth_wire.from);
         self.job.next.reth = self.reth_wire.to.val();
     }
 }

@@ -50,6 +50,7 @@ pub use answer_failure::AnswerFailure;
 
 use crate::stream::{FlowSink, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::tables::table;
 
 use crate::bus::{
@@ -133,21 +134,16 @@ pub struct Transmit {
 }
 
 impl Logic for Transmit {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, steps, sender, judge, framer, payload_drop, answer_failure);
-        self.steps.reset.next = self.reset.val();
-        self.framer.reset.next = self.reset.val();
-        self.payload_drop.reset.next = self.reset.val();
-        self.answer_failure.reset.next = self.reset.val();
+        drive!(self, reset => steps.reset, framer.reset, payload_drop.reset, answer_failure.reset);
 
         // What there is to do. A packet with payload waits for it.
-        self.judge.packet.next = self.packet.data.val();
-        self.judge.whole.next = self.whole.data.val();
-        self.judge.now.next = self.sender.now.val();
-        self.judge.under_way.next = self.steps.under_way.val();
-        self.ack_judge.ack.next = self.ack.data.val();
-        self.ack_judge.now.next = self.sender.now.val();
+        drive!(self, packet.data => judge.packet; whole.data => judge.whole;
+            sender.now => judge.now, ack_judge.now; steps.under_way => judge.under_way;
+            ack.data => ack_judge.ack);
         self.packet_there.next = self.packet.valid.val()
             & !self.steps.packet_taken.val()
             & (!self.judge.has_payload.val() | (self.whole.valid.val() & !self.steps.whole_taken.val()));
@@ -165,49 +161,32 @@ impl Logic for Transmit {
             & ((self.commit.data.val().target == self.transmit_table.val())
                 | (self.commit.data.val().target == self.template_table.val()));
         self.idle.next = (self.steps.step.val() == TransmitStep::Idle) & !self.framer.running.val();
-        self.commit.ready.next = self.idle.val();
+        drive!(self, idle => commit.ready; commit.data => framer.template.data, sender.commit.data);
         self.framer.template.valid.next = self.commit.valid.val()
             & self.idle.val()
             & (self.commit.data.val().target == self.template_table.val());
-        self.framer.template.data.next = self.commit.data.val();
         self.sender.commit.valid.next = self.commit.valid.val()
             & self.idle.val()
             & (self.commit.data.val().target == self.transmit_table.val());
-        self.sender.commit.data.next = self.commit.data.val();
 
         // The steps.
         self.steps.there.next = (self.packet_there.val() | self.takes_ack.val()) & !self.ours.val();
-        self.steps.takes_ack.next = self.takes_ack.val();
-        self.steps.packet.next = self.packet.data.val();
-        self.steps.verdict.next = self.judge.verdict.val();
-        self.steps.has_payload.next = self.judge.has_payload.val();
-        self.steps.last_psn.next = self.psn_count.last.val();
-        self.steps.reliable.next = self.sender.now.val().reliable;
-        self.steps.ack.next = self.ack_judge.verdict.val();
-        self.steps.start_taken.next = self.framer.job.ready.val();
-        self.steps.enter_taken.next = self.read.ready.val();
-        self.steps.dropped.next = self.payload_drop.done.val();
-        self.steps.break_taken.next = self.fault.ready.val();
-        self.steps.failure_told.next = self.answer_failure.done.val();
-        self.steps.report_taken.next = self.sent.ready.val();
-        self.sender.advance.valid.next = self.steps.advances.val();
-        self.sender.advance.data.next = self.psn_count.behind.val();
+        drive!(self, takes_ack => steps.takes_ack; packet.data => steps.packet;
+            judge.verdict => steps.verdict; judge.has_payload => steps.has_payload;
+            psn_count.last => steps.last_psn; sender.now.val().reliable => steps.reliable;
+            ack_judge.verdict => steps.ack; framer.job.ready => steps.start_taken;
+            read.ready => steps.enter_taken; payload_drop.done => steps.dropped;
+            fault.ready => steps.break_taken; answer_failure.done => steps.failure_told;
+            sent.ready => steps.report_taken; steps.advances => sender.advance.valid;
+            psn_count.behind => sender.advance.data);
 
         // The frame, if it comes to that.
-        self.psn_count.packet.next = self.packet.data.val();
-        self.psn_count.known.next = self.sender.now.val().psn;
-        self.heading.packet.next = self.packet.data.val();
-        self.heading.ack.next = self.ack.data.val();
-        self.heading.acking.next = self.steps.acking.val();
-        self.heading.vi.next = self.sender.vi.val();
-        self.heading.now.next = self.sender.now.val();
-        self.heading.psn.next = self.psn_count.psn.val();
-        self.framer.job.valid.next = self.steps.starts.val();
-        self.framer.job.data.next = self.heading.job.val();
-        self.framer.payload.next = self.payload.data.val().data;
+        drive!(self, packet.data => psn_count.packet, heading.packet; sender.now.val().psn => psn_count.known;
+            ack.data => heading.ack; steps.acking => heading.acking; sender.vi => heading.vi;
+            sender.now => heading.now; psn_count.psn => heading.psn; steps.starts => framer.job.valid;
+            heading.job => framer.job.data; payload.data.val().data => framer.payload;
+            framer.frame_loopback => frame_loopback; framer.frame_vlan => frame_vlan);
         Source::<FrameBeat>::link(&mut self.frame, &mut self.framer.frame);
-        self.frame_loopback.next = self.framer.frame_loopback.val();
-        self.frame_vlan.next = self.framer.frame_vlan.val();
         self.count_bytes.next = bits::<13>(0);
         if self.steps.starts.val()
             & self.framer.job.ready.val()
@@ -219,37 +198,22 @@ impl Logic for Transmit {
 
         // The payload of a packet that is dropped, and an answer that fails.
         self.payload_drop.drops.next = self.steps.step.val() == TransmitStep::Drop;
-        self.payload_drop.running.next = self.framer.running.val();
-        self.payload_drop.offered.next = self.payload.valid.val();
-        self.payload_drop.last.next = self.payload.data.val().last;
+        drive!(self, framer.running => payload_drop.running; payload.valid => payload_drop.offered;
+            payload.data.val().last => payload_drop.last; steps.unread => answer_failure.unread;
+            sender.connected => answer_failure.connected; state.valid => answer_failure.changes;
+            failed.ready => answer_failure.taken; answer_failure.refuses => sender.refuses);
         self.payload.ready.next = self.framer.payload_ready.val() | self.payload_drop.takes.val();
         self.answer_failure.fails.next = self.steps.step.val() == TransmitStep::Fail;
-        self.answer_failure.unread.next = self.steps.unread.val();
-        self.answer_failure.connected.next = self.sender.connected.val();
-        self.answer_failure.changes.next = self.state.valid.val();
-        self.answer_failure.taken.next = self.failed.ready.val();
-        self.sender.refuses.next = self.answer_failure.refuses.val();
 
         // What others hear.
-        self.announce.packet.next = self.packet.data.val();
-        self.announce.vi.next = self.sender.vi.val();
-        self.announce.psn.next = self.psn_count.psn.val();
-        self.announce.ended.next = self.steps.ended.val();
-        self.announce.forbidden.next = self.steps.forbidden.val();
-        self.sent.valid.next = self.steps.reports.val();
-        self.sent.data.next = self.announce.sent.val();
-        self.read.valid.next = self.steps.enters.val();
-        self.read.data.next = self.announce.read.val();
+        drive!(self, packet.data => announce.packet; sender.vi => announce.vi; psn_count.psn => announce.psn;
+            steps.ended => announce.ended; steps.forbidden => announce.forbidden; steps.reports => sent.valid;
+            announce.sent => sent.data; steps.enters => read.valid; announce.read => read.data;
+            announce.fault => fault.data; answer_failure.offers => failed.valid;
+            announce.failed => failed.data; steps.packet_taken => packet.ready;
+            steps.whole_taken => whole.ready; steps.ack_taken => ack.ready; steps.reply_left => replied;
+            steps.ack_left => count_ack; steps.nak_left => count_nak);
         self.fault.valid.next = self.steps.breaks.val() | self.answer_failure.faults.val();
-        self.fault.data.next = self.announce.fault.val();
-        self.failed.valid.next = self.answer_failure.offers.val();
-        self.failed.data.next = self.announce.failed.val();
-        self.packet.ready.next = self.steps.packet_taken.val();
-        self.whole.ready.next = self.steps.whole_taken.val();
-        self.ack.ready.next = self.steps.ack_taken.val();
-        self.replied.next = self.steps.reply_left.val();
-        self.count_ack.next = self.steps.ack_left.val();
-        self.count_nak.next = self.steps.nak_left.val();
         self.busy.next = self.packet.valid.val()
             | self.ack.valid.val()
             | self.framer.busy.val()

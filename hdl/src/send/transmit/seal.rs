@@ -20,6 +20,7 @@
 
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 use crate::bus::FrameBeat;
 use crate::prims::{Crc32, Number, WireOrder, ICRC_START};
@@ -110,6 +111,7 @@ pub struct Seal {
 }
 
 impl Logic for Seal {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, a_valid, a, a_before, a_low, b_valid, b, c_valid, c, c_loopback, c_vlan);
@@ -119,8 +121,7 @@ impl Logic for Seal {
         self.word.ready.next = self.moves.val();
 
         // Stage A, and the CRC's words: two bytes of the word before, six of this one.
-        self.data.next = self.word.data.val().data;
-        self.a_data.next = self.a.q.val().data;
+        drive!(self, word.data.val().data => data; a.q.val().data => a_data; a.q.val().last => crc.in_half);
         if self.moves.val() {
             self.a_valid.d.next = self.word.valid.val();
             self.a.d.next = self.word.data.val();
@@ -140,7 +141,6 @@ impl Logic for Seal {
         self.crc.sink.data.next = bit_cast::<64, 16>(self.a_before.q.val())
             | (bit_cast::<64, 16>(self.a_low.q.val()) << 16)
             | (bit_cast::<64, 32>(self.a_data.val().get_bits::<32>(16)) << 32);
-        self.crc.in_half.next = self.a.q.val().last;
         // As often as the word stands there: nothing is fed meanwhile, and `moves` stays out of the CRC's gates.
         self.crc.preset.next = self.a_valid.q.val() & self.a.q.val().preset;
         self.crc.preset_value.next = self.crc_start.val();
@@ -200,10 +200,8 @@ impl Logic for Seal {
                 }
             }
         }
-        self.frame.valid.next = self.c_valid.q.val();
-        self.frame.data.next = self.c.q.val();
-        self.frame_loopback.next = self.c_loopback.q.val();
-        self.frame_vlan.next = self.c_vlan.q.val();
+        drive!(self, c_valid.q => frame.valid; c.q => frame.data; c_loopback.q => frame_loopback;
+            c_vlan.q => frame_vlan);
         self.busy.next = self.a_valid.q.val() | self.b_valid.q.val() | self.c_valid.q.val();
 
         if self.reset.val() {

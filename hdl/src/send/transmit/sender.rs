@@ -18,6 +18,7 @@
 
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{service, vi_states};
 
@@ -102,6 +103,7 @@ pub struct Sender {
 }
 
 impl Logic for Sender {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, at_hand, row, was_connected, was_idle, was_epoch, was_refusing);
@@ -116,9 +118,8 @@ impl Logic for Sender {
         self.committed.from.next = self.commit.data.val();
         self.rows.write_enable.next = self.commit.valid.val() | self.advance.valid.val();
         self.rows.write_address.next = bit_cast::<{ VI_LOG2 }, 16>(self.commit.data.val().row);
-        self.rows.write_data.next.psn = self.committed.to.val().psn;
-        self.rows.write_data.next.service = self.committed.to.val().service;
-        self.rows.write_data.next.loopback = self.committed.to.val().loopback;
+        fill!(self, rows.write_data, committed.to.val().psn => psn; committed.to.val().service => service;
+            committed.to.val().loopback => loopback);
         if self.advance.valid.val() {
             self.rows.write_address.next = self.at_hand.q.val();
             self.rows.write_data.next = self.row.q.val();
@@ -126,19 +127,15 @@ impl Logic for Sender {
         }
         self.row.d.next = self.rows.read_data.val();
 
-        self.states.write_enable.next = self.state.valid.val();
-        self.states.write_address.next = self.state.data.val().vi;
-        self.states.write_data.next = self.state.data.val().state;
-        self.states.read_address.next = self.at_hand.q.val();
+        drive!(self, state.valid => states.write_enable; state.data.val().vi => states.write_address;
+            state.data.val().state => states.write_data; at_hand.q => states.read_address);
         self.connected_now.next = self.states.read_data.val() == self.connected_state.val();
         self.connected.next = self.connected_now.val();
         self.was_connected.d.next = self.connected_now.val();
         self.was_idle.d.next = self.states.read_data.val() == self.idle_state.val();
 
-        self.epochs.write_enable.next = self.epoch.valid.val();
-        self.epochs.write_address.next = self.epoch.data.val().vi;
-        self.epochs.write_data.next = self.epoch.data.val().epoch;
-        self.epochs.read_address.next = self.at_hand.q.val();
+        drive!(self, epoch.valid => epochs.write_enable; epoch.data.val().vi => epochs.write_address;
+            epoch.data.val().epoch => epochs.write_data; at_hand.q => epochs.read_address);
         self.was_epoch.d.next = self.epochs.read_data.val();
 
         self.refusals.write_enable.next =
@@ -157,10 +154,7 @@ impl Logic for Sender {
         self.now.next.reliable = (self.row.q.val().service == self.delivery.val())
             | (self.row.q.val().service == self.reception.val());
         self.now.next.raw = self.row.q.val().service == self.raw.val();
-        self.now.next.loopback = self.row.q.val().loopback;
-        self.now.next.connected = self.was_connected.q.val();
-        self.now.next.idle = self.was_idle.q.val();
-        self.now.next.epoch = self.was_epoch.q.val();
-        self.now.next.refusing = self.was_refusing.q.val();
+        fill!(self, now, row.q.val().loopback => loopback; was_connected.q => connected; was_idle.q => idle;
+            was_epoch.q => epoch; was_refusing.q => refusing);
     }
 }

@@ -32,6 +32,7 @@
 #![allow(missing_docs, reason = "derive(LogicState) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::descriptor::control;
 
 use super::ack_judge::AckVerdict;
@@ -155,15 +156,14 @@ pub struct TransmitSteps {
 }
 
 impl Logic for TransmitSteps {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, at, ack_turn, message, packet_end, must_break, silent, entered);
         dff_setup!(self, clock, cannot_read, may_not_read, takes_packet, takes_whole);
         dff_setup!(self, clock, reply_leaves, ack_leaves, nak_leaves);
         self.must_enter.next = (self.packet.val().operation == self.op_read.val()) & !self.entered.q.val();
-        self.starts.next = false;
-        self.advances.next = false;
-        self.ack_taken.next = false;
+        drive!(self, false => starts, advances, ack_taken);
         self.takes_packet.d.next = false;
         self.takes_whole.d.next = false;
         self.reply_leaves.d.next = false;
@@ -287,20 +287,13 @@ impl Logic for TransmitSteps {
             }
         }
 
-        self.step.next = self.at.q.val();
-        self.acking.next = self.ack_turn.q.val();
-        self.under_way.next = self.message.q.val();
-        self.ended.next = self.packet_end.q.val();
-        self.unread.next = self.cannot_read.q.val();
-        self.forbidden.next = self.may_not_read.q.val();
+        drive!(self, at.q => step; ack_turn.q => acking; message.q => under_way; packet_end.q => ended;
+            cannot_read.q => unread; may_not_read.q => forbidden; takes_packet.q => packet_taken;
+            takes_whole.q => whole_taken; reply_leaves.q => reply_left; ack_leaves.q => ack_left;
+            nak_leaves.q => nak_left);
         self.enters.next = self.at.q.val() == TransmitStep::Enter;
         self.breaks.next = (self.at.q.val() == TransmitStep::Break) & self.must_break.q.val();
         self.reports.next = self.at.q.val() == TransmitStep::Report;
-        self.packet_taken.next = self.takes_packet.q.val();
-        self.whole_taken.next = self.takes_whole.q.val();
-        self.reply_left.next = self.reply_leaves.q.val();
-        self.ack_left.next = self.ack_leaves.q.val();
-        self.nak_left.next = self.nak_leaves.q.val();
         if self.reset.val() {
             self.at.d.next = TransmitStep::Idle;
             self.takes_packet.d.next = false;

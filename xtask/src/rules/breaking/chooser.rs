@@ -231,7 +231,8 @@ impl Logic for X {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, held);
-        self.kind.next = self.one.val();
+        drive!(self, one => kind; a.b | m => other, more);
+        fill!(self, bundle, a => first, second; false => third);
         self.open.next = self.a.val() + 1;
         // AB-1
         if self.ready.val() & (self.n.val() == bits::<4>(6)) & !self.m.val() {
@@ -246,6 +247,13 @@ impl Logic for X {
 
         // AB-6
         self.sum.next = self.n.val() + self.m.val();
+
+        // AB-7
+        self.bundle.next.second = self.n.val();
+        // AB-8
+        self.more.next = self.n.val();
+        // AB-9
+        self.bundle.next.fourth = self.n.val();
 
         match self.state.q.val() {
             State::One => {
@@ -306,6 +314,13 @@ impl Logic for X {
         assert_eq!(changed("// AB-3"), ["", "self.open.next.part = false;"], "the whole has a value");
         assert_eq!(changed("// AB-4"), Vec::<String>::new(), "a number with no other");
         assert_eq!(changed("// AB-6"), ["self.sum.next = self.n.val() - self.m.val();"]);
+        assert_eq!(changed("// AB-7"), [""], "fill! has given the field a value");
+        assert_eq!(changed("// AB-8"), [""], "drive! has");
+        assert_eq!(
+            changed("// AB-9"),
+            Vec::<String>::new(),
+            "the bundle has a value, but not this field of it"
+        );
     }
 
     #[test]

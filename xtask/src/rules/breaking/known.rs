@@ -119,6 +119,20 @@ fn fields(source: &Source) -> BTreeMap<String, String> {
     found
 }
 
+/// What `drive!` or `fill!` of `hdl/dialect` assigns: the words behind each arrow, and before those the bundle of `fill!`.
+fn wired(item: &syn::Macro) -> Vec<Vec<String>> {
+    let words = item.tokens.to_string().replace(' ', "");
+    let Some((_, groups)) = words.split_once(',') else { return Vec::new() };
+    let path = |words: &str| words.split('.').map(str::to_owned).collect::<Vec<_>>();
+    let (head, groups) = match item.path.is_ident("fill") {
+        true => groups.split_once(',').map_or((Vec::new(), ""), |(head, groups)| (path(head), groups)),
+        false => (Vec::new(), groups),
+    };
+    let targets =
+        groups.split(';').filter_map(|group| group.split_once("=>")).flat_map(|(_, to)| to.split(','));
+    targets.map(|target| [head.clone(), path(target)].concat()).collect()
+}
+
 /// The assignments of a kernel; `dff_setup!` has one to each of its registers.
 fn assigned(kernel: &Block) -> Vec<Assigned> {
     struct Finder {
@@ -145,6 +159,9 @@ fn assigned(kernel: &Block) -> Vec<Assigned> {
                 let words = item.tokens.to_string();
                 let names = words.split(',').skip(2).map(|name| name.trim().to_owned());
                 names.for_each(|name| self.add(vec![name, "d".into()], range(item).start));
+            }
+            if item.path.is_ident("drive") || item.path.is_ident("fill") {
+                wired(item).into_iter().for_each(|target| self.add(target, range(item).start));
             }
         }
     }

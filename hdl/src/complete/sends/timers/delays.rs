@@ -13,6 +13,7 @@
 //! Tests: with the timers, `tests/complete/timers.rs`.
 
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::wire::RNR_DELAY;
 
 /// See the module's description.
@@ -33,9 +34,9 @@ impl Default for Delays {
 }
 
 impl Logic for Delays {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        self.rows.address.next = self.code.val();
-        self.ticks.next = self.rows.data.val();
+        drive!(self, code => rows.address; rows.data => ticks);
     }
 }

@@ -17,6 +17,7 @@
 use crate::arithmetic::Distance;
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -52,14 +53,13 @@ pub struct Earliest {
 }
 
 impl Logic for Earliest {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, considered, candidate, some, earliest);
-        self.past.number.next = self.time_now.val();
-        self.past.from.next = self.earliest.q.val();
+        drive!(self, time_now => past.number; earliest.q => past.from, lead.from, deadline.data;
+            candidate.q => lead.number; some.q => deadline.valid; considered.q => busy);
         self.over.next = self.some.q.val() & !self.past.behind.val();
-        self.lead.number.next = self.candidate.q.val();
-        self.lead.from.next = self.earliest.q.val();
         self.considered.d.next = self.considers.val();
         self.candidate.d.next = self.stop.val();
         if self.restarts.val() {
@@ -71,9 +71,6 @@ impl Logic for Earliest {
                 self.earliest.d.next = self.candidate.q.val();
             }
         }
-        self.deadline.valid.next = self.some.q.val();
-        self.deadline.data.next = self.earliest.q.val();
-        self.busy.next = self.considered.q.val();
         if self.reset.val() {
             self.considered.d.next = false;
             self.some.d.next = false;

@@ -39,6 +39,7 @@ use crate::prims::{Number, Unpack};
 use crate::rows::tables::TransmitRow;
 use crate::stream::{FlowSource, Sink, Source};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 /// What to do with a VI's timer.
@@ -151,6 +152,7 @@ pub struct Timers {
 }
 
 impl Logic for Timers {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, at, ended, walking, walk, timer, limits, used, told, tells, due, ticks);
@@ -164,34 +166,22 @@ impl Logic for Timers {
         self.rows.write_at.next.vi = self.at.q.val().vi;
         self.rows.write_at.next.kind = self.timer_kind.val();
         self.rows.new_timer.next = self.start.timer.val();
-        self.rows.new_limits.next.timeout = self.transmit.to.val().timeout;
-        self.rows.new_limits.next.retries = self.transmit.to.val().retries;
-        self.rows.new_limits.next.rests = self.transmit.to.val().rnr_retries;
+        fill!(self, rows.new_limits, transmit.to.val().timeout => timeout;
+            transmit.to.val().retries => retries; transmit.to.val().rnr_retries => rests);
         self.rows.new_used.next = self.used.q.val();
 
-        self.delays.code.next = self.at.q.val().code;
+        drive!(self, at.q.val().code => delays.code; time_now => start.time_now; at.q => start.command;
+            ended.q => start.ended; limits.q => start.limits; used.q => start.used; ticks.q => start.rest);
         self.ticks.d.next = self.delays.ticks.val();
-        self.start.time_now.next = self.time_now.val();
-        self.start.command.next = self.at.q.val();
-        self.start.ended.next = self.ended.q.val();
-        self.start.limits.next = self.limits.q.val();
-        self.start.used.next = self.used.q.val();
-        self.start.rest.next = self.ticks.q.val();
 
-        self.since.number.next = self.time_now.val();
-        self.since.from.next = self.timer.q.val().end;
+        drive!(self, time_now => since.number, earliest.time_now; timer.q.val().end => since.from;
+            reset => earliest.reset; told.q => expired.valid; tells.q => expired.data);
         self.over.next = self.timer.q.val().runs & !self.since.behind.val();
-        self.earliest.reset.next = self.reset.val();
-        self.earliest.time_now.next = self.time_now.val();
-        self.earliest.considers.next = false;
-        self.earliest.stop.next = self.timer.q.val().end;
-        self.earliest.restarts.next = false;
+        drive!(self, false => earliest.considers, earliest.restarts; timer.q.val().end => earliest.stop);
         FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.earliest.deadline);
         self.due.d.next = self.earliest.over.val() & !self.walking.q.val();
         self.next_walk.next = false;
         self.command.ready.next = false;
-        self.expired.valid.next = self.told.q.val();
-        self.expired.data.next = self.tells.q.val();
         if self.expired.ready.val() {
             self.told.d.next = false;
         }

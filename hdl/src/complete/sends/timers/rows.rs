@@ -19,6 +19,7 @@
 use crate::bus::Vi;
 use crate::prims::{Cast, Number, Ram};
 use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
 /// log2 of the rows of all VIs, four each.
@@ -113,24 +114,18 @@ pub struct TimerRows {
 }
 
 impl Logic for TimerRows {
+    #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, rows);
-        self.read_row.from.next = self.read_at.val();
-        self.rows.read_address.next = self.read_row.to.val();
+        drive!(self, read_at => read_row.from; read_row.to => rows.read_address;
+            rows.read_data => as_limits.from; as_timer.to => timer; as_limits.to => limits;
+            as_used.to => used);
         self.as_timer.from.next = bit_cast::<35, 36>(self.rows.read_data.val());
-        self.as_limits.from.next = self.rows.read_data.val();
         self.as_used.from.next = bit_cast::<16, 36>(self.rows.read_data.val());
-        self.timer.next = self.as_timer.to.val();
-        self.limits.next = self.as_limits.to.val();
-        self.used.next = self.as_used.to.val();
 
-        self.from_timer.from.next = self.new_timer.val();
-        self.from_limits.from.next = self.new_limits.val();
-        self.from_used.from.next = self.new_used.val();
-        self.write_row.from.next = self.write_at.val();
-        self.rows.write_address.next = self.write_row.to.val();
-        self.rows.write_enable.next = self.write.val();
+        drive!(self, new_timer => from_timer.from; new_limits => from_limits.from; new_used => from_used.from;
+            write_at => write_row.from; write_row.to => rows.write_address; write => rows.write_enable);
         self.rows.write_data.next = bit_cast::<36, 35>(self.from_timer.to.val());
         if self.write_at.val().kind == self.limits_kind.val() {
             self.rows.write_data.next = self.from_limits.to.val();
