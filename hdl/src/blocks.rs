@@ -126,7 +126,7 @@ pub fn all() -> Vec<Entry> {
         entry!("receive/scatter/far", receive::FarSegments::default(), 240, 0, 0),
         entry!("receive/scatter/mover", receive::PayloadMover::default(), 150, 0, 0),
         entry!("receive/scatter", receive::Scatter::default(), 1040, 0, 178),
-        entry!("receive/path", receive::Receive::default(), 6440, 26, 120),
+        entry!("receive", receive::Receive::default(), 6440, 26, 120),
         entry!("receive/reads/table", receive::ReadTable::default(), 120, 3, 0),
         entry!("receive/reads/check", receive::AnswerCheck::default(), 250, 0, 0),
         entry!("receive/reads/word", receive::AnswerWord::default(), 60, 0, 0),

@@ -39,7 +39,7 @@ use super::read_memory::ReadMemory;
 use super::split::CommandPiece;
 use crate::bus::{ReadTag, TlpBeat};
 use crate::prims::{Cast, LutRam};
-use crate::rows::tlp::{CompletionCountWord, CompletionTagWord, FirstWord, PacketKind};
+use crate::rows::tlp::{CompletionCountWord, CompletionTagWord, FirstWord, TlpKind};
 use crate::stream::{FlowSink, Pulse};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -157,7 +157,7 @@ pub struct ReadSlots {
     low: Signal<Local, Bits<32>>,
     high: Signal<Local, Bits<32>>,
     first_word: Cast<Bits<32>, FirstWord>,
-    kind: Cast<Bits<8>, PacketKind>,
+    kind: Cast<Bits<8>, TlpKind>,
     count_word: Cast<Bits<32>, CompletionCountWord>,
     tag_word: Cast<Bits<32>, CompletionTagWord>,
     first: Signal<Local, bool>,

@@ -23,7 +23,7 @@
 
 use crate::bus::DmaCommand;
 use crate::prims::{Cast, Number};
-use crate::rows::tlp::{FirstWord, PacketKind, RequestWord};
+use crate::rows::tlp::{FirstWord, RequestWord, TlpKind};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -153,7 +153,7 @@ pub struct Split {
     upper: Signal<Local, Bits<32>>,
     lower: Signal<Local, Bits<32>>,
     first_word: Cast<FirstWord, Bits<32>>,
-    kind: Cast<PacketKind, Bits<8>>,
+    kind: Cast<TlpKind, Bits<8>>,
     request_word: Cast<RequestWord, Bits<32>>,
     memory: Number<5, { packet_type::MEMORY as u64 }>,
 }

@@ -48,7 +48,7 @@ pub struct AnswerFields {
 
 /// How far the block is behind a frame's last beat: one of these, or none.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Closing {
+struct BehindLast {
     first: bool,
     second: bool,
     third: bool,
@@ -88,7 +88,7 @@ pub struct Question {
     header_sum: DFF<Bits<16>>,
     echo_sum: DFF<Bits<16>>,
     /// Steps behind the last beat.
-    closing: DFF<Closing>,
+    closing: DFF<BehindLast>,
     first: Cast<Bits<64>, AddressBeat>,
     second: Cast<Bits<64>, TypeBeat>,
     own: Cast<Bits<32>, SplitIp>,

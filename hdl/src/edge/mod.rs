@@ -8,16 +8,16 @@
 //! | [`TlpComplete`] | answers loads |
 //! | [`TlpTransmit`] | one stream out of posted, non-posted and completion packets, by credits |
 
-mod class;
 mod complete;
-mod enabled;
+mod enabled_bytes;
+mod packet_sort;
 mod ports;
 mod receive;
 mod transmit;
 
-pub use class::PacketSort;
 pub use complete::TlpComplete;
-pub use enabled::EnabledBytes;
+pub use enabled_bytes::EnabledBytes;
+pub use packet_sort::PacketSort;
 pub use ports::{Config, Credits, EthRx, EthTx, EthWatch, TlpRx, TlpTx};
 pub use receive::TlpReceive;
 pub use transmit::TlpTransmit;

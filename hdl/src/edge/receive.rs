@@ -31,8 +31,8 @@
 //!
 //! Tests: `tests/tlp/receive`.
 
-use super::class::PacketSort;
-use super::enabled::EnabledBytes;
+use super::enabled_bytes::EnabledBytes;
+use super::packet_sort::PacketSort;
 use super::TlpRx;
 use crate::bus::{MmioRead, MmioWrite, TlpBeat, STORE_LOG2};
 use crate::prims::{Cast, Number, Skid};

@@ -15,7 +15,7 @@
 //! Example: `send_work` and `receive_work` each offer a VI, and the send queues were served last. So the block takes `receive_work`;
 //! `chosen` is high in that cycle, and in the next one `queue` has its VI, and is `receive`.
 //!
-//! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch/`.
+//! Latency: 1 cycle. Tests: with `Fetch`, `tests/queues/fetch/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

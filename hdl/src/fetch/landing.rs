@@ -15,7 +15,7 @@
 //! Example: a send descriptor lies 32 bytes before the end of its region. The read brings 4 beats. `word` gives 8 words, of which the
 //! last four are 0; then `head` comes with `words` 4.
 //!
-//! Latency: 2 cycles from a beat to its word. Tests: with the scheduler, `tests/queues/fetch/`.
+//! Latency: 2 cycles from a beat to its word. Tests: with `Fetch`, `tests/queues/fetch/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

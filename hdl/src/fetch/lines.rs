@@ -18,7 +18,7 @@
 //! cycles after the last one `found` says queue 6, count 3.
 //!
 //! Latency: 3 cycles from a line's last beat to `found`; a token comes the cycle after its place.
-//! Tests: with the scheduler, `tests/queues/fetch/`.
+//! Tests: with `Fetch`, `tests/queues/fetch/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -21,7 +21,7 @@
 //! Example: three sends are posted and none is fetched: `posted` is 3, `position`, `done`, `again` and `heads` are 0, and `cached` is
 //! 3. Then `amount` is 3. `tokens` is 0, since nothing is posted beyond the tokens at hand.
 //!
-//! Latency: 2 cycles for descriptors, 3 for tokens. Tests: with the scheduler, `tests/queues/fetch/`.
+//! Latency: 2 cycles for descriptors, 3 for tokens. Tests: with `Fetch`, `tests/queues/fetch/`.
 
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;

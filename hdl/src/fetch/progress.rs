@@ -15,7 +15,7 @@
 //! Example: a row has position 6 and two tokens at hand. After two `issue`s `from_ring` `position` is 8, `cached` is 0, and `filled`, the
 //! position of the first token that is not at hand, is 8 as before.
 //!
-//! Latency: 1 cycle; `filled` is right the cycle after that. Tests: with the scheduler, `tests/queues/fetch/`.
+//! Latency: 1 cycle; `filled` is right the cycle after that. Tests: with `Fetch`, `tests/queues/fetch/`.
 
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;

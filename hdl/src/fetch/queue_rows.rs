@@ -11,7 +11,7 @@
 //!
 //! Example: `queue` is 5 in one cycle. In the next one `row` is the row of queue 5, and `store` with `queue` 5 writes it back.
 //!
-//! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/fetch/`.
+//! Latency: 1 cycle. Tests: with `Fetch`, `tests/queues/fetch/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

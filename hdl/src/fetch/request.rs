@@ -12,7 +12,7 @@
 //! Example: a ring of 16 slots lies at offset 4096 of its region. `line` comes with `filled` 22 and `tokens` 2: slot 6. The access
 //! reads 16 bytes at offset 4144.
 //!
-//! Latency: 1 cycle; an access every 2 cycles. Tests: with the scheduler, `tests/queues/fetch/`.
+//! Latency: 1 cycle; an access every 2 cycles. Tests: with `Fetch`, `tests/queues/fetch/`.
 
 use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;

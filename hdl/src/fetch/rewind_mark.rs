@@ -12,7 +12,7 @@
 //! Example: VI 3 is rewound, but its tokens are to be read first. `start` makes `begun` and `restart` high, and the turn ends without an
 //! `issue`. When the tokens are in, VI 3 has another turn: `load` makes `restart` high again, and the first `issue` makes it low.
 //!
-//! Latency: 1 cycle. Tests: with the scheduler, `tests/queues/rewind.rs`.
+//! Latency: 1 cycle. Tests: with `Fetch`, `tests/queues/rewind.rs`.
 
 use super::ChosenQueue;
 use crate::bus::Rewind;

@@ -1,4 +1,5 @@
-//! The protection checker: the only way from any block of the NIC to host memory.
+//! The protection checker, the only way from any block of the NIC to host memory: takes one access at a time, and lets
+//! through what is allowed.
 //!
 //! ```text
 //!   fetch ──►┌────────────────────────────────────────────────────────────┐
@@ -18,10 +19,28 @@
 //!   `clip`, at least one does, and `length` is shortened to those that do;
 //! - the rows of the page table that it needs exist.
 //!
-//! No sum in these rules is ever cut to a width in which it could wrap.
+//! No sum here is cut to a width in which it could wrap.
+//!
+//! Contract:
+//! - Clients are served round robin. An access looked at in cycle 0 has its command, or its verdict, in cycle 6;
+//!   the next one is looked up meanwhile, and follows three cycles later.
+//! - A read that is taken while another one is on its way, or while the read engine is busy, stays on its client's port until its first
+//!   command is issued. If it finds the register before the engine full it waits there until a write, a commit or a drain comes
+//!   behind it, and is looked up anew in its client's turn: reads that find no tag hold neither writes nor commits. A read of two
+//!   commands waits until the engine takes one at once: `read.ready` falls only with a command, so its second one does not wait.
+//! - A read gives one command, or two if it crosses into the next page (`last` on the second), or one with
+//!   `refused`. A write that is refused gives only its verdict; one that is granted its verdict in the cycle of its
+//!   last command. A command is *issued* when it is offered: `issued` and the epoch counters have it from that cycle.
+//! - Every command, also a refused one, retires once. `drain`: see `Outstanding`.
+//! - A commit is taken between accesses, and then held: while it stays, it is written again in each cycle, and no
+//!   access is taken.
+//!
+//! Latency: 6 cycles; one access every 3.
+//!
+//! Example: `scatter` asks to write 100 bytes in one page of its region. In cycle 6 `verdict` grants it, `write` offers a command of 100 bytes,
+//! and `issued` goes up by one. Tests: `tests/protect`.
 
 mod access_intake;
-mod checker;
 mod command_cut;
 mod command_out;
 mod epoch_tally;
@@ -31,9 +50,301 @@ mod region;
 mod shared_port;
 
 pub use access_intake::AccessIntake;
-pub use checker::Protect;
 pub use epoch_tally::EpochTally;
 pub use outstanding::Outstanding;
 pub use range::Range;
 pub use region::{Region, RegionExtent, RegionTable};
 pub use shared_port::SharedPort;
+
+use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
+use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
+use viaduct_spec::profile::PAGE_LOG2;
+use viaduct_spec::tables::table;
+
+use crate::bus::{Access, ByClient, Commit, DmaCommand, WriteVerdict};
+use crate::prims::{Cast, Number, Ram, Unpack};
+use crate::rows::tables::PageRow;
+use command_cut::CommandCut;
+use command_out::CommandOut;
+
+/// The steps of an access.
+#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
+enum Step {
+    /// None is half way; the next one may take its first step.
+    Idle,
+    /// The distances and the position are there.
+    Compare,
+    /// The range is known: read the page.
+    Place,
+    /// The page is there: issue.
+    Issue,
+    /// Read the next page.
+    Turn,
+    /// The next page is there: issue the rest.
+    Second,
+}
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Protect {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// Forgets what is in flight; the tables stay.
+    pub reset: Signal<In, bool>,
+    /// An access of fetch: rings and descriptors.
+    pub fetch: Sink<Access>,
+    /// An access of gather: data segments of sends.
+    pub gather: Sink<Access>,
+    /// An access of scatter: data segments of receives.
+    pub scatter: Sink<Access>,
+    /// A write of `complete/writer`: completions, and entries of completion queues.
+    pub complete: Sink<Access>,
+    /// A read of `send/ack`, for acknowledgements of Reliable Reception. It has the turn of `complete`, behind that one's writes.
+    pub flush: Sink<Access>,
+    /// A row of REGION or PAGE.
+    pub commit: Sink<Commit>,
+    /// The owner begins to wait for the commands issued before.
+    pub drain: Signal<In, bool>,
+    /// Commands issued before the `drain` are outstanding.
+    pub draining: Signal<Out, bool>,
+    /// A read command has ended; the data is its epoch.
+    pub read_retire: FlowSink<bool>,
+    /// A write command has ended; the data is its epoch.
+    pub write_retire: FlowSink<bool>,
+    /// A command for the read engine.
+    pub read: Source<DmaCommand>,
+    /// A command for the write engine.
+    pub write: Source<DmaCommand>,
+    /// The decision on a write access, to who asked.
+    pub verdict: FlowSource<WriteVerdict>,
+    /// Number of write commands issued, modulo 256.
+    pub issued: Signal<Out, Bits<8>>,
+    /// An access is half way, a command waits, something is outstanding, or a drain has not ended.
+    pub busy: Signal<Out, bool>,
+    /// An access is refused.
+    pub count_refused: Pulse,
+
+    shared: SharedPort,
+    intake: AccessIntake,
+    range: Range,
+    /// Bits 56:12 of a page's DMA address.
+    pages: Ram<Bits<45>, PAGE_LOG2>,
+    outstanding: Outstanding,
+
+    step: DFF<Step>,
+    /// The client of the access at hand.
+    client: DFF<Bits<2>>,
+    /// The access at hand is a write.
+    writes: DFF<bool>,
+    /// `user` of the access at hand.
+    user: DFF<Bits<8>>,
+    /// The client whose port the access stays on until it is issued, one bit high; none: nobody's.
+    owner: DFF<ByClient>,
+    /// A read has waited for its engine in the cycle before.
+    stuck: DFF<bool>,
+    cut: CommandCut,
+    /// The command for the read engine.
+    read_out: CommandOut,
+    /// The command for the write engine.
+    write_out: CommandOut,
+    /// A verdict is given in this cycle.
+    decided: DFF<bool>,
+    /// The verdict that is given.
+    decision: DFF<WriteVerdict>,
+    /// `issued`.
+    issued_count: DFF<Bits<8>>,
+    /// An access was refused in the cycle before.
+    refused: DFF<bool>,
+
+    idle: Signal<Local, bool>,
+    /// No access is half way, nor taken in this cycle.
+    between: Signal<Local, bool>,
+    region_commit: Signal<Local, bool>,
+    page_commit: Signal<Local, bool>,
+    commit_row: Signal<Local, Bits<16>>,
+    page_row: Unpack<Commit, PageRow>,
+    page_address: Signal<Local, Bits<57>>,
+    issuing: Signal<Local, bool>,
+    free: Signal<Local, bool>,
+    silent: Signal<Local, bool>,
+    whole: Signal<Local, bool>,
+    offered: Signal<Local, bool>,
+    go: Signal<Local, bool>,
+    hold: Signal<Local, bool>,
+    /// A read cannot be issued.
+    blocked: Signal<Local, bool>,
+    /// The access at hand goes back to its client.
+    back: Signal<Local, bool>,
+    issued_late: Signal<Local, ByClient>,
+    owner_bits: Cast<ByClient, Bits<4>>,
+    shown_owner: Cast<ByClient, Bits<4>>,
+    done: Signal<Local, bool>,
+    look: Signal<Local, bool>,
+
+    region_table: Number<4, { table::REGION as u64 }>,
+    page_table: Number<4, { table::PAGE as u64 }>,
+}
+
+impl Logic for Protect {
+    #[wires]
+    #[hdl_gen]
+    fn update(&mut self) {
+        dff_setup!(self, clock, step, client, writes, user, owner, stuck, decided, decision);
+        dff_setup!(self, clock, issued_count, refused);
+        clock!(self, clock, intake, pages, range, outstanding, read_out, write_out);
+        drive!(self, reset => read_out.reset, write_out.reset, intake.reset, outstanding.reset;
+            owner.q => owner_bits.from; intake.owner => shown_owner.from);
+
+        // The clients.
+        Sink::<Access>::link(&mut self.fetch, &mut self.intake.fetch);
+        Sink::<Access>::link(&mut self.gather, &mut self.intake.gather);
+        Sink::<Access>::link(&mut self.scatter, &mut self.intake.scatter);
+        Sink::<Access>::link(&mut self.complete, &mut self.shared.writes);
+        Sink::<Access>::link(&mut self.flush, &mut self.shared.reads);
+        join!(self, Source<Access>, shared.access => intake.complete);
+
+        // Commits: written while they are on the bus, no access is half way and none can be taken.
+        self.idle.next = (self.step.q.val() == Step::Idle) & self.intake.empty.val();
+        self.between.next = self.idle.val() & !self.intake.open.val();
+        self.region_commit.next =
+            self.commit.valid.val() & (self.commit.data.val().target == self.region_table.val());
+        self.page_commit.next =
+            self.commit.valid.val() & (self.commit.data.val().target == self.page_table.val());
+        self.commit.ready.next = self.between.val()
+            & ((self.region_commit.val() & self.intake.written.val()) | self.page_commit.val());
+        self.hold.next = self.region_commit.val()
+            | self.page_commit.val()
+            | self.outstanding.hold.val()
+            | self.outstanding.full.val();
+        drive!(self, hold => intake.hold; commit.data => intake.commit, page_row.from;
+            commit.data.val().row => commit_row; page_row.to.val().address => page_address);
+        self.intake.write.next = self.between.val() & self.region_commit.val();
+        self.pages.write_enable.next = self.between.val()
+            & self.page_commit.val()
+            & (bit_cast::<16, PAGE_LOG2>(bit_cast::<PAGE_LOG2, 16>(self.commit_row.val()))
+                == self.commit_row.val());
+        self.pages.write_address.next = bit_cast::<PAGE_LOG2, 16>(self.commit_row.val());
+        self.pages.write_data.next = bit_cast::<45, 57>(self.page_address.val() >> bits::<4>(12));
+
+        // The last step of one access: its command goes out when the register before its engine is free. Not in the
+        // cycle in which it is emptied, which is known late: the next command is three cycles behind.
+        self.issuing.next = (self.step.q.val() == Step::Issue) | (self.step.q.val() == Step::Second);
+        // A refused write has only its verdict.
+        self.silent.next = self.writes.q.val() & !self.range.granted.val();
+        self.whole.next =
+            (self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val();
+        self.free.next = !self.read_out.waits.val() & (self.whole.val() | self.read.ready.val());
+        if self.writes.q.val() {
+            self.free.next = !self.write_out.waits.val();
+        }
+        self.offered.next = self.issuing.val() & !self.silent.val() & self.free.val();
+        self.go.next = self.issuing.val() & (self.silent.val() | self.free.val());
+        self.done.next = self.issuing.val() & self.whole.val() & (self.silent.val() | self.free.val());
+        // A read that cannot go makes way for a write, and for what waits until nothing is half way; other reads do for it.
+        self.blocked.next = (self.step.q.val() == Step::Issue) & !self.writes.q.val() & !self.free.val();
+        self.stuck.d.next = self.blocked.val();
+        self.back.next = self.blocked.val()
+            & self.owner_bits.to.val().any()
+            & (self.hold.val() | (self.intake.valid.val() & self.intake.access.val().write));
+        // The first step of the next.
+        self.look.next =
+            self.intake.valid.val() & ((self.step.q.val() == Step::Idle) | self.done.val() | self.back.val());
+
+        match self.step.q.val() {
+            Step::Compare => {
+                self.step.d.next = Step::Place;
+            }
+            Step::Place => {
+                self.step.d.next = Step::Issue;
+            }
+            Step::Issue => {
+                if self.go.val() {
+                    self.step.d.next = Step::Turn;
+                }
+            }
+            Step::Turn => {
+                self.step.d.next = Step::Second;
+            }
+            _ => {}
+        }
+        if self.done.val() | self.back.val() {
+            self.step.d.next = Step::Idle;
+        }
+        if self.go.val() | self.back.val() {
+            self.owner.d.next.fetch = false;
+            self.owner.d.next.gather = false;
+            self.owner.d.next.scatter = false;
+            self.owner.d.next.complete = false;
+        }
+        if self.look.val() {
+            self.step.d.next = Step::Compare;
+            self.client.d.next = self.intake.client.val();
+            self.writes.d.next = self.intake.access.val().write;
+            self.user.d.next = self.intake.access.val().user;
+            self.owner.d.next = self.intake.owner.val();
+        }
+        drive!(self, look => intake.next_access; stuck.q => intake.stuck; owner.q => intake.away);
+        self.intake.give_back.next =
+            self.blocked.val() & self.intake.valid.val() & self.shown_owner.to.val().any();
+        self.intake.sure.next = self.read.ready.val()
+            & !self.read_out.waits.val()
+            & !self.stuck.q.val()
+            & ((self.step.q.val() == Step::Idle) | self.writes.q.val());
+        self.issued_late.next.fetch = self.go.val() & self.owner.q.val().fetch;
+        self.issued_late.next.gather = self.go.val() & self.owner.q.val().gather;
+        self.issued_late.next.scatter = self.go.val() & self.owner.q.val().scatter;
+        self.issued_late.next.complete = self.go.val() & self.owner.q.val().complete;
+        drive!(self, issued_late => intake.issued; issued_late.val().complete => shared.issued;
+            look => range.look; intake.access => range.access; intake.member => range.member;
+            intake.region => range.region; intake.extent => range.extent; range.page => pages.read_address);
+        self.range.compare.next = self.step.q.val() == Step::Compare;
+        self.range.place.next = self.step.q.val() == Step::Place;
+        self.range.next_page.next = self.step.q.val() == Step::Turn;
+
+        // The command, and the page, which comes late in the cycle.
+        drive!(self, range.granted => cut.granted; range.offset => cut.offset; range.length => cut.length;
+            range.crosses => cut.crosses; range.head => cut.head; range.rest => cut.rest;
+            client.q => cut.client; user.q => cut.user; outstanding.epoch => cut.epoch;
+            cut.command => read_out.command, write_out.command;
+            pages.read_data => read_out.page, write_out.page);
+        self.cut.second.next = self.step.q.val() == Step::Second;
+        self.read_out.issue.next = self.offered.val() & !self.writes.q.val();
+        Source::<DmaCommand>::link(&mut self.read, &mut self.read_out.engine);
+        self.write_out.issue.next = self.offered.val() & self.writes.q.val();
+        Source::<DmaCommand>::link(&mut self.write, &mut self.write_out.engine);
+        if self.offered.val() & self.writes.q.val() {
+            self.issued_count.d.next = self.issued_count.q.val() + 1;
+        }
+        self.decided.d.next = self.done.val() & self.writes.q.val();
+        self.decision.d.next.ok = self.range.granted.val();
+        self.decision.d.next.client = self.client.q.val();
+        self.decision.d.next.user = self.user.q.val();
+        self.refused.d.next = self.done.val() & !self.range.granted.val();
+
+        drive!(self, offered => outstanding.issue; drain => outstanding.drain;
+            between => outstanding.between);
+        FlowSink::<bool>::link(&mut self.read_retire, &mut self.outstanding.read_retire);
+        FlowSink::<bool>::link(&mut self.write_retire, &mut self.outstanding.write_retire);
+
+        drive!(self, decided.q => verdict.valid; decision.q => verdict.data; issued_count.q => issued;
+            outstanding.draining => draining; refused.q => count_refused);
+        self.busy.next = !self.idle.val()
+            | self.read_out.waits.val()
+            | self.write_out.waits.val()
+            | self.outstanding.active.val()
+            | self.outstanding.draining.val();
+
+        if self.reset.val() {
+            self.step.d.next = Step::Idle;
+            self.owner.d.next.fetch = false;
+            self.owner.d.next.gather = false;
+            self.owner.d.next.scatter = false;
+            self.owner.d.next.complete = false;
+            self.stuck.d.next = false;
+            self.decided.d.next = false;
+            self.refused.d.next = false;
+            self.issued_count.d.next = bits::<8>(0);
+        }
+    }
+}

@@ -15,7 +15,7 @@
 //!
 //! Latency: 4 cycles. Throughput: a word every cycle.
 //!
-//! Tests: with the path, `tests/receive/path/`, `tests/receive/raw.rs`.
+//! Tests: with `Receive`, `tests/receive/path/`, `tests/receive/raw.rs`.
 
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;

@@ -1,6 +1,17 @@
 //! The way in: a frame is joined, checked, stored, matched to a receive descriptor, and scattered.
 //!
 //! ```text
+//!  rx, loopback ──►┌─────────────────────────────────┐──► access, write      (the payload, to memory)
+//!     ahead, filled│ EthReceive Ingress Parse Store  │──► completion, fault, again_receive
+//!              ───►│ FrameDelay Ahead Flush Contexts │──► acknowledged       (to the send side)
+//!    commit, state │ Commits Lookup Delivery Closing │◄─► request, admission (with reply/requests)
+//!              ───►│ Reads Scatter                   │──► parsed, handled, count_*
+//!    verdict, beat └─────────────────────────────────┘
+//!              ───► ▲
+//! ```
+//! Inside:
+//!
+//! ```text
 //!  MAC ──►┌─────────┐  ┌───────┐  ┌───────┐ show ┌────────┐ order ┌──────────┐ close ┌─────────┐──► Completion
 //!         │ Ingress ├─►│ Parse ├─►│ Store ├─────►│ Lookup ├──────►│ Delivery ├──────►│ Closing │──► Fault
 //!  loop ─►└────┬────┘  └───────┘  └─▲──┬──┘      └────▲───┘       └─┬──────┬─┘       └─────────┘
@@ -14,7 +25,20 @@
 //!            │ Flush ├───┤ Contexts ├──── VIs ────────┘
 //!            └───────┘   └──────────┘◄── rows, from Commits
 //! ```
-//! [`Receive`] joins them. [`EthReceive`] stands between the MAC and `Ingress`, and says how many bytes a beat has.
+//!
+//! Contract: the VI's frames are delivered in the order in which they came, one behind the other; those of a VI that waits for a receive
+//! which is posted and not there are left for later. While one is
+//! delivered the next is looked up, unless it is for the same VI; that waits until the context is saved. Flushes go before frames, and
+//! rows are taken when nothing is under way.
+//!
+//! In Error, the message in progress completes TRANSPORT_ERROR and every descriptor fetched ahead DESC_FLUSHED_ERROR, in order.
+//!
+//! Example: a frame with a send of 8 bytes comes in `rx`. `access` asks for the receive's segment, `write` gives 8 bytes, and
+//! `completion` says that the receive is done.
+//!
+//! Latency: a frame of one packet and one segment occupies lookup for 4 cycles, and then delivery for 3 plus scatter's 7 and the checker's.
+//!
+//! Tests: `tests/receive/path/`, frames in at one end, memory at the other.
 
 mod ahead;
 mod closing;
@@ -32,7 +56,6 @@ mod lookup;
 mod order;
 mod packet_kind;
 mod parse;
-mod path;
 mod reads;
 mod roster;
 mod scatter;
@@ -58,7 +81,6 @@ pub use judge::Judge;
 pub use lookup::Lookup;
 pub use packet_kind::{Kind, Operation, PacketKind};
 pub use parse::{beats, Parse, ParseEvents};
-pub use path::Receive;
 pub use reads::{AnswerCheck, AnswerWord, ReadTable, Reads};
 pub use roster::Roster;
 pub use scatter::{FarSegments, PayloadMover, Scatter};
@@ -66,3 +88,198 @@ pub use show::Fate;
 pub use station::{StationSink, StationSource};
 pub use store::Store;
 pub use untag::Untag;
+
+use crate::bus::{
+    Access, Acknowledged, Admission, AheadWord, Answer, Commit, Completion, Fault, Filled, FrameBeat,
+    Placing, Position, ReadBeat, ReadRequest, ReadSent, StateWrite, Vi, WriteBeat, WriteVerdict,
+};
+use crate::edge::EthRx;
+use crate::rows::descriptor::DataSegment;
+use crate::stream::{FlowSink, FlowSource, LookUp, Pulse, Sink, Source, Table};
+use ahead::{AheadRow, SegmentId, SlotId};
+use closing::Close;
+use contexts::{Context, HalfId, Saved};
+use flush::{SetAside, ViStatus};
+use job::{ScatterDone, ScatterJob, ScatterResult};
+use order::Order;
+use rust_hdl::prelude::*;
+use show::{HeldSource, ShowSource};
+use viaduct_dialect::wires;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct Receive {
+    /// Rising edge.
+    pub clock: Signal<In, Clock>,
+    /// While high, all frames are dropped and all work is forgotten.
+    pub reset: Signal<In, bool>,
+    /// Frames from the MAC; the block cannot refuse them.
+    pub rx: EthRx,
+    /// A beat of a frame that turns round inside the NIC, from egress.
+    pub loopback: Sink<FrameBeat>,
+    /// Frames are received; the agent's control register drives it.
+    pub enabled: Signal<In, bool>,
+    /// The peer is asked to hold its frames; the MAC listens.
+    pub pause: Signal<Out, bool>,
+    /// The card's own addresses, and the settings of the raw channel.
+    pub station: StationSink,
+    /// A table row on the bus; the block takes those of its tables.
+    pub commit: Sink<Commit>,
+    /// A VI changes its state: its number, and the new state.
+    pub state: FlowSink<StateWrite>,
+    /// A word of a receive descriptor, with its VI, slot and number, from fetch.
+    pub ahead: FlowSink<AheadWord>,
+    /// A receive descriptor, whole: its VI and slot, and where it lies; from fetch.
+    pub filled: FlowSink<Filled>,
+    /// Asks doorbell for the posted position of a VI's receive queue.
+    pub posted: LookUp<Vi, Position>,
+    /// Answers fetch, which wants the consumed position of a VI.
+    pub consumed: Table<Vi, Position>,
+    /// A VI whose receive queue has room for another descriptor.
+    pub again_receive: Source<Vi>,
+    /// An access to memory, from scatter, for the checker.
+    pub access: Source<Access>,
+    /// What the checker says of a write access.
+    pub verdict: FlowSink<WriteVerdict>,
+    /// Eight bytes that a read brought, of any client.
+    pub beat: FlowSink<ReadBeat>,
+    /// Up to eight bytes for host memory, for the write engine.
+    pub write: Source<WriteBeat>,
+    /// A completion, an acknowledgement, or both, for complete.
+    pub completion: Source<Completion>,
+    /// An RDMA read that a peer asks for: see [`Requests`](crate::reply::Requests).
+    pub request: FlowSource<ReadRequest>,
+    /// What becomes of the request: whether it is kept, and how many PSNs its answer takes.
+    pub admission: FlowSink<Admission>,
+    /// An RDMA read of ours that leaves, from transmit.
+    pub read: Sink<ReadSent>,
+    /// The VIs of which payload of an answer is being placed, or may be soon.
+    pub placing: Signal<Out, Placing>,
+    /// An acknowledgement from the wire, for complete/sends.
+    pub acknowledged: Source<Acknowledged>,
+    /// What went wrong with a VI, and whether the VI breaks.
+    pub fault: Source<Fault>,
+    /// A frame or a flush is under way.
+    pub busy: Signal<Out, bool>,
+    /// Pulses when a frame has come in.
+    pub count_frame: Pulse,
+    /// Pulses when a frame found no room, or was dropped to make some.
+    pub count_overflow: Pulse,
+    /// What is counted of the frames that `receive/parse` has looked at.
+    pub parsed: Signal<Out, ParseEvents>,
+    /// What is counted of the frames that `receive/delivery` has handled.
+    pub handled: Signal<Out, DeliveryEvents>,
+    /// Bytes of a packet whose payload has gone to memory in this cycle, all of it; 0: none has.
+    pub count_bytes: Signal<Out, Bits<13>>,
+    // Frames.
+    eth: EthReceive,
+    ingress: Ingress,
+    parse: Parse,
+    delay: FrameDelay,
+    store: Store,
+    // What is known of the VIs.
+    commits: Commits,
+    contexts: Contexts,
+    flush: Flush,
+    fetched: Ahead,
+    // What becomes of a frame.
+    lookup: Lookup,
+    delivery: Delivery,
+    scatter: Scatter,
+    reads: Reads,
+    closing: Closing,
+    quiet: Signal<Local, bool>,
+}
+
+impl Logic for Receive {
+    #[wires]
+    #[hdl_gen]
+    fn update(&mut self) {
+        clock!(self, clock, ingress, parse, delay, store, contexts, flush, fetched);
+        clock!(self, clock, lookup, delivery, scatter, reads, closing);
+        drive!(self, reset => ingress.reset, parse.reset, delay.reset, store.reset, flush.reset,
+            fetched.reset, lookup.reset, delivery.reset, scatter.reset, reads.reset, closing.reset);
+
+        // Frames come in, are checked, and wait in the store.
+        EthRx::link(&mut self.rx, &mut self.eth.rx);
+        join!(self, FlowSource<FrameBeat>, eth.beat => ingress.rx);
+        Sink::<FrameBeat>::link(&mut self.loopback, &mut self.ingress.loopback);
+        drive!(self, enabled => ingress.enabled; ingress.pause => pause; store.level => ingress.store_level;
+            ingress.frame_tagged => parse.frame_tagged; parse.endless => delay.endless;
+            delay.source.valid => store.store.valid; delay.source.data => store.store.data;
+            store.store.ready => parse.store_ready; parse.keep => store.keep; parse.drop => store.drop;
+            parse.info => store.keep_info; ingress.count_overflow => store.overflows);
+        join!(self, Source<FrameBeat>, ingress.frame => parse.frame);
+        StationSink::link(&mut self.station, &mut self.parse.station);
+        join!(self, FlowSource<Bits<64>>, ingress.word => delay.sink);
+
+        // Rows, states, and the descriptors that are fetched ahead.
+        Sink::<Commit>::link(&mut self.commit, &mut self.commits.commit);
+        self.quiet.next = !self.lookup.looking.valid.val()
+            & !self.delivery.blocking.valid.val()
+            & self.closing.idle.val()
+            & !self.contexts.saving.val();
+        drive!(self, quiet => commits.quiet; commits.hold => lookup.hold);
+        join!(self, FlowSource<Commit>, commits.contexts => contexts.commit);
+        join!(self, Source<Commit>, commits.ahead => fetched.commit; commits.reads => reads.commit);
+        Table::<Vi, Position>::link(&mut self.consumed, &mut self.contexts.consumed_of);
+        FlowSink::<StateWrite>::link(&mut self.state, &mut self.flush.state);
+        FlowSink::<Filled>::link(&mut self.filled, &mut self.flush.filled);
+        FlowSink::<Filled>::link(&mut self.filled, &mut self.fetched.filled);
+        FlowSink::<AheadWord>::link(&mut self.ahead, &mut self.fetched.ahead);
+
+        // A frame, or a receive to flush, is looked up: that gives an order.
+        join!(self, ShowSource, store.show => lookup.show);
+        self.store.resume.next = self.flush.resume.val();
+        join!(self, Source<Vi>, flush.work => lookup.work);
+        join!(self, LookUp<Vi, ViStatus>, lookup.vis => flush.look);
+        join!(self, FlowSource<SetAside>, lookup.set_aside => flush.set_aside);
+        join!(self, LookUp<HalfId, Context>, lookup.contexts => contexts.lookup);
+        join!(self, LookUp<SlotId, AheadRow>, lookup.ahead => fetched.look);
+        LookUp::<Vi, Position>::link(&mut self.posted, &mut self.lookup.posted);
+        join!(self, Source<Order>, lookup.order => delivery.order);
+
+        // The order is carried out.
+        join!(self, FlowSource<Vi>, delivery.blocking => lookup.blocking);
+        join!(self, HeldSource, delivery.held => store.held);
+        join!(self, FlowSource<ScatterJob>, delivery.job => scatter.job);
+        join!(self, FlowSource<ScatterDone>, scatter.done => delivery.done);
+        join!(self, Source<WriteBeat>, store.payload => scatter.payload);
+        join!(self, LookUp<SegmentId, DataSegment>, scatter.segment => fetched.segment);
+        Source::<Access>::link(&mut self.access, &mut self.scatter.access);
+        FlowSink::<WriteVerdict>::link(&mut self.verdict, &mut self.scatter.verdict);
+        FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.scatter.beat);
+        Source::<WriteBeat>::link(&mut self.write, &mut self.scatter.write);
+        join!(self, FlowSource<Saved>, delivery.save => contexts.save);
+        join!(self, Source<Close>, delivery.close => closing.close);
+        Source::<Completion>::link(&mut self.completion, &mut self.closing.completion);
+        Source::<Fault>::link(&mut self.fault, &mut self.closing.fault);
+        Source::<Vi>::link(&mut self.again_receive, &mut self.closing.again_receive);
+
+        // Reads: those of peers, and the answers to our own.
+        FlowSource::<ReadRequest>::link(&mut self.request, &mut self.delivery.request);
+        FlowSink::<Admission>::link(&mut self.admission, &mut self.delivery.admission);
+        Sink::<ReadSent>::link(&mut self.read, &mut self.reads.sent);
+        join!(self, FlowSource<Answer>, delivery.answer => reads.answer);
+        join!(self, FlowSource<Told>, reads.told => delivery.told);
+        self.delivery.target.next = self.reads.target.val();
+        join!(self, FlowSource<ReadPlaced>, delivery.placed => reads.done);
+        Source::<Acknowledged>::link(&mut self.acknowledged, &mut self.delivery.acknowledged);
+        fill!(self, placing, delivery.placing => placed; delivery.blocking.data => placed_vi;
+            lookup.looking.valid => looked_up; lookup.looking.data => looked_up_vi);
+
+        self.busy.next = !self.quiet.val()
+            | self.ingress.busy.val()
+            | self.parse.busy.val()
+            | self.store.holds.val()
+            | self.flush.busy.val()
+            | self.lookup.unfinished.val()
+            | self.scatter.busy.val();
+        drive!(self, ingress.count_frame => count_frame; parse.events => parsed; delivery.events => handled);
+        self.count_overflow.next = self.ingress.count_overflow.val() | self.store.count_dropped.val();
+        self.count_bytes.next = bits::<13>(0);
+        if self.scatter.done.valid.val() & (self.scatter.done.data.val().result == ScatterResult::Placed) {
+            self.count_bytes.next = self.delivery.job.data.val().length;
+        }
+    }
+}

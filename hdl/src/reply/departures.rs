@@ -26,7 +26,7 @@ use viaduct_spec::profile::VI_LOG2;
 
 /// An answer whose last packet is on its way.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Tail {
+struct LastPacket {
     vi: Vi,
     mark: Mark,
 }
@@ -71,7 +71,7 @@ pub struct Departures {
     /// Tells send/ack whether the acknowledgements of a VI are held.
     pub held: Table<Vi, bool>,
     holds: LutRam<bool, VI_LOG2>,
-    tails: Fifo<Tail, 4, 5>,
+    tails: Fifo<LastPacket, 4, 5>,
     /// Packets given out, modulo 256.
     begun: DFF<Mark>,
     /// Packets that have left or were dropped, modulo 256.

@@ -31,7 +31,7 @@ pub struct FirstWord {
 
 /// What is in KIND.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct PacketKind {
+pub struct TlpKind {
     /// See packet_type.
     pub packet_type: Bits<5>,
     /// The header has 4 double words, otherwise 3.

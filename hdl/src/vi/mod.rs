@@ -1,11 +1,11 @@
 //! The states of the virtual interfaces.
 
-mod events;
+mod event_queue;
 mod settle;
 mod state;
 mod verdict;
 
-pub use events::EventQueue;
+pub use event_queue::EventQueue;
 pub use settle::Settle;
 pub use state::ViState;
 pub use verdict::FaultVerdict;

@@ -51,7 +51,7 @@ pub const BLOCKS: &[Block] = &[
     block("receive/parse", "receive", &["parse::"]),
     block("receive/store", "receive", &["store::", "roster::", "overdue::"]),
     block("receive/reads", "receive", &["reads::", "answers::", "turns::"]),
-    block("receive/path", "receive", &["path::", "random::", "raw::", "write::"]),
+    block("receive", "receive", &["path::", "random::", "raw::", "write::"]),
     block(
         "reply/requests",
         "reply",

@@ -12,7 +12,7 @@
 //! Example: the second packet of a send comes, of 256 bytes, and the first one filled the receive's segment 0 with 256: `job` has `index` 0,
 //! `position` 256 and `length` 256.
 //!
-//! Latency: none, no state. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
+//! Latency: none, no state. Tests: with `Receive`, `tests/receive/path/`, `tests/receive/write/`.
 
 use crate::bus::{Answer, FrameInfo, Position, ReadRequest};
 use crate::prims::Cast;

@@ -27,7 +27,7 @@
 //! Example: the verdict is Take, of a send with payload, and a receive is there: the course is Place. Without a receive it is Close, and
 //! `came` is NotReady; it fails unless the VI stays.
 //!
-//! Latency: none, no state. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
+//! Latency: none, no state. Tests: with `Receive`, `tests/receive/path/`, `tests/receive/write/`.
 
 use crate::bus::FrameInfo;
 use crate::receive::ahead::AheadMeta;

@@ -35,7 +35,7 @@
 //! Example: a reliable VI gets a packet that does not fit into its receive: TooLong. `ending` writes LENGTH_ERROR to the receive,
 //! answers NAK_INVALID as the VI's last word, raises CONN_LOST, and `breaks` is high.
 //!
-//! Latency: none. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
+//! Latency: none. Tests: with `Receive`, `tests/receive/path/`, `tests/receive/write/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

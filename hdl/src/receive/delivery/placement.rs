@@ -10,7 +10,7 @@
 //!
 //! Example: scatter finds the receive's segments full while it places a send: `came` is TooLong, fails, and consumes the receive.
 //!
-//! Latency: none. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
+//! Latency: none. Tests: with `Receive`, `tests/receive/path/`, `tests/receive/write/`.
 
 use crate::receive::ahead::AheadMeta;
 use crate::receive::contexts::Peer;

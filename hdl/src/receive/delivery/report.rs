@@ -11,7 +11,7 @@
 //! Example: a message of 8 bytes in the packet with PSN 100 ends a receive. The completion in `close` writes Length 8 to the descriptor, and
 //! acknowledges PSN 100 if the packet asks for that.
 //!
-//! Latency: none, no state. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
+//! Latency: none, no state. Tests: with `Receive`, `tests/receive/path/`, `tests/receive/write/`.
 
 use super::outcome::Ending;
 use crate::bus::{Completion, FrameInfo};

@@ -11,7 +11,7 @@
 //! Example: a reliable VI expects PSN 100 and has completed 7 messages. A SEND Only with PSN 100 is placed: `saved` expects PSN 101,
 //! and `next_msn` is 8.
 //!
-//! Latency: none, no state. Tests: with the path, `tests/receive/path/`, `tests/receive/write/`.
+//! Latency: none, no state. Tests: with `Receive`, `tests/receive/path/`, `tests/receive/write/`.
 
 use super::outcome::Ending;
 use crate::bus::{FrameInfo, Position};

@@ -16,7 +16,7 @@
 //! Example: a receive has 7 segments, so its blocks are {control, 2 segments}, {4 segments}, {1 segment}. `block` is 1, and `here` is low.
 //! The owner asks for 64 bytes; eight beats come. `came` is high with the last one, and then `here` is.
 //!
-//! Latency: 0 to `here`, `row` and `came`. Tests: with the path, `tests/receive/path/descriptor.rs`.
+//! Latency: 0 to `here`, `row` and `came`. Tests: with `Receive`, `tests/receive/path/descriptor.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -16,7 +16,7 @@
 //! Tests: `tests/tlp/class.rs`.
 
 use crate::prims::{Cast, Number};
-use crate::rows::tlp::PacketKind;
+use crate::rows::tlp::TlpKind;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::tlp::packet_type;
@@ -38,7 +38,7 @@ pub struct PacketSort {
     pub completion: Signal<Out, bool>,
     /// A message.
     pub message: Signal<Out, bool>,
-    fields: Cast<Bits<8>, PacketKind>,
+    fields: Cast<Bits<8>, TlpKind>,
     what: Signal<Local, Bits<5>>,
     plain: Signal<Local, bool>,
     is_memory: Signal<Local, bool>,
