@@ -9,6 +9,7 @@
 //! Registers have one name in both, so nothing is left to find: what is compared has no memory of its own, and abc's answer is a proof.
 
 mod netlist;
+mod reference;
 
 use std::path::Path;
 use std::process::Command;
@@ -31,7 +32,7 @@ const GATES: &str = "setundef -undriven -zero; techmap; opt -fast; aigmap; opt_c
 /// They differ; the message says where. Or a tool is missing.
 pub fn check(block: &Entry) -> Result<String> {
     let folder = tool::scratch("equal", block.name)?;
-    let mut old = read(&folder, "old", &(block.reference)())?;
+    let mut old = read(&folder, "old", &reference::mended(&(block.reference)()))?;
     let mut new = read(&folder, "new", &(block.verilog)())?;
     if old.is_memory() && new.is_memory() {
         return Ok("a memory, which both keep as its author wrote it".into());

@@ -1,0 +1,71 @@
+//! What RustHDL's own writer gives, without two faults of it.
+//!
+//! - A link of an interface that is one signal has names that end in `$`, which nothing declares: `all$ = part$;`.
+//! - A port of a block inside that is linked to one of the block's own is joined to that, and has no wire of its name. Who reads it, reads
+//!   a wire that nothing drives.
+//!
+//! In either case RustHDL's tree says what is meant: the name without the mark, and the port that the link joins.
+
+use std::collections::BTreeMap;
+
+/// The text with these names mended.
+pub fn mended(verilog: &str) -> String {
+    verilog.split_inclusive("endmodule").map(|module| renamed(module, &linked(module))).collect()
+}
+
+/// Of each port of a block inside that is joined to a wire of another name: its own name, and that wire's.
+fn linked(module: &str) -> BTreeMap<String, &str> {
+    let mut found = BTreeMap::new();
+    let mut inside = None;
+    for line in module.lines().map(str::trim) {
+        if let Some((port, wire)) = line.strip_prefix('.').and_then(|line| line.split_once('(')) {
+            let (Some(block), Some((wire, _))) = (inside, wire.split_once(')')) else { continue };
+            let own = format!("{block}${port}");
+            if own != wire {
+                found.insert(own, wire);
+            }
+        } else {
+            inside = line.strip_suffix('(').and_then(|line| line.split_whitespace().nth(1));
+        }
+    }
+    found
+}
+
+/// The module with other names for these, and without marks at the ends of names.
+fn renamed(module: &str, names: &BTreeMap<String, &str>) -> String {
+    let is_name = |char: char| char.is_alphanumeric() || char == '_' || char == '$';
+    let mut text = String::with_capacity(module.len());
+    let mut rest = module;
+    while !rest.is_empty() {
+        let end = rest.find(|char| !is_name(char)).unwrap_or(rest.len());
+        let name = rest[..end].trim_end_matches('$');
+        text += names.get(name).copied().unwrap_or(name);
+        let next = rest[end..].find(is_name).map_or(rest.len(), |start| end + start);
+        text += &rest[end..next];
+        rest = &rest[next..];
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_nothing_declares_are_those_that_are_meant() {
+        let module = "module top(out$valid,lost);\n    top$inner inner(\n        .a(inner$a),\n        \
+                      .all$valid(out$valid)\n    );\n    always @(*) lost$ = inner$lost$;\n    \
+                      always @(*) seen = inner$all$valid & inner$a;\nendmodule";
+        let mended = mended(module);
+        assert!(mended.contains("lost = inner$lost;"), "{mended}");
+        assert!(mended.contains("seen = out$valid & inner$a;"), "{mended}");
+        assert!(mended.contains(".all$valid(out$valid)"), "{mended}");
+        assert!(mended.contains("module top(out$valid,lost);"), "{mended}");
+    }
+
+    #[test]
+    fn a_name_of_another_module_is_left_alone() {
+        let other = "module a();\n    b x(\n        .p(q)\n    );\nendmodule\nmodule c();\nassign y = x$p;\nendmodule\n";
+        assert_eq!(mended(other), other);
+    }
+}
