@@ -5,8 +5,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use viaduct_hdl::export::with_room;
-use viaduct_hdl::nic::Nic;
 use viaduct_verilate::{archive, Options};
 
 /// The header that `verilated` 0.1.2 needs with Verilator 5; `cargo xtask` adds it to CXXFLAGS.
@@ -35,7 +33,7 @@ fn build() -> Result<(), String> {
         return Err(format!("`{verilator}` cannot be run. `cargo xtask setup` installs what is missing."));
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this runs under cargo only")?);
-    let verilog = with_room(|| viaduct_hdl::export::verilog(Nic::default()));
+    let verilog = viaduct_hdl::export::nic();
     let options = Options {
         // src/rtl.rs makes a model that traces when a waveform is asked for: tracing makes it three times as long to compile.
         trace: false,

@@ -8,6 +8,8 @@ use std::thread;
 use rust_hdl::prelude::*;
 use viaduct_verilog::Source;
 
+use crate::nic::Nic;
+
 /// What the sources of this crate say of its blocks.
 pub fn source() -> &'static Source {
     static SOURCE: OnceLock<Source> = OnceLock::new();
@@ -37,6 +39,14 @@ pub fn verilog<B: Block>(mut block: B) -> String {
 pub fn reference<B: Block>(mut block: B) -> String {
     check(&mut block);
     framed(&generate_verilog_unchecked(&block))
+}
+
+/// The Verilog of the whole NIC, as [`verilog`] writes it.
+///
+/// # Panics
+/// As [`verilog`], or the machine has no memory for the stack: see [`with_room`].
+pub fn nic() -> String {
+    with_room(|| verilog(Nic::default()))
 }
 
 /// Runs `work`, which makes a whole NIC, where there is room for one: RustHDL makes a block on the stack with all that is in it, and that

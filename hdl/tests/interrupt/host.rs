@@ -1,7 +1,6 @@
 //! The whole NIC and its host: transaction layer packets in, transaction layer packets out.
 
-use viaduct_hdl::export::{verilog, with_room};
-use viaduct_hdl::nic::Nic;
+use viaduct_hdl::export::{nic, verilog};
 use viaduct_spec::profile::DOORBELL_SHIFT;
 use viaduct_spec::register::{command, command_op, registers, MSIX_TABLE};
 use viaduct_spec::tables::{page as page_row, region, table, work_queue};
@@ -39,7 +38,7 @@ impl Host {
     pub fn new() -> Self {
         // As the simulator's: it is the same model then.
         let options = Options { optimise: "-O2".into(), ..Options::named("nic") };
-        let text = with_room(|| verilog(Nic::default()));
+        let text = nic();
         let mut bench = Bench::with(&options, &text, Bench::usual_seed());
         for (port, value) in [
             ("tlp_tx_ready", 1),

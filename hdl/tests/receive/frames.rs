@@ -59,17 +59,11 @@ fn be(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
-/// CRC-32 bit by bit.
-fn crc32(bytes: impl Iterator<Item = u8>) -> u32 {
-    !bytes.fold(!0u32, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| (crc >> 1) ^ (0xedb8_8320 * (crc & 1)))
-    })
-}
-
 /// The ICRC over an untagged frame whose IP packet ends at `end`, ICRC included.
 pub fn icrc(frame: &[u8], end: usize) -> u32 {
     const MASKED: [usize; 7] = [15, 22, 24, 25, 40, 41, 46];
-    crc32((6..end - 4).map(|n| if n < 14 || MASKED.contains(&n) { 0xff } else { frame[n] }))
+    let bytes = (6..end - 4).map(|n| if n < 14 || MASKED.contains(&n) { 0xff } else { frame[n] });
+    crc32fast::hash(&bytes.collect::<Vec<_>>())
 }
 
 /// The one's complement sum of the IP header, carries folded in: ffff if the checksum is right.

@@ -21,8 +21,6 @@ use judge::Fault;
 use recording::{Recorder, Recording};
 use scene::{Plan, Scene, Way};
 use testbench::{powered_up_as_anything, run, Run};
-use viaduct_hdl::export::with_room;
-use viaduct_hdl::nic::Nic;
 use viaduct_sim::nic::NicIn;
 
 /// Seconds after which Icarus has met a loop without delay: it takes a tenth of them.
@@ -30,7 +28,7 @@ const PATIENCE: u32 = 100;
 
 /// The Verilog under test.
 fn verilog() -> String {
-    with_room(|| viaduct_hdl::export::verilog(Nic::default()))
+    viaduct_hdl::export::nic()
 }
 
 /// What the pins of two NICs see and show while they are brought up and connected, and each sends, writes and reads.
