@@ -5,14 +5,15 @@
 //!       connected ──►│ AnswerFailure │──► offers, refuses
 //!  changes, taken ──►└───────────────┘──► done
 //! ```
-//! Contract: while `fails` is high the block asks for the fault until the VI is not `connected`, and then offers the NAK (`offers`) until that is
-//! `taken`: whoever sees the NAK finds the VI in Error. In the cycle before it offers, `refuses` says that the VI has refused an answer, and no VI
-//! changes its state in that cycle, because both are written into one memory. An answer that was not `unread` is done with at once, without a word.
+//! Contract: while `fails` is high the block asks for the fault until the VI is not `connected`, and then offers the NAK (`offers`) until
+//! it is `taken`: whoever sees the NAK finds the VI in Error. In the cycle before it offers, `refuses` says that the VI has refused an
+//! answer, and no VI changes its state in that cycle, because both are written into one memory. If the answer was not `unread`, the block
+//! is `done` at once and tells nobody.
 //!
 //! Latency: the NAK is offered 1 cycle after a cycle in which its VI is not connected and no VI changes its state.
 //!
-//! Example: the bytes of an answer could not be read, and its VI is connected. `faults` is high until the VI is in Error. The NAK is offered, and
-//! `done` comes with its `taken`.
+//! Example: the bytes of an answer could not be read, and its VI is connected. `faults` is high until the VI is in Error. The NAK is
+//! offered, and `done` comes with its `taken`.
 //!
 //! Tests: `tests/send/transmit/answer_failure.rs`; with the whole of transmit `answers.rs` there.
 

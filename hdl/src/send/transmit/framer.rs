@@ -6,8 +6,8 @@
 //!   payload ──►│ HeaderPatch ──► Splice                │
 //!              └───────────────────────────────────────┘
 //! ```
-//! Contract: the payload of a job is in the payload queue when the job is given: a frame that has begun pauses only
-//! for `frame.ready`. Behind the payload's last byte its last word is 0. `running` says that a template or payload is needed still.
+//! Contract: the payload of a job is in the payload queue when the job is given: a frame that has begun pauses only for `frame.ready`.
+//! Behind the payload's last byte its last word is 0. `running` says that a frame still needs its template or its payload.
 //!
 //! Example: a send of 8 bytes has no RETH, no extension header and no pad, so q is 2. The last word is number 8 and has 2 bytes: 66
 //! bytes are 54 of headers, 8 of payload and 4 of ICRC.
@@ -57,9 +57,9 @@ pub(super) struct Framer {
     pub(super) reset: Signal<In, bool>,
     /// The frame to make: its header fields, and the size of its payload.
     pub(super) job: Sink<FrameJob>,
-    /// A TEMPLATE row, a word of a template, that is taken with this cycle; not while `running`.
+    /// A TEMPLATE row, one word of a VI's template, which is taken in this cycle; never while `running`.
     pub(super) template: FlowSink<Commit>,
-    /// The word of payload that is next in the queue.
+    /// The next eight bytes of payload, from gather's payload queue.
     pub(super) payload: Signal<In, Bits<64>>,
     /// Pulses when the block takes the word of payload.
     pub(super) payload_ready: Signal<Out, bool>,

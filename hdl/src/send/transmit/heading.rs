@@ -5,7 +5,7 @@
 //!               ack ──►│ Heading │──► job
 //!   acking, vi, now ──►└─────────┘
 //! ```
-//! Contract: `job` is the acknowledgement's with `acking`, otherwise the packet's. A job asks the peer for an acknowledgement in the
+//! Contract: with `acking` `job` is the acknowledgement's frame, otherwise the packet's. A job asks the peer for an acknowledgement in the
 //! last packet of a reliable message, and where the low 4 bits of the PSN are ones. The block has no state.
 //!
 //! Example: a packet of 10 bytes that is a whole message of a reliable VI: the opcode is that of a SEND Only, the pad is 2 bytes, the
@@ -120,7 +120,7 @@ impl Logic for Heading {
             }
         }
         self.writes.next = self.packet.val().operation == self.op_write.val();
-        // Not by adding: the opcodes are few, an adder is eight bits.
+        // A choice among the few opcodes takes less logic than an adder of eight bits.
         self.write_opcode.next = self.write_middle.val();
         self.response_opcode.next = self.response_middle.val();
         if self.packet.val().first {

@@ -5,8 +5,8 @@
 //!             now ──►│ PacketJudge │
 //!  under_way ───────►└─────────────┘
 //! ```
-//! Contract: `packet` and `whole` stand for two cycles at least, and `verdict` counts from the second one on: in the first the block looks at
-//! what is long. The first reason of a message is the one that it completes with, so an error does not count while the rest of a message
+//! Contract: `packet` and `whole` stand for two cycles at least, and `verdict` counts from the second one on: in the first the block does
+//! its long comparisons. A message completes with the first error that it meets, so an error does not count while the rest of a message
 //! is dropped.
 //!
 //! Latency: 1 cycle.
@@ -46,7 +46,7 @@ pub struct PacketVerdict {
     pub unread: bool,
     /// Of an answer: the peer may not read them.
     pub forbidden: bool,
-    /// What has become of the packet's message before it.
+    /// A packet of the message has been sent before this one.
     pub started: bool,
     /// The rest of the packet's message is dropped.
     pub dropping: bool,
@@ -59,7 +59,7 @@ pub struct PacketJudge {
     pub clock: Signal<In, Clock>,
     /// The packet at hand.
     pub packet: Signal<In, Packet>,
-    /// What is missing of its payload; it counts if there is payload.
+    /// Whether bytes of its payload are missing; it counts if there is payload.
     pub whole: Signal<In, Whole>,
     /// What is true of the packet's VI.
     pub now: Signal<In, SenderNow>,
@@ -133,7 +133,7 @@ impl Logic for PacketJudge {
             }
         }
 
-        // Answers are true of the past, as acknowledgements are: nothing but the end of their connection stops them.
+        // Answers are true of the past, as acknowledgements are: only the end of their connection stops them.
         self.passes.next = self.now.val().connected & !self.dropping.val();
         if self.packet.val().reply {
             self.passes.next = !self.mute.val();
@@ -142,7 +142,7 @@ impl Logic for PacketJudge {
             self.packet.val().send & self.passes.val() & !self.bad.val() & !self.stale.val();
         self.verdict.next.error = self.error.val();
         self.verdict.next.stale = self.stale.val();
-        // Not what a VI that is not connected does to its messages; nor a lost descriptor, which is reported by who lost it.
+        // The flushing of a VI that is not connected breaks nothing. A lost descriptor neither: fetch, which lost it, reports it.
         // WQ-3: a reliable VI breaks by a descriptor's own error.
         self.verdict.next.breaks =
             self.now.val().reliable & self.error.val().any() & !self.gone.val() & !self.stale.val();

@@ -3,8 +3,8 @@
 //! ```text
 //!  packet, known ──►[ PsnCount ]──► psn, last, behind
 //! ```
-//! Contract: a packet has the VI's next PSN, unless it brings one. `last` is the last PSN that it takes, `behind` the one behind that: a read takes
-//! as many as its answer has packets. The block has no state.
+//! Contract: a packet has the VI's next PSN, unless it brings one. `last` is the last PSN that it takes, `behind` the one behind that: a
+//! read takes as many as its answer has packets. The block has no state.
 //!
 //! Latency: none.
 //!
@@ -45,7 +45,7 @@ impl Logic for PsnCount {
         self.psn.next = self.own.val();
         // WIRE-4: a PSN for each packet; a read takes those of its answer.
         self.last.next = self.own.val() + self.packet.val().beyond;
-        // One adder: the one more is a carry from below.
+        // One adder does both: the added one is a carry from below.
         self.doubled.next = (bit_cast::<25, 24>(self.own.val()) << 1) | bits::<25>(1);
         self.beyond.next = (bit_cast::<25, 24>(self.packet.val().beyond) << 1) | bits::<25>(1);
         self.more.next = self.doubled.val() + self.beyond.val();

@@ -5,9 +5,9 @@
 //!          commit, epoch ──►│ Sender │──► now
 //!   state, advance, refuses ──►└────────┘──► connected
 //! ```
-//! Contract: `chooses` makes `choice` the VI at hand. Two cycles later `now` says what was true of it in the cycle before, and so it goes on.
+//! Contract: `chooses` makes `choice` the VI at hand. From two cycles later on `now` says what was true of it in the cycle before.
 //! The block keeps a copy of each VI's state and epoch, and its part of the TRANSMIT row, whose PSN `advance` moves on. `refuses` says
-//! that the VI has refused an answer to its peer: what was asked for behind it has none until the VI is connected again.
+//! that the VI has refused an answer to its peer: requests behind that one get no answer until the VI is connected again.
 //!
 //! Latency: 2 cycles from `chooses` to `now`.
 //!
@@ -63,7 +63,7 @@ pub struct SenderNow {
 pub struct Sender {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The VI that is to be at hand.
+    /// The VI that is to be at hand; transmit drives this and all other inputs.
     pub choice: Signal<In, Vi>,
     /// `choice` is chosen.
     pub chooses: Signal<In, bool>,

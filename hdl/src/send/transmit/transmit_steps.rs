@@ -24,8 +24,8 @@
 //!
 //! Latency: 2 cycles from Idle to Decide.
 //!
-//! Example: a whole packet of a reliable VI is there. Look and Decide follow; the framer takes the frame in Decide, and Report says what has left. In the next
-//! Idle `packet_taken` is high.
+//! Example: a whole packet of a reliable VI is there. Look and Decide follow; the framer takes the frame in Decide, and Report says what
+//! has left. In the next Idle `packet_taken` is high.
 //!
 //! Tests: with the whole of transmit, `tests/send/transmit/`.
 
@@ -50,7 +50,7 @@ pub enum TransmitStep {
     Look,
     /// A frame is made, or not.
     Decide,
-    /// Who waits for the answer hears of the read.
+    /// receive/reads, which waits for the answer, hears of the read.
     Enter,
     /// The packet's payload is dropped.
     Drop,
@@ -213,7 +213,7 @@ impl Logic for TransmitSteps {
                 } else if self.verdict.val().sends {
                     self.starts.next = true;
                     if self.start_taken.val() {
-                        // WQ-3: PSNs of packets that are not sent are the next message's.
+                        // WQ-3: a packet that is not sent uses no PSN; the next message has it.
                         self.advances.next = true;
                         self.takes_whole.d.next = self.has_payload.val();
                         self.message.d.next.started = true;
@@ -226,7 +226,7 @@ impl Logic for TransmitSteps {
                     self.must_break.d.next = false;
                     self.message.d.next.started = self.verdict.val().started;
                     if !self.verdict.val().dropping {
-                        // What has begun to be dropped in its epoch is told though that has passed meanwhile: it may have broken the VI.
+                        // A packet whose drop began in its own epoch is told even if the epoch turns meanwhile: it may have broken the VI.
                         self.silent.d.next = self.verdict.val().stale;
                         self.packet_end.d.next.errors = self.verdict.val().error;
                         self.must_break.d.next = self.verdict.val().breaks;
@@ -276,7 +276,8 @@ impl Logic for TransmitSteps {
             _ => {}
         }
         if self.done.val() {
-            // What has left is told at the message's end, of a reliable VI always; what was dropped at the end, if it is to be told.
+            // Of a reliable VI each packet that has left is told, of others the message's end; a dropped message is told at its end,
+            // unless it is stale.
             if ((self.at.q.val() == TransmitStep::Decide) & (self.reliable.val() | self.packet.val().last))
                 | (self.packet.val().last & !self.silent.q.val())
             {
