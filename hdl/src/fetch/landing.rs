@@ -66,7 +66,7 @@ pub struct Landing {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets every read in flight.
     pub reset: Signal<In, bool>,
-    /// Eight bytes that a read brought, of any client; the block picks those of fetch.
+    /// Up to eight bytes that a read of any client brought, from dma/read; the block picks those of fetch.
     pub beat: FlowSink<ReadBeat>,
     /// What the next descriptor read is for. `Fetch` gives it before it asks for the read.
     pub entry: Sink<DescriptorRead>,

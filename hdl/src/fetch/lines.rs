@@ -69,7 +69,7 @@ pub struct Lines {
     pub reset: Signal<In, bool>,
     /// A ring line that is about to be read: its queue, and the position of its first token. `Fetch` gives it before the access.
     pub ask: Sink<AskedLine>,
-    /// Eight bytes that a read brought, of any client; the block picks the ring lines of fetch.
+    /// Up to eight bytes that a read of any client brought, from dma/read; the block picks the ring lines of fetch.
     pub beat: FlowSink<ReadBeat>,
     /// A line that is in: its queue, and how many of its tokens are in place.
     pub found: Source<FoundTokens>,

@@ -95,9 +95,9 @@ pub struct Fetch {
     pub receive: Sink<Vi>,
     /// Asks doorbell for the row of a queue, {VI, receive}: what is posted, and the last token.
     pub row: LookUp<Queue, DoorbellRow>,
-    /// A table row on the bus; the block takes the WORK_QUEUE rows.
+    /// A table row, from `admin/broadcast`; the block takes the WORK_QUEUE rows.
     pub commit: Sink<Commit>,
-    /// Eight bytes that a read brought, of any client.
+    /// Up to eight bytes that a read of any client brought, from dma/read.
     pub beat: FlowSink<ReadBeat>,
     /// An access to memory: a descriptor, or a line of a ring.
     pub access: Source<Access>,

@@ -42,7 +42,7 @@ pub struct Request {
     pub tokens: Signal<In, Bits<4>>,
     /// Row of the queue, from `Turn`: where the ring lies, and the tags.
     pub row: Signal<In, WorkQueue>,
-    /// An access to memory, for the checker: the descriptor, or the line.
+    /// An access to memory, which `protect` checks: the descriptor, or the line.
     pub access: Source<Access>,
 
     /// `held` waits to be taken.

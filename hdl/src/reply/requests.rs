@@ -68,7 +68,7 @@ pub struct Requests {
     pub retired: Signal<In, Mark>,
     /// Something that was received before is not in memory yet, status included: `receive`, `complete/writer` or `send/ack` has it.
     pub arriving: Signal<In, bool>,
-    /// A table row on the bus; the block takes the RECEIVE rows.
+    /// A table row, from `admin/broadcast`; the block takes the RECEIVE rows.
     pub commit: Sink<Commit>,
     /// A packet of an answer, without its bytes, for send/gather.
     pub reply: Source<Reply>,

@@ -56,7 +56,7 @@ pub struct AtHand {
     pub clock: Signal<In, Clock>,
     /// The step of [`Sends`](super::Sends), which drives this and the other inputs.
     pub step: Signal<In, SendStep>,
-    /// The VI that changes its state, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
     /// The VI that the intake shows.
     pub vi: Signal<In, Vi>,

@@ -41,7 +41,7 @@ pub struct SendIntake {
     pub sent: Sink<Sent>,
     /// An answer from the wire, from receive.
     pub acknowledged: Sink<Acknowledged>,
-    /// The VI that changes its state, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
     /// The VI whose timer has ended.
     pub timeout: FlowSink<Vi>,

@@ -97,7 +97,7 @@ pub struct Sends {
     pub acknowledged: Sink<Acknowledged>,
     /// A row of TRANSMIT: a new connection of a VI.
     pub commit: Sink<Commit>,
-    /// The VI that changes its state, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,

@@ -207,7 +207,7 @@ impl Logic for CheckSteps {
                 }
             }
             CheckStep::Row => {
-                // The first data segment's words come next, whatever becomes of it.
+                // The first data segment's words come next, whatever the verdict is.
                 self.seek.valid.next = true;
                 self.seek.data.next = bits::<9>(4);
                 if self.fields.val().rdma {

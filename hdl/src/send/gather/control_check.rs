@@ -5,9 +5,9 @@
 //!        held, lost ──►│ ControlCheck │──► reads
 //!                      └──────────────┘──► wrong
 //! ```
-//! Contract: the block takes the fields out of words 1 to 3 as the steps Immediate and Length show them, and keeps them until step Idle. Of a
-//! descriptor that is lost it takes no operation. `wrong` is high in each cycle in which what is on show breaks a rule of form; who asks
-//! keeps that.
+//! Contract: the block takes the fields out of words 1 to 3 as the steps Immediate and Length show them, and keeps them until step Idle.
+//! Of a descriptor that is lost it takes no operation. `wrong` is high in each cycle in which the words on show break a rule of form;
+//! check remembers that.
 //!
 //! Latency: 1 cycle from a word on show to its fields. What must be true of a word is looked at when it is in `late`, because memories take
 //! most of a cycle.

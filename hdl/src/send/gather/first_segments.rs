@@ -5,10 +5,10 @@
 //!        held, rdma ──►│ FirstSegments │──► length
 //!                      └───────────────┘──► wrong
 //! ```
-//! Contract: of an RDMA the first segment is an address segment, and `remote` says from step SecondLength on what it says. `length` gives the
-//! length of each segment of which a second word was on show in the steps FirstLength and SecondLength, a cycle later; an address segment has
-//! 0 in that place, or it is wrong. `wrong` is high in each cycle in which what is on show breaks a rule of form, or does not lie in the
-//! descriptor's region; who asks keeps that.
+//! Contract: of an RDMA the first segment is an address segment: `remote` has its address and handle from step SecondLength on. `length`
+//! gives the length of each segment whose second word was on show in the steps FirstLength and SecondLength, a cycle later; an address
+//! segment has 0 in that place, or it is wrong. `wrong` is high in each cycle in which the words on show break a rule of form, or do not
+//! lie in the descriptor's region; check remembers that.
 //!
 //! Latency: 1 cycle from a word on show to `remote` and `length`.
 //!

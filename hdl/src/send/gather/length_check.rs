@@ -37,11 +37,11 @@ pub struct LengthFaults {
 pub struct LengthCheck {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The next message begins: its sum is 0.
+    /// The next message begins: its sum is 0; check drives this.
     pub clear: Signal<In, bool>,
-    /// Length of a segment of the first 64 bytes.
+    /// Length in bytes of a segment of the first 64 bytes, from the first segments.
     pub head_length: FlowSink<Bits<32>>,
-    /// Length of a segment of the tail; it comes in another cycle than `head_length`.
+    /// Length in bytes of a segment of the tail, from the tail; it comes in another cycle than `head_length`.
     pub tail_length: FlowSink<Bits<32>>,
     /// Bytes of the message, as its control segment says.
     pub length: Signal<In, Bits<32>>,
@@ -84,7 +84,7 @@ impl Logic for LengthCheck {
         self.differs.d.next = (self.sum.q.val() != self.length.val()) | self.over.q.val();
         self.beyond.d.next = self.length.val() > self.limit.val();
         // RAW-4: 14 to 4200 bytes.
-        // Against 13 bits: a carry chain as long as that, not as long as the length.
+        // 13 bits are compared, so the carry chain is shorter than one of all 32 bits of the length.
         self.length_now.next = self.length.val();
         self.length_low.next = self.length_now.val().get_bits::<13>(0);
         self.frameless.d.next = self.length_now.val().get_bits::<19>(13).any()

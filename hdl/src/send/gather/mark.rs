@@ -1,4 +1,4 @@
-//! What an access of gather says of its answer: it goes with the access as `user`, and comes back with each beat.
+//! What an access of gather is for: the mark goes with the access as `user`, and comes back with each beat of the answer.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -6,10 +6,11 @@
 //!    announced, bytes ──►│             │──► more, skips
 //!             skipped ──►└─────────────┘
 //! ```
-//! Contract: while no message is offered the block takes in what the next one is to be. `size` is the size of the next packet: the path MTU, but
-//! of the last one, which has the rest. What the block says of it in `words` and `place` is of the last cycle with `between`. `announced` says that
-//! it is announced, or skipped, and takes its `bytes` off the rest. `skipped` counts a packet that is not sent. `more` (bytes are in no packet yet)
-//! and `skips` (packets are still to be skipped) are of the cycle before. A read (`reading`) is one packet without payload, and skips none.
+//! Contract: while no message is offered the block takes in what the next one is to be. `size` is the size of the next packet: the path
+//! MTU, or, of the last packet, the rest. `words` and `place` describe the packet as it was in the last cycle with `between`. `announced`
+//! says that the packet is announced, or skipped, and takes its `bytes` off the rest. `skipped` counts a packet that is not sent. `more`
+//! (bytes are in no packet yet) and `skips` (packets are still to be skipped) are of the cycle before. A read (`reading`) is one packet
+//! without payload, and skips none.
 //!
 //! Latency: none for `size`, otherwise 1 cycle. How: the rest is compared with the MTU in 13 bits, see
 //! [`Portion`](crate::arithmetic::Portion).

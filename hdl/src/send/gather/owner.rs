@@ -8,7 +8,7 @@
 //! ```
 //! Contract: `now` stands in registers, so it says what was true a cycle before. The block keeps a copy of each VI's state and epoch, how
 //! many of its reads were sent, and whether it is parked. `restart` and `count` replace what is known of the reads of the head's VI.
-//! `closes` takes the VI's READ_DEPTH out of its TRANSMIT row, and `opens` begins its reads anew.
+//! `closes` takes the VI's READ_DEPTH out of its TRANSMIT row, and `opens` sets its reads to none.
 //!
 //! Latency: `now` follows head, state and epoch a cycle later, and `restart` and `count` three cycles later.
 //!
@@ -64,9 +64,9 @@ pub struct Owner {
     pub head: Signal<In, SendHead>,
     /// The head at hand is of a life of its VI that is over; the inbox drives it.
     pub outlived: Signal<In, bool>,
-    /// A VI changes its state: its number, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
-    /// A VI changes its epoch: its number, and the new epoch.
+    /// The VI that changes its epoch in this cycle, and the new epoch, from complete/sends.
     pub epoch: FlowSink<EpochWrite>,
     /// From check: the VI's sends come again, and this many of its reads, modulo 8, count as sent.
     pub restart: FlowSink<Bits<3>>,
@@ -74,7 +74,7 @@ pub struct Owner {
     pub count: FlowSink<ReadsKnown>,
     /// Asks complete/sends how many RDMA reads of a VI are complete, modulo 8.
     pub reads: LookUp<Vi, Bits<3>>,
-    /// The row on the bus.
+    /// The table row on gather's commit port.
     pub row: Signal<In, Commit>,
     /// `row` is a TRANSMIT row that waits to be taken.
     pub closes: Signal<In, bool>,
@@ -143,7 +143,7 @@ impl Logic for Owner {
             self.counts.write_data.next.parked = false;
         }
         self.sent.d.next = self.counts.read_data.val().sent;
-        // What comes behind a message that is parked comes again.
+        // Heads behind a message that is parked are stale: the rewind fetches them again.
         self.stale.d.next = (self.head.val().epoch != self.epochs.read_data.val())
             | (self.counts.read_data.val().parked & !self.head.val().restart)
             | self.outlived.val();

@@ -55,7 +55,7 @@ pub struct PacketCount {
     remains: DFF<bool>,
     /// The packets to skip, multiplied by 2 as often.
     skipped: DFF<Bits<32>>,
-    /// How often is still to be divided.
+    /// How many halvings are still to come.
     steps: DFF<Bits<4>>,
     counted: DFF<bool>,
     /// `packets` was not 0 in the cycle before.
@@ -109,7 +109,7 @@ impl Logic for PacketCount {
         self.address.d.next =
             self.message.data.val().remote_address + bit_cast::<64, 32>(self.skipped.q.val());
         // Packets of the whole answer less one, less those that are there.
-        // One subtraction: the one less is a borrow from below.
+        // One subtraction does both: the one less is a borrow from below.
         self.exact.next = !self.remains.q.val() & self.packets_any.q.val();
         self.borrow.next = bits::<25>(0);
         if self.exact.val() {

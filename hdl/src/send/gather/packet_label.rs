@@ -1,4 +1,4 @@
-//! Fills in what cut says of a packet, or of the end of a message.
+//! Fills in the fields of a packet that cut announces, or of the end of a message.
 //!
 //! ```text
 //!  head, message, rest, now ──►┌─────────────┐
@@ -45,7 +45,7 @@ pub struct PacketLabel {
     pub ends: Signal<In, bool>,
     /// Error bits of the status, if the message ends in its midst.
     pub errors: Signal<In, Bits<9>>,
-    /// What is said.
+    /// The packet, or the message's end, for send/transmit.
     pub packet: Signal<Out, Packet>,
 }
 

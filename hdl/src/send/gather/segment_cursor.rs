@@ -1,4 +1,4 @@
-//! Keeps where in a segment and in a packet cut is, and takes the next access out of both.
+//! Knows where in a segment and in a packet cut is, and takes the next access out of both.
 //!
 //! ```text
 //!  word, late, opens ──►┌───────────────┐──► piece

@@ -6,8 +6,8 @@
 //!           tail_word ──►└────────────┘──► late
 //! ```
 //! Contract: `index` is the word that the memories read in this cycle, and `word` is that of the cycle before. `seek` chooses a word, and
-//! `step` the next one; with neither of them the block stays where it is. `late` is `word` of the cycle before, from a register: a word
-//! comes out of a memory late, and what must be true of it is looked at there.
+//! `step` the next one; with neither of them the block stays where it is. `late` is `word` of the cycle before, in a register: a word
+//! comes late in its cycle out of a memory, so check and cut test it in `late`.
 //!
 //! Latency: 1 cycle from `seek` to `word`, 2 to `late`.
 //!

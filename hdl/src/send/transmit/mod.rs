@@ -82,11 +82,11 @@ pub struct Transmit {
     pub payload: Sink<PayloadWord>,
     /// An acknowledgement to send; one whose `kind` is FORGET makes no frame.
     pub ack: Sink<AckRequest>,
-    /// A table row on the bus; the block takes the TEMPLATE and TRANSMIT rows.
+    /// A table row, from `admin/broadcast`; the block takes the TEMPLATE and TRANSMIT rows.
     pub commit: Sink<Commit>,
-    /// A VI changes its state: its number, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
-    /// A VI changes its epoch: its number, and the new epoch.
+    /// The VI that changes its epoch in this cycle, and the new epoch, from complete/sends.
     pub epoch: FlowSink<EpochWrite>,
     /// A packet that has left, or a message that has ended, for complete/sends.
     pub sent: Source<Sent>,

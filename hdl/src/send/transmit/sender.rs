@@ -69,9 +69,9 @@ pub struct Sender {
     pub chooses: Signal<In, bool>,
     /// A TRANSMIT row that is taken with this cycle.
     pub commit: FlowSink<Commit>,
-    /// A VI changes its state: its number, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
-    /// A VI changes its epoch: its number, and the new epoch.
+    /// The VI that changes its epoch in this cycle, and the new epoch, from complete/sends.
     pub epoch: FlowSink<EpochWrite>,
     /// The next PSN of the VI at hand; never in a cycle in which a row is taken.
     pub advance: FlowSink<Bits<24>>,
