@@ -5,10 +5,11 @@
 //!          slot (held) ─►│ NextEntry │──► address
 //!                        └───────────┘
 //! ```
-//! Contract: the block has no state. `slot`, `phase` and `full` are of the entry behind the `written` ones of `row`, of which `taken` have been taken;
-//! `address` is that of the entry in `held_slot` of the ring at `offset`, in bytes. An entry has 16 bytes.
+//! Contract: the block has no state. `slot`, `phase` and `full` are those of the next entry of a queue with `written` entries in `row`,
+//! of which `taken` have been taken; `address` is that of the entry in `held_slot` of the ring at `offset`, in bytes. An entry has 16
+//! bytes.
 //!
-//! Latency: none; the owner keeps `slot` in a register between the two.
+//! Latency: none; `EntryPlace` keeps `slot` in a register, which comes back as `held_slot`.
 //!
 //! Example: a ring of 4 entries has 5 written and 3 taken: `slot` is 1, `phase` is low since it is the second lap, and `full` is low.
 //!

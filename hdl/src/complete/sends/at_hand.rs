@@ -6,11 +6,12 @@
 //!   state, after, place ──►│ (MessageRing) │──► flying
 //!       records, record ──►└───────────────┘
 //! ```
-//! Contract: in Idle the block takes up what the intake shows, in Load its window (`row`), and in each later step it makes the window what `after` says.
-//! In Fetch and Read it takes up a message: the one at `place` behind the oldest, or the oldest; with `records` it keeps `record` at `place`. It writes
-//! the window in Look, Write and Committed.
+//! Contract: in Idle the block takes up what the intake shows, in Load its window (`row`), and in each later step it makes the window
+//! what `after` says. In Fetch and Read it takes up a message: the one at `place` behind the oldest, or the oldest; with `records` it
+//! keeps `record` at `place`. It writes the window in Look, Write and Committed.
 //!
-//! Latency: 1. `read_after` is of the message that is taken up, in the same cycle. `connected` in `hand`, and `flying`, are as of the cycle before.
+//! Latency: 1. `read_after` is of the message that is taken up, in the same cycle. `connected` in `hand`, and `flying`, are as of the
+//! cycle before.
 //!
 //! Example: the intake shows an ACK of VI 3 in Idle: `hand` has VI 3 and the answer in Load, and its window in Apply.
 //!

@@ -5,13 +5,13 @@
 //! forgets, now, .. ──►│ Breaking │──► breaks, broken
 //!                     └──────────┘
 //! ```
-//! Contract: from an effect with `breaks` on, `breaks` is high, until `forgets` or until the VI has broken. `now` gives the fault; `broken` says that it is
-//! taken, or that the VI is not connected, so nothing is left to break.
+//! Contract: from an effect with `breaks` on, `breaks` is high, until `forgets` or until the VI has broken. `now` gives the fault;
+//! `broken` says that it is taken, or that the VI is not connected, so nothing is left to break.
 //!
 //! Latency: 1 from `effect` to `breaks`, 0 from `now` to `fault`.
 //!
-//! Example: a NAK that refuses comes: `effect` has `breaks` and CONN_LOST. Two messages before it are completed; then `now` comes, and `fault` has
-//! CONN_LOST of the VI until it is taken.
+//! Example: a NAK that refuses comes: `effect` has `breaks` and CONN_LOST. Two messages before it are completed; then `now` comes, and
+//! `fault` has CONN_LOST of the VI until it is taken.
 //!
 //! Tests: with the whole, `tests/complete/refusals.rs`.
 
@@ -32,7 +32,7 @@ pub struct Breaking {
     pub connected: Signal<In, bool>,
     /// What happens to it.
     pub effect: Signal<In, Effect>,
-    /// Another VI is taken up.
+    /// Another VI is taken up, so what is remembered of this one is forgotten.
     pub forgets: Signal<In, bool>,
     /// The VI breaks now.
     pub now: Signal<In, bool>,

@@ -6,12 +6,12 @@
 //!  message, resuming ──►│          │──► whole, closes
 //!  connected, waits ──►└──────────┘
 //! ```
-//! Contract: `packet` says whether `sent` is a packet that has left, and whether it had left before; `finding` what its message is: one that waits for
-//! a read (Parks, or Unfit if it may not), a new one (Enters), or one of which something had left before (Known). `departure` says where it stands
-//! behind the oldest message of the window, and `record` is what the ring has to remember of it.
+//! Contract: `packet` says whether `sent` is a packet that has left, and whether it had left before; `finding` what its message is: one
+//! that waits for a read (Parks, or Unfit if it may not), a new one (Enters), or one of which something had left before (Known).
+//! `departure` says where it stands behind the oldest message of the window, and `record` is what the ring has to remember of it.
 //!
-//! A known message is compared with what the ring remembers of it (`message`): `compared` is Same, Fails or Changed. What is remembered is the
-//! message's end, or, if only its beginning has left, what that said. A message that is acknowledged whole may be anything.
+//! A known message is compared with what the ring remembers of it (`message`): `compared` is Same, Fails or Changed. What is remembered
+//! is the message's end, or, if only its beginning has left, what that said. A message that is acknowledged whole may be anything.
 //!
 //! `sent` stands from the cycle of `load` on, in which `row` is the window as it comes from memory; `window` is the
 //! same from the cycle behind on.
@@ -132,7 +132,7 @@ impl Logic for Departed {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, behind, fresh, base, verdict, is_flushed, is_failed);
-        // What has left has a PSN.
+        // A packet has left if `sent` has a PSN: it is no message's end alone, and no message that waits for a read.
         self.left.next = (!self.sent.val().ends | self.sent.val().acknowledged) & !self.sent.val().parked;
         self.next_psn.next = self.sent.val().psn + 1;
         self.behind.d.next = self.next_psn.val();
@@ -148,7 +148,8 @@ impl Logic for Departed {
             }
         }
 
-        // Until the first of the new epoch, those of the old one count on.
+        // Until something of the new epoch has left, places go on behind those that have come. What is of the new epoch begins at the
+        // oldest.
         self.ours.next = self.sent.val().epoch == self.row.val().epoch;
         if self.load.val() {
             self.base.d.next = self.row.val().come;

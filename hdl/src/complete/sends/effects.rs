@@ -5,8 +5,9 @@
 //!      finding ──►│ Effects │──► counts
 //!     facts ──►└─────────┘
 //! ```
-//! Contract: the block has no state; `effect` and `counts` are those of `packet`, `finding` and `facts` in the same cycle. [`Sends`](super::Sends)
-//! asks it in each of its steps that decide; in the others `packet` is Absent and `finding` Nothing, and nothing happens.
+//! Contract: the block has no state; `effect` and `counts` are those of `packet`, `finding` and `facts` in the same cycle.
+//! [`Sends`](super::Sends) asks it in each of its steps that decide; in the others `packet` is Absent and `finding` Nothing, and nothing
+//! happens.
 //!
 //! | packet | rule | the window | the timer | otherwise |
 //! |---|---|---|---|---|
@@ -47,13 +48,13 @@
 //! | Queues | | | | the VI is looked at again |
 //! | Needless | | does not go again | | |
 //!
-//! An answer that moves the window also clears the timer's counts and starts it anew, or stops it if nothing is in flight (REQ-5); it ends a rest
-//! (REQ-6). It counts by the frame that it was.
+//! An answer that moves the window also clears the timer's counts and starts it anew, or stops it if nothing is in flight (REQ-5); it
+//! ends a rest (REQ-6). It counts by the frame that it was.
 //!
 //! Latency: none.
 //!
-//! Example: PSNs 5 to 9 are in flight and a NAK_SEQUENCE of 7 comes. `finding` is Missing, and `progress` is high in `facts`: the window begins at 7
-//! and is pending, the timer is cleared and runs, and `counts` has a NAK.
+//! Example: PSNs 5 to 9 are in flight and a NAK_SEQUENCE of 7 comes. `finding` is Missing, and `progress` is high in `facts`: the window
+//! begins at 7 and is pending, the timer is cleared and runs, and `counts` has a NAK.
 //!
 //! Tests: `tests/complete/effects.rs`, row by row; with the whole, `sends.rs`, `refusals.rs`, `again.rs`, `rewinds.rs` there.
 

@@ -18,13 +18,13 @@
 //! | Settle | whether the VI is sent again: `rewinds`, from [`Rewinder`](super::Rewinder) |
 //! | Commit | Begins |
 //!
-//! `row` is the window as it comes from memory in the step Load; in `hand` it stands from then on. The message of `hand` is the one that is compared in
-//! Compare, the oldest from Decide to Move; `read_after` is its PSN a cycle before.
+//! `row` is the window as it comes from memory in the step Load; in `hand` it stands from then on. The message of `hand` is the one that
+//! is compared in Compare, the oldest from Decide to Move; `read_after` is its PSN a cycle before.
 //!
 //! Latency: 0 from the step's inputs. What takes a carry chain begins in Load.
 //!
-//! Example: an ACK of a PSN in flight has come: in Apply `finding` is Moves, and `facts` has `taken` and `progress`. In the other steps it is Nothing, until
-//! Decide finds that the oldest message Completes.
+//! Example: an ACK of a PSN in flight has come: in Apply `finding` is Moves, and `facts` has `taken` and `progress`. In the other steps
+//! it is Nothing, until Decide finds that the oldest message Completes.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 

@@ -16,8 +16,8 @@
 //!
 //! Latency: 0 to `finding`, 1 to the others.
 //!
-//! Example: VI 2 is connected and its window is pending, with packets in flight: `finding` is GoesBack. `turns` and `back` come in cycle 0: `waits` is
-//! high and `epoch` is given in cycle 1; `waits` falls when fetch takes `rewind`.
+//! Example: VI 2 is connected and its window is pending, with packets in flight: `finding` is GoesBack. `turns` and `back` come in cycle
+//! 0: `waits` is high and `epoch` is given in cycle 1; `waits` falls when fetch takes `rewind`.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 

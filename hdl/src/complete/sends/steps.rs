@@ -14,10 +14,10 @@
 //!                                                  └── Again ◄─ Move ◄─ Emit
 //!  Idle ─► Commit ─► Committed ─► Idle
 //! ```
-//! Fetch and Compare are for a message that is known. A window without messages goes from Look to Settle, or to Break. In Decide and Settle the
-//! VI may be put off (`queues`): then it is looked at again later.
+//! Fetch and Compare are for a message that is known. A window without messages goes from Look to Settle, or to Break. In Decide and
+//! Settle the VI may be put off (`queues`): then it is looked at again later.
 //!
-//! Latency: 1 cycle a step; Break, Emit, Again and Committed wait for who takes what they give.
+//! Latency: 1 cycle a step; Break, Emit, Again and Committed last until what they give is taken.
 //!
 //! Example: the ACK of a VI's only message comes: Idle, Load, Apply, Look, Read, Decide, Emit, Move, Again, Look, Settle, Idle.
 //!
@@ -69,7 +69,7 @@ pub enum SendStep {
     Emit,
     /// Move the window on.
     Move,
-    /// Have the queue put into the run queue; then look again.
+    /// Have doorbell put the send queue into its run queue; then look again.
     Again,
     /// Decide whether the VI is sent again.
     Settle,
@@ -100,9 +100,9 @@ pub struct SendSteps {
     pub broken: Signal<In, bool>,
     /// A completion waits for the writer.
     pub completing: Signal<In, bool>,
-    /// The queue is taken that has work again.
+    /// Doorbell takes the VI whose send queue has room again.
     pub woken: Signal<In, bool>,
-    /// The VI is taken that is to be looked at again.
+    /// The intake takes the VI that is to be looked at again.
     pub put_off: Signal<In, bool>,
     /// A command waits for the timers.
     pub timing: Signal<In, bool>,

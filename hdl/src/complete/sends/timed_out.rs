@@ -5,7 +5,8 @@
 //!                               │ TimedOut │
 //!                               └──────────┘
 //! ```
-//! Contract: the block has no state; `finding` is Nothing unless packets of a connected VI are in flight, for then a timer that ends says nothing.
+//! Contract: the block has no state; `finding` is Nothing unless packets of a connected VI are in flight, for then a timer that ends says
+//! nothing.
 //!
 //! Latency: none.
 //!

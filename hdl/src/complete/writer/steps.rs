@@ -81,15 +81,15 @@ pub struct WriterSteps {
     pub send: Signal<In, bool>,
     /// A receive's completion waits.
     pub receive: Signal<In, bool>,
-    /// A completion may be taken: who is told of the end of the one before knows of it.
+    /// A completion may be taken: `interrupt/notify` and `complete/queues` know of the end of the one before.
     pub rest: Signal<In, bool>,
     /// The completion at hand.
     pub at: Signal<In, Completion>,
     /// The access on show is taken.
     pub asked: Signal<In, bool>,
-    /// The write is granted, and its data is taken, or would be.
+    /// The write is granted, and the write engine has room for its data.
     pub written: Signal<In, bool>,
-    /// The data on show is taken, or would be.
+    /// The write engine has room for data.
     pub taken: Signal<In, bool>,
     /// The write is refused.
     pub refused: Signal<In, bool>,

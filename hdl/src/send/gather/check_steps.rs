@@ -6,8 +6,8 @@
 //!           malformed ──►│ CheckSteps │──► seek, read_row
 //!  asked, ended, taken ─►└────────────┘──► asks
 //! ```
-//! Contract: a word that is asked for in one step is on show in the next, and in `late` in the one behind that. In Idle the block waits for a
-//! head, and `load` takes it. What the next steps read depends on how many segments the descriptor has:
+//! Contract: a word that is asked for in one step is on show in the next, and in `late` in the one behind that. In Idle the block waits
+//! for a head, and `load` takes it. What the next steps read depends on how many segments the descriptor has:
 //!
 //! | step | word on show | word in `late` | next |
 //! |---|---|---|---|
@@ -27,8 +27,8 @@
 //!
 //! Latency: a cycle for each step: 8 from `load` to Offer with one segment.
 //!
-//! Example: a send with one segment goes through Control, Immediate, Length, FirstLength, Row, Limits, Verdict and Offer, and reads the words 1,
-//! 2, 3, 5, the GATHER row, 4 and 5.
+//! Example: a send with one segment goes through Control, Immediate, Length, FirstLength, Row, Limits, Verdict and Offer, and reads the
+//! words 1, 2, 3, 5, the GATHER row, 4 and 5.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 

@@ -12,8 +12,8 @@
 //! Latency: 1 cycle from a word on show to its fields. What must be true of a word is looked at when it is in `late`, because memories take
 //! most of a cycle.
 //!
-//! Example: word 1 says one segment and no flags, word 3 says 8 bytes. From step FirstLength on `fields` has `segments` 1 and `length` 8, and
-//! `wrong` has never been high. If the status in word 3 is not 0, `wrong` is high in the step behind Length.
+//! Example: word 1 says one segment and no flags, word 3 says 8 bytes. From step FirstLength on `fields` has `segments` 1 and `length` 8,
+//! and `wrong` has never been high. If the status in word 3 is not 0, `wrong` is high in the step behind Length.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 

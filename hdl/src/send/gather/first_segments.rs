@@ -12,8 +12,9 @@
 //!
 //! Latency: 1 cycle from a word on show to `remote` and `length`.
 //!
-//! Example: an RDMA write has words 4 and 5 {0x1000; handle 7} and 6 and 7 {0x2000; handle 5, 600 bytes}. In step FirstLength word 5 is on
-//! show and word 4 in `late`; from the next on `remote` has address 0x1000 and handle 7. `length` gives 0 in step SecondLength and 600 in the step behind.
+//! Example: an RDMA write has words 4 and 5 {0x1000; handle 7} and 6 and 7 {0x2000; handle 5, 600 bytes}. In step FirstLength word 5 is
+//! on show and word 4 in `late`; from the next on `remote` has address 0x1000 and handle 7. `length` gives 0 in step SecondLength and 600
+//! in the step behind.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 

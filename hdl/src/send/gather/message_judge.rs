@@ -19,7 +19,8 @@
 //!
 //! Latency: none.
 //!
-//! Example: a send with a fence says 600 bytes and its segments have 500. It does not wait for the reads before it: it ends with LENGTH_ERROR.
+//! Example: a send with a fence says 600 bytes and its segments have 500. It does not wait for the reads before it: it ends with
+//! LENGTH_ERROR.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 

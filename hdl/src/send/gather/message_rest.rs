@@ -15,8 +15,8 @@
 //! Latency: none for `size`, otherwise 1 cycle. How: the rest is compared with the MTU in 13 bits, see
 //! [`Portion`](crate::arithmetic::Portion).
 //!
-//! Example: a message of 1500 bytes, and the path MTU is 1024. `size` is 1024, `words` 128, `place` says `first`. When that is announced, `size`
-//! is 476, `words` 60, and `place` says `last`.
+//! Example: a message of 1500 bytes, and the path MTU is 1024. `size` is 1024, `words` 128, `place` says `first`. When that is announced,
+//! `size` is 476, `words` 60, and `place` says `last`.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 

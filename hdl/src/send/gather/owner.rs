@@ -93,8 +93,8 @@ pub struct Owner {
     writes: DFF<bool>,
     count_vi: DFF<Vi>,
     known: DFF<ReadsKnown>,
-    // What `now` says. Each field is a register of its own: a register that follows a memory becomes a part of it, and yosys (0.23) says of a
-    // slice of one that nothing drives it.
+    // What `now` says. Each field is a register of its own: a register that follows a memory becomes a part of it, and yosys (0.23) says
+    // of a slice of one that nothing drives it.
     is_connected: DFF<bool>,
     stale: DFF<bool>,
     sent: DFF<Bits<3>>,

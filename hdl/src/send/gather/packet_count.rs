@@ -5,9 +5,10 @@
 //!             │ PacketCount │──► done
 //!             └─────────────┘
 //! ```
-//! Contract: while no message is offered the block takes in what the next one is to be. Of a read, of 2^31 bytes or less, it divides the length by the path MTU,
-//! and multiplies the packets to skip by it, a bit in each cycle. `done` is high when `rest` is valid, until the message is taken. Of
-//! any other message `rest` says at once that nothing is skipped and nothing counted: the remote address is its own, and `beyond` is 0.
+//! Contract: while no message is offered the block takes in what the next one is to be. Of a read, of 2^31 bytes or less, it divides the
+//! length by the path MTU, and multiplies the packets to skip by it, a bit in each cycle. `done` is high when `rest` is valid, until the
+//! message is taken. Of any other message `rest` says at once that nothing is skipped and nothing counted: the remote address is its own,
+//! and `beyond` is 0.
 //!
 //! Latency: 9 cycles for a path MTU of 256 bytes from `message` to `done`, and one more for each doubling.
 //!

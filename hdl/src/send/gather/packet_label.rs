@@ -5,13 +5,14 @@
 //!              place, bytes ──►│ PacketLabel │──► packet
 //!   announces, ends, errors ──►└─────────────┘
 //! ```
-//! Contract: with `announces` it is a packet that is sent, otherwise the end of a message. The first packet behind a rewind has `restart`. A read's
-//! packet says in `immediate` how many bytes are to be read, and has no immediate data of its own. The block has no state.
+//! Contract: with `announces` it is a packet that is sent, otherwise the end of a message. The first packet behind a rewind has
+//! `restart`. A read's packet says in `immediate` how many bytes are to be read, and has no immediate data of its own. The block has no
+//! state.
 //!
 //! Latency: none.
 //!
-//! Example: the second and last packet of a send of 1500 bytes with immediate data: `packet` has `last`, `length` 476, `message_length` 1500, and the
-//! immediate data.
+//! Example: the second and last packet of a send of 1500 bytes with immediate data: `packet` has `last`, `length` 476, `message_length`
+//! 1500, and the immediate data.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 

@@ -6,9 +6,9 @@
 //!      reads ──►│          │──► complete
 //!    allowed ──►└──────────┘
 //! ```
-//! Contract: a message may be a read if the row allows it (`allowed`), if the VI may have reads outstanding, and if it carries no immediate data.
-//! It waits if it has a fence and any read is outstanding, or if it is a read and as many are outstanding as may be. `may_read` and
-//! `complete`, the number of reads that were complete, are of step Limits; `waits` is of the cycle before.
+//! Contract: a message may be a read if the row allows it (`allowed`), if the VI may have reads outstanding, and if it carries no
+//! immediate data. It waits if it has a fence and any read is outstanding, or if it is a read and as many are outstanding as may be.
+//! `may_read` and `complete`, the number of reads that were complete, are of step Limits; `waits` is of the cycle before.
 //!
 //! Latency: 1 cycle.
 //!

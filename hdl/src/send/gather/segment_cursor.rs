@@ -11,8 +11,9 @@
 //!
 //! Latency: 1 cycle.
 //!
-//! Example: a segment of 1000 bytes at 0x5000 is opened, and a packet has 1024. `measures`: `piece` has 1000 bytes at 0x5000 and `ends_segment`.
-//! `moves`, and the next segment, of 500 bytes at 0x9000, is opened. `measures`: `piece` has 24 bytes at 0x9000 and `ends_packet`.
+//! Example: a segment of 1000 bytes at 0x5000 is opened, and a packet has 1024. `measures`: `piece` has 1000 bytes at 0x5000 and
+//! `ends_segment`. `moves`, and the next segment, of 500 bytes at 0x9000, is opened. `measures`: `piece` has 24 bytes at 0x9000 and
+//! `ends_packet`.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 

@@ -5,8 +5,8 @@
 //!        late ──►│ SendLimits │──► row
 //!                └────────────┘
 //! ```
-//! Contract: the block takes the tag in the steps TailRow and Row, in which the row is on show, and the rest in step Limits, in which it is in
-//! `late`. `row` is what `late` is as a row; it has a meaning in step Limits alone.
+//! Contract: the block takes the tag in the steps TailRow and Row, in which the row is on show, and the rest in step Limits, in which it
+//! is in `late`. `row` is what `late` is as a row; it has a meaning in step Limits alone.
 //!
 //! Latency: 1 cycle.
 //!

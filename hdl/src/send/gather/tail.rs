@@ -5,8 +5,8 @@
 //!        start ──►│ Tail │──► ended
 //!        index ──►└──────┘──► word
 //! ```
-//! Contract: `start` says that check has asked for a tail. The block keeps the words that come for it, from number 8 on, and tells the length
-//! of each segment in `length`. `ended` comes behind the last beat, and behind the last `length` or with it.
+//! Contract: `start` says that check has asked for a tail. The block keeps the words that come for it, from number 8 on, and tells the
+//! length of each segment in `length`. `ended` comes behind the last beat, and behind the last `length` or with it.
 //!
 //! Latency: 1 cycle from a beat to `length` and `ended`; 1 cycle from `index` to `word`.
 //!

@@ -1,15 +1,14 @@
-//! A timer for each VI: when to send again, how often, and how long to leave a peer in peace that has no receive.
+//! A timer for each VI: it says when packets are to be sent again, how often, and how long a peer that has no receive is left in peace.
 //!
 //! ```text
 //! command, settings ──►┌────────┐──► expired
 //!          time_now ──►│ Timers │──► deadline
 //!                      └────────┘──► busy
 //! ```
-//! Contract: `set` keeps the settings of a TRANSMIT row and stops the timer. Any other command starts it anew (`run`: TIMEOUT
-//! from now, none if that is 0; `rest`: the time of `code` from now) or stops it; `clear` forgets the retries.
-//! A timer that ends is `expired` and runs on; when it has ended RETRIES times already since the last `clear` it `gives_up` and stands
-//! still. So does, at once, a `rest` that is one too many. `deadline` is not later than the end of any timer.
-//! Commands are taken within 8 cycles, whether or not `expired` is.
+//! Contract: `set` keeps the settings of a TRANSMIT row and stops the timer. Any other command starts it anew (`run`: TIMEOUT from now,
+//! none if that is 0; `rest`: the time of `code` from now) or stops it; `clear` forgets the retries. A timer that ends is `expired` and
+//! runs on; when it has ended RETRIES times already since the last `clear` it `gives_up` and stands still. A `rest` that is one too many
+//! does so at once. `deadline` is not later than the end of any timer. Commands are taken within 8 cycles, whether or not `expired` is.
 //!
 //! Latency: a command 5 cycles. A timer ends within two walks over all VIs, 4 cycles each, of its tick.
 //!
@@ -99,7 +98,7 @@ pub struct Timers {
     pub reset: Signal<In, bool>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// What to do with the timer of a VI.
+    /// What to do with the timer of a VI, from [`Sends`](super::Sends), which drives `settings` too.
     pub command: Sink<TimerCommand>,
     /// The TRANSMIT row that a command with `set` takes its settings from.
     pub settings: Signal<In, Commit>,
@@ -265,7 +264,7 @@ impl Logic for Timers {
                 self.rows.read_at.next.vi = self.walk.q.val();
                 self.earliest.considers.next = self.timer.q.val().runs & self.since.behind.val();
                 if self.over.val() {
-                    // The timer has ended. A rest is followed by a timer.
+                    // The timer has ended. Behind a rest the timer runs for TIMEOUT.
                     self.tells.d.next.vi = self.walk.q.val();
                     self.tells.d.next.gives_up = self.timer.q.val().gives_up;
                     self.tells.d.next.rested = true;

@@ -5,8 +5,8 @@
 //!   write, write_at ──►│ TimerRows │
 //!             new_* ──►└───────────┘
 //! ```
-//! Contract: `timer`, `limits` and `used` are three views of the row that `read_at` named in the cycle before: the one of its kind counts. With `write`
-//! the row of `write_at` becomes the one of `new_timer`, `new_limits` and `new_used` that is of its kind.
+//! Contract: `timer`, `limits` and `used` are three views of the row that `read_at` named in the cycle before: the one of its kind
+//! counts. With `write` the row of `write_at` becomes the one of `new_timer`, `new_limits` and `new_used` that is of its kind.
 //!
 //! Latency: 1.
 //!
