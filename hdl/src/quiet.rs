@@ -5,8 +5,8 @@
 //!   resetting ──►│ Quiet │──► idle
 //!       works ──►└───────┘
 //! ```
-//! Contract: `busy` says that a command or a reset is under way. `idle` says that nothing was so in the cycle before, and that no block worked:
-//! nothing is in flight and nothing waits, inside or at the edges. A simulator may then skip time up to the next deadline.
+//! Contract: `busy` says that a command or a reset is under way. `idle` says that nothing was so in the cycle before, and that no block
+//! worked: nothing is in flight and nothing waits, inside or at the edges. A simulator may then skip time up to the next deadline.
 //!
 //! Latency: `busy` none, `idle` 1 cycle.
 //!

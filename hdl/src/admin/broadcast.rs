@@ -5,11 +5,11 @@
 //!   commit ───►│ Broadcast │    state, notify, queues, vectors, requests, ack
 //!              └───────────┘    (a stream each: the same commit)
 //! ```
-//! Contract: a listener is offered the commits of its tables, each once; which tables are whose is "Rows" in docs/architecture.md. The commit
-//! ends (`commit.ready`) when all of its listeners have taken it, and holds still until then. It goes down a pipe as what is in the pipe
-//! does: a listener further down is offered it when those before have taken it, so nothing of the old row comes behind (LIFE-2).
-//! That is fetch, then receive; gather, then transmit, then sends; receive, then the writer. `valid` and `ready` come from
-//! registers, so that no listener's path begins in the table's number or ends in another listener.
+//! Contract: a listener is offered the commits of its tables, each once; which tables are whose is "Rows" in docs/architecture.md. The
+//! commit ends (`commit.ready`) when all of its listeners have taken it, and holds still until then. It goes down a pipe as what is in
+//! the pipe does: a listener further down is offered it when those before have taken it, so nothing of the old row comes behind (LIFE-2).
+//! That is fetch, then receive; gather, then transmit, then sends; receive, then the writer. `valid` and `ready` come from registers, so
+//! that no listener's path begins in the table's number or ends in another listener.
 //!
 //! `ack` looks on while fetch is offered a commit, and is not waited for.
 //!

@@ -7,15 +7,15 @@
 //!                        │         │──► query: VI, its state
 //!                        └─────────┘──► busy, error, result, count_ignored
 //! ```
-//! Contract: one command at a time; one that comes while `busy` is ignored and counted. A COMMIT or QUERY of a table
-//! or row that does not exist sets `error` and does nothing; the next command that is taken clears `error`. A COMMIT of COMPLETION_QUEUE puts
-//! `written` into `result`. After reset,
-//! zero rows are committed to REGION, WORK_QUEUE, COMPLETION_QUEUE, MODERATION and VI_STATE, and `busy` is high until that is done.
+//! Contract: one command at a time; one that comes while `busy` is ignored and counted. A COMMIT or QUERY of a table or row that does not
+//! exist sets `error` and does nothing; the next command that is taken clears `error`. A COMMIT of COMPLETION_QUEUE puts `written` into
+//! `result`. After reset, zero rows are committed to REGION, WORK_QUEUE, COMPLETION_QUEUE, MODERATION and VI_STATE, and `busy` is high
+//! until that is done.
 //!
 //! Latency: a commit 3 cycles and its owner's wait; a query 3 cycles; the clearing after reset about 1700 cycles.
 //!
-//! Example: the agent stages a row of TRANSMIT and writes COMMIT: 3 cycles later `commit` offers the row, and `busy` falls when its owners have
-//! taken it.
+//! Example: the agent stages a row of TRANSMIT and writes COMMIT: 3 cycles later `commit` offers the row, and `busy` falls when its
+//! owners have taken it.
 //!
 //! Tests: `tests/admin/command.rs`.
 

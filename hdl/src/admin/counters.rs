@@ -5,16 +5,17 @@
 //! bytes_sent, bytes_received ──►│ Counters │──► read_value
 //!                       read ──►└──────────┘
 //! ```
-//! Contract: each field of `events` adds one to its counter, whose number is the field's place. Nothing is lost as long as no event comes in
-//! more than every second cycle, which no block's can: each takes two beats at least. `bytes_*` are added to their counters, in every
-//! cycle; nothing is lost as long as those of 39 cycles are fewer than 2^13: a payload is 4096 bytes at most, and the
-//! next one comes a cycle later for every 8 of its bytes. Five bits per counter collect events until the
-//! scan, one counter a cycle, moves them into the memory. A read of a counter below 39 is answered when the scan passes
-//! it; `read` stays until then. Reset clears all counters within 41 cycles.
+//! Contract: each field of `events` adds one to its counter, whose number is the field's place. Nothing is lost as long as no event comes
+//! in more than every second cycle, which no block's can: each takes two beats at least. `bytes_*` are added to their counters, in every
+//! cycle; nothing is lost as long as those of 39 cycles are fewer than 2^13: a payload is 4096 bytes at most, and the next one comes a
+//! cycle later for every 8 of its bytes. Five bits per counter collect events until the scan, one counter a cycle, moves them into the
+//! memory. A read of a counter below 39 is answered when the scan passes it; `read` stays until then. Reset clears all counters within 41
+//! cycles.
 //!
 //! Latency: a read 2 to 41 cycles; an event shows in a read that starts 41 cycles later, bytes in one that starts 42 later.
 //!
-//! Example: `events.messages_received`, field 5, is high in cycle 0. A `read` of counter 5 that starts in cycle 41 is answered by cycle 82, one higher than before.
+//! Example: `events.messages_received`, field 5, is high in cycle 0. A `read` of counter 5 that starts in cycle 41 is answered by cycle
+//! 82, one higher than before.
 //!
 //! Tests: `tests/admin/counters.rs`.
 

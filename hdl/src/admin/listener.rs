@@ -10,8 +10,8 @@
 //!
 //! Latency: 1 cycle.
 //!
-//! Example: `start` comes in cycle 0 while `hold` is high until cycle 5: `waits` is high from cycle 1 on, and `commit` is offered when `hold` has
-//! fallen.
+//! Example: `start` comes in cycle 0 while `hold` is high until cycle 5: `waits` is high from cycle 1 on, and `commit` is offered when
+//! `hold` has fallen.
 //!
 //! Tests: `tests/admin/broadcast.rs`.
 

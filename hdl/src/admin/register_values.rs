@@ -5,8 +5,8 @@
 //!  control, state, mac, ip, ... ──►│ RegisterValues │──► value
 //!                                 └────────────────┘
 //! ```
-//! Contract: `value` is the two registers at `place`, in the same cycle. What has no register reads 0, and so do the counters and the MSI-X table,
-//! which others have.
+//! Contract: `value` is the two registers at `place`, in the same cycle. What has no register reads 0, and so do the counters and the
+//! MSI-X table, which others have.
 //!
 //! Latency: none.
 //!

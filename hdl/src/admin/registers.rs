@@ -16,8 +16,8 @@
 //!
 //! How: [`RegisterStores`] says what a store writes, each [`StoredRegister`] keeps its own, [`RegisterValues`] has what a load reads.
 //!
-//! Example: the agent loads 8 bytes at the offset of a counter: `counter` names it, `counter_value` comes up to 41 cycles later, and `answer` has
-//! its 36 bits, with zeros above.
+//! Example: the agent loads 8 bytes at the offset of a counter: `counter` names it, `counter_value` comes up to 41 cycles later, and
+//! `answer` has its 36 bits, with zeros above.
 //!
 //! Tests: `tests/admin/registers.rs`.
 

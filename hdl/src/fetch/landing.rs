@@ -1,4 +1,4 @@
-//! Passes the words of descriptors on as they come: to gather, or to receive/ahead.
+//! Passes the words of descriptors on as they come, to gather or to receive/ahead.
 //!
 //! ```text
 //!    beat ──►┌─────────┐──► word, or ahead_valid     (8 words of a descriptor, with number and whose)
@@ -6,11 +6,11 @@
 //!  rewind ──►│         │──► restarted                (the rewind's first head is there)
 //!            └─────────┘──► lost                     (it could not be read)
 //! ```
-//! Contract: answers come in the order of the accesses; bit 0 of `user` says ring line, which is not landed here. For
-//! each descriptor read `entry` has been accepted before its answer comes; at most 8 are in flight, so the pieces
-//! always find room. A descriptor's words come in 8 cycles, not always in a row; a word that is not there comes as 0.
-//! `head` or `filled_valid` comes after the last word. Its `words` counts the whole words that are there. Its `lost` says that the read
-//! was refused or failed, or that there is no whole control segment; then `lost` (the stream) has been accepted before.
+//! Contract: answers come in the order of the accesses; an answer with bit 0 of `user` is a ring line, which
+//! `Lines` takes. For each descriptor read `entry` has been accepted before its answer comes; at most 8 are in
+//! flight, so the pieces always find room. A descriptor's words come in 8 cycles, not always in a row; a word that is not there comes as
+//! 0. `head` or `filled_valid` comes after the last word. Its `words` counts the whole words that are there. Its `lost` says that the
+//! read was refused or failed, or that there is no whole control segment; then `lost` (the stream) has been accepted before.
 //!
 //! Example: a send descriptor lies 32 bytes before the end of its region. The read brings 4 beats. `word` gives 8 words, of which the
 //! last four are 0; then `head` comes with `words` 4.
@@ -32,7 +32,7 @@ use crate::prims::{Fifo, RamFifo};
 pub struct DescriptorRead {
     /// The VI.
     pub vi: Vi,
-    /// Receive queue.
+    /// The descriptor is of the VI's receive queue; otherwise it is of its send queue.
     pub receive: bool,
     /// Region that holds the descriptor.
     pub region: Bits<16>,
@@ -51,11 +51,11 @@ pub struct DescriptorRead {
 pub struct DescriptorBeat {
     /// Eight bytes.
     pub data: Bits<64>,
-    /// All eight are there.
+    /// All eight bytes are there.
     pub whole: bool,
-    /// Last of its access.
+    /// The beat is the last of its access.
     pub last: bool,
-    /// Refused or failed.
+    /// The access was refused or has failed.
     pub bad: bool,
 }
 
@@ -78,7 +78,7 @@ pub struct Landing {
     pub number: Signal<Out, Bits<3>>,
     /// The descriptor that the word on show belongs to: its VI, its queue and its place.
     pub whose: Signal<Out, DescriptorRead>,
-    /// A send descriptor, whole: where it lies, and how many of its words are there.
+    /// A whole send descriptor, for gather: where it lies, and how many of its words are there.
     pub head: FlowSource<SendHead>,
     /// The rewind under way, from complete/sends; the first head behind it takes its skip count and PSN.
     pub rewind: Signal<In, Rewind>,
@@ -167,7 +167,7 @@ impl Logic for Landing {
         self.piece_in.next.bad = self.beat.data.val().refused | self.beat.data.val().failed;
         self.on_show.next = self.shown_valid.q.val() & !self.ended.q.val();
         self.refill.next = !self.shown_valid.q.val() | self.on_show.val();
-        // Past the queue, if it is empty.
+        // A piece goes past the queue if that is empty.
         self.past.next = !self.pieces.level.val().any() & self.refill.val();
         self.pieces.sink.valid.next = self.here.val() & !self.past.val();
         self.pieces.sink.data.next = self.piece_in.val();

@@ -1,4 +1,4 @@
-//! Ring lines under way, and the tokens that have come of them.
+//! Follows the ring lines that are being read, and keeps the tokens that they bring.
 //!
 //! ```text
 //!    ask ──►┌───────┐──► found   (a line is in)
@@ -51,12 +51,12 @@ pub struct DescriptorPlace {
     pub region: Bits<16>,
 }
 
-/// What came of a line.
+/// What a line has brought.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct FoundTokens {
     /// Its queue.
     pub queue: Bits<QUEUE_LOG2>,
-    /// Tokens.
+    /// How many tokens are in place.
     pub count: Bits<4>,
 }
 
@@ -139,7 +139,7 @@ impl Logic for Lines {
         self.out.d.next = self.out.q.val() + self.step.val();
         self.empty.next = !self.out.q.val().any();
 
-        // A beat waits a cycle in a register, and is judged there.
+        // A beat waits a cycle in a register, and is tested there.
         self.word_valid.d.next = self.beat.valid.val()
             & (self.beat.data.val().client == self.own.val())
             & (self.beat.data.val().user & bits::<8>(1)).any();

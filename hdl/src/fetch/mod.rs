@@ -23,18 +23,18 @@
 //!         └──────────────────────►└─────────┘
 //! ```
 //!
-//! A queue's turn waits for no memory. Tokens are read ahead, up to 8 of each queue, while the descriptors of those before
-//! are fetched; when a line of the ring is in, the queue has another turn.
+//! A queue's turn never waits for memory. Tokens are read ahead, up to 8 of each queue, while the descriptors of those before are
+//! fetched; when a line of the ring has come, the queue has another turn.
 //!
 //! Contract:
 //! - Each descriptor posted to an open queue comes out once, in order: 8 words, then its head or `filled`.
 //! - Of a VI, at most SEND_WINDOW descriptors are fetched and not completed, and RECEIVE_AHEAD fetched and not
 //!   consumed; at most 8 heads are fetched and not taken.
-//! - A queue found without window room is not queued again: who makes room updates its position, then requeues the
-//!   VI. A position read here is read after the queue's turn began, so room made later requeues it.
-//! - A rewind puts the send queue's position and epoch where it says, forgets its tokens and reads them from the ring again, and marks the
-//!   first head. It is taken when that is there, or when the queue is closed. Other queues
-//!   have their turns meanwhile.
+//! - A queue found without window room is not queued again: the block that makes room moves the position on and then requeues the VI. The
+//!   position is read here after the queue's turn began, so room made later requeues it.
+//! - A rewind puts the send queue's position and epoch where it says, forgets its tokens and reads them from the ring again, and marks
+//!   the first head. The block takes the rewind when that head is there, or when the queue is closed. Other queues have their turns
+//!   meanwhile.
 //! - A slot of the ring that cannot be read or is stale is a descriptor that cannot be read: a fault and a lost head.
 //! - An overrun queue raises its fault: more is posted than the ring holds, or less than was fetched before, as when a doorbell is set
 //!   back under a rewind. Its ring is followed to the first slot that is wrong, and at least through what was fetched before; then it
@@ -89,9 +89,9 @@ pub struct Fetch {
     pub reset: Signal<In, bool>,
     /// Work queues are served; the agent's control register drives it.
     pub enabled: Signal<In, bool>,
-    /// A VI that has work in its send queue, from that run queue.
+    /// A VI that has work in its send queue, from doorbell.
     pub send: Sink<Vi>,
-    /// A VI that has work in its receive queue, from that run queue.
+    /// A VI that has work in its receive queue, from doorbell.
     pub receive: Sink<Vi>,
     /// Asks doorbell for the row of a queue, {VI, receive}: what is posted, and the last token.
     pub row: LookUp<Queue, DoorbellRow>,
@@ -99,7 +99,7 @@ pub struct Fetch {
     pub commit: Sink<Commit>,
     /// Up to eight bytes that a read of any client brought, from dma/read.
     pub beat: FlowSink<ReadBeat>,
-    /// An access to memory: a descriptor, or a line of a ring.
+    /// An access to memory, which `protect` checks: a descriptor, or a line of a ring.
     pub access: Source<Access>,
     /// Asks complete/sends for the completed position of a VI: the oldest send that is not done.
     pub completed: LookUp<Vi, Position>,
@@ -107,19 +107,19 @@ pub struct Fetch {
     pub consumed: LookUp<Vi, Position>,
     /// A VI that sends again, from complete/sends: where it begins. It is taken when the first head is there.
     pub rewind: Sink<Rewind>,
-    /// Pulses when gather is done with a head, so there is room for one more.
+    /// Pulses when gather is done with a head, so there is room for one more; send/gather drives it.
     pub head_taken: Signal<In, bool>,
-    /// A queue that has more to fetch: it goes to the end of its run queue.
+    /// A queue that has more to fetch, to doorbell: it goes to the end of its run queue.
     pub again: Source<QueueId>,
-    /// A send descriptor, whole: where it lies, and how many of its words are there.
+    /// A whole send descriptor, to send/gather: where it lies, and how many of its words are there.
     pub head: FlowSource<SendHead>,
-    /// A word of the send descriptor whose head comes next.
+    /// A word of the send descriptor whose head comes next, to send/gather.
     pub word: FlowSource<Bits<64>>,
-    /// A word of a receive descriptor, with its VI, slot and number.
+    /// A word of a receive descriptor, with its VI, slot and number, to receive/ahead.
     pub ahead: FlowSource<AheadWord>,
-    /// A receive descriptor, whole: its VI and slot, and where it lies.
+    /// A whole receive descriptor, to receive/ahead: its VI and slot, and where it lies.
     pub filled: FlowSource<Filled>,
-    /// What went wrong with a VI: its queue was overrun, or a descriptor could not be read.
+    /// What went wrong with a VI, to `vi/state`: its queue was overrun, or a descriptor could not be read.
     pub fault: Source<Fault>,
     /// A queue is being served, or a read is in flight.
     pub busy: Signal<Out, bool>,
@@ -173,7 +173,7 @@ impl Logic for Fetch {
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.lines.beat);
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.landing.beat);
 
-        // Between queues, a commit. The doorbell block hears the same commit and takes it in the first cycle without
+        // A commit is taken between two turns. The doorbell block hears the same commit and takes it in the first cycle without
         // a store, so within two; only then is it taken here, and meanwhile no row is read that may be either's.
         self.idle.next = self.turn.idle.val();
         self.commit_here.next =
@@ -193,7 +193,7 @@ impl Logic for Fetch {
         join!(self, FlowSource<WorkQueue>, turn.store => queues.store);
 
         // Which queue next.
-        // From a commit's second cycle on: what is read in its first is looked at later.
+        // `hold` is high from a commit's second cycle on: a row that is read in its first cycle is looked at later.
         self.hold.d.next = (self.commit_here.val() & !self.commit_taken.val()) | !self.enabled.val();
         drive!(self, idle => choice.idle; rewind.data.val().vi => choice.rewind.data);
         self.choice.open.next = !self.hold.q.val();

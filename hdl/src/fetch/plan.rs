@@ -96,9 +96,9 @@ pub struct Plan {
     most: DFF<Bits<4>>,
     /// Places that are free behind the tokens that stay.
     places: DFF<Bits<4>>,
-    /// No place may be filled.
+    /// No token may be asked for: more than 4 stay at hand.
     closed: DFF<bool>,
-    /// Tokens stay on the NIC that the window would allow to be used.
+    /// Tokens stay on the NIC though the window would allow their descriptors to be read.
     stays: DFF<bool>,
 
     short: Signal<Local, bool>,

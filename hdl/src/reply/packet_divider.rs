@@ -19,7 +19,8 @@ use rust_hdl::prelude::*;
 pub struct PacketDivider {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Pulse: a new count begins with `bytes`, `some` and `mtu`; [`AnswerSize`](super::answer_size::AnswerSize) drives this and the other inputs.
+    /// Pulse: a new count begins with `bytes`, `some` and `mtu`; [`AnswerSize`](super::answer_size::AnswerSize) drives this and the other
+    /// inputs.
     pub load: Signal<In, bool>,
     /// Bytes to send.
     pub bytes: Signal<In, Bits<32>>,

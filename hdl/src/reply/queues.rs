@@ -6,8 +6,8 @@
 //!            mark ──►│  (Behind)  │──► alone, full
 //!                    └────────────┘
 //! ```
-//! Contract: `now` is the row of `vi`, `known` what it was in the cycle before; the other outputs are of `known` and `slot`. `change` says what
-//! becomes of the row at the end of the cycle:
+//! Contract: `now` is the row of `vi`, `known` what it was in the cycle before; the other outputs are of `known` and `slot`. `change`
+//! says what becomes of the row at the end of the cycle:
 //!
 //! | change | the row |
 //! |---|---|
@@ -19,8 +19,8 @@
 //!
 //! Latency: none from `vi` to `now`, 1 to `known`.
 //!
-//! Example: slots 1 and 2 wait, 1 is the oldest, and four may wait. The read of slot 1 comes again (TakesAgain): slot 2 waits no more, for the peer
-//! asks for it again, too.
+//! Example: slots 1 and 2 wait, 1 is the oldest, and four may wait. The read of slot 1 comes again (TakesAgain): slot 2 waits no more,
+//! because the peer asks for it again, too.
 //!
 //! Tests: with the whole, `tests/reply/requests/`.
 
@@ -34,7 +34,7 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::profile::{READ_DEPTH, VI_LOG2};
 
-// Slots are the bits of `ReadQueue::pending`.
+// `ReadQueue::pending` has a bit for each slot.
 const _: () = assert!(READ_DEPTH == 4);
 
 /// What is known of a VI.
@@ -140,7 +140,7 @@ impl Logic for ReadQueues {
                 self.queues.write_enable.next = false;
             }
             QueueChange::Begins => {
-                // LIFE-2: with a RECEIVE row the reads of before are forgotten.
+                // LIFE-2: a RECEIVE row forgets the reads of the connection before.
                 self.queues.write_data.next.oldest = bits::<2>(0);
                 self.queues.write_data.next.pending = bits::<4>(0);
                 self.queues.write_data.next.used = bits::<4>(0);
@@ -159,7 +159,7 @@ impl Logic for ReadQueues {
                 self.queues.write_data.next.oldest = self.slot.val() + 1;
             }
             QueueChange::TakesAgain => {
-                // RSP-1: in place of what has not left of that answer and of those behind it.
+                // RSP-1: the new answer takes the place of what has not left of the old one, and of those behind it.
                 self.queues.write_data.next.pending =
                     (self.pending.val() & !self.behind.behind.val()) | self.one.val();
             }

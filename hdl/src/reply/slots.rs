@@ -1,4 +1,4 @@
-//! Keeps the reads that the peer of each VI asked for.
+//! Keeps the RDMA reads that the peer of each VI asked for, and how far their answers are.
 //!
 //! ```text
 //!               vi, slot, second ──►┌───────┐──► place, handle, progress
