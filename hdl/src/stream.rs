@@ -1,4 +1,4 @@
-//! What crosses between two blocks, as types of ports.
+//! The types of ports that connect two blocks.
 //!
 //! ```text
 //!   stream        ┌────────┐ valid, data ┌──────┐      flow   ┌────────────┐ valid, data ┌──────────┐

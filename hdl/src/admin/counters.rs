@@ -1,4 +1,4 @@
-//! 39 counters of 36 bits: of events, and two of bytes.
+//! Counts events in 37 counters and bytes in two, of 36 bits each.
 //!
 //! ```text
 //!                     events ──►┌──────────┐
@@ -35,19 +35,20 @@ pub struct Counters {
     pub clock: Signal<In, Clock>,
     /// Clears every counter.
     pub reset: Signal<In, bool>,
-    /// One field for each counter: an event of it happens in this cycle. The counters of bytes have none.
+    /// One field for each counter: an event of it happens in this cycle. Many blocks drive it, by their ports `count_*`. Those of the two
+    /// counters of bytes are never high.
     pub events: Signal<In, CounterPulses>,
-    /// Number of bytes to add to BYTES_SENT.
+    /// Number of bytes to add to BYTES_SENT, from send/transmit.
     pub bytes_sent: Signal<In, Bits<13>>,
-    /// Number of bytes to add to BYTES_RECEIVED.
+    /// Number of bytes to add to BYTES_RECEIVED, from receive.
     pub bytes_received: Signal<In, Bits<13>>,
-    /// The number of the counter that is asked for, until `read_value`.
+    /// The number of the counter that `admin/registers` asks for, until `read_value`.
     pub read: FlowSink<Bits<6>>,
     /// The value of the counter that was asked for.
     pub read_value: FlowSource<Bits<36>>,
     pulses: Cast<CounterPulses, Bits<39>>,
     rows: Ram<Bits<36>, 6>,
-    /// The row behind `rows`: block RAM is slow, so nothing but a register may be behind it.
+    /// The row that `rows` has given: block RAM is slow, so its output goes straight into a register.
     row: DFF<Bits<36>>,
     low: Pending,
     middle: Pending,
@@ -56,7 +57,7 @@ pub struct Counters {
     received: Bytes,
     /// The counter whose pending events are taken now.
     scan: DFF<Bits<6>>,
-    /// The same counter, one-hot: cheaper than 39 comparisons.
+    /// The same counter, one-hot, which takes less logic than 39 comparisons.
     turn: DFF<Bits<39>>,
     /// The counter of the cycle before, whose row comes out of the memory.
     passed: DFF<Bits<6>>,

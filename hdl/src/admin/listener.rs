@@ -1,4 +1,4 @@
-//! One listener's share of a commit: whether it has still to take it.
+//! Offers a commit to one listener, and knows whether that has still to take it.
 //!
 //! ```text
 //!   start, hold ──►┌──────────┐──► commit

@@ -22,7 +22,7 @@ pub struct BarAddress {
     pub place: Bits<17>,
 }
 
-/// The same of a counter.
+/// A byte offset in BAR 0, if it is that of a counter.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CounterAddress {
     /// Which byte of the counter.

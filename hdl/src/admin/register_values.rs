@@ -1,12 +1,12 @@
-//! What the registers read as.
+//! Says what the agent's loads read from the registers.
 //!
 //! ```text
 //!                        place ──►┌────────────────┐
 //!  control, state, mac, ip, ... ──►│ RegisterValues │──► value
 //!                                 └────────────────┘
 //! ```
-//! Contract: `value` is the two registers at `place`, in the same cycle. What has no register reads 0, and so do the counters and the
-//! MSI-X table, which others have.
+//! Contract: `value` is the two registers at `place`, in the same cycle. A place without registers reads 0, and so do those of the
+//! counters and the MSI-X table, which other blocks keep.
 //!
 //! Latency: none.
 //!

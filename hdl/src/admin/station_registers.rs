@@ -1,4 +1,4 @@
-//! What the agent sets for all frames: MAC, IP, PKEY and RAW_CHANNEL.
+//! Keeps what the agent sets for all frames: MAC, IP, PKEY and RAW_CHANNEL.
 //!
 //! ```text
 //!   store ──►┌──────────────────┐──► station

@@ -1,4 +1,4 @@
-//! One register that the agent writes.
+//! Keeps one register that the agent writes.
 //!
 //! ```text
 //!   store ──►┌────────────────┐──► value
