@@ -124,7 +124,7 @@ impl Logic for Nic {
         clock!(self, clock, fetch, gather, transmit, ack, egress, receive, sends, writer, queues, requests);
         clock!(self, clock, notify, vectors);
 
-        // Resets. The edge lives on through the agent's reset, and so do the vectors, which are the system's.
+        // Resets. The agent's reset does not touch the edge, nor the vectors, which are the system's.
         drive!(self, reset => resets.reset; link_down => resets.link_down; resets.hold => tlp_transmit.hold;
             cfg.function_reset => resets.function_reset, tlp_transmit.mute;
             registers.soft_reset => resets.agent; resets.ending => dma_read.draining;

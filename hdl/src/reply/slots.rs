@@ -60,9 +60,9 @@ pub struct SlotRow {
 /// A message's number, in two parts: it is wider than what is left of either column.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct SplitMsn {
-    /// What is in [`FixedColumns`].
+    /// The part in [`FixedColumns`].
     pub low: Bits<9>,
-    /// What is in [`MovingColumns`].
+    /// The part in [`MovingColumns`].
     pub high: Bits<15>,
 }
 

@@ -27,7 +27,7 @@
 
 use rust_hdl::prelude::*;
 
-/// What is taken in Idle.
+/// A job that the block takes in Idle.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum ReplyJob {
     /// Nothing waits, or a step is under way.
@@ -44,7 +44,7 @@ pub enum ReplyJob {
     Turn,
 }
 
-/// What is done in this cycle.
+/// A step; the drawing has their order.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum ReplyStep {
     /// Take the next job.
@@ -128,7 +128,7 @@ pub struct ReplySteps {
     pub freed: Signal<In, bool>,
     /// In Say: the NAK is taken.
     pub said: Signal<In, bool>,
-    /// What is taken in this cycle.
+    /// The job that is taken in this cycle.
     pub job: Signal<Out, ReplyJob>,
     /// The step.
     pub step: Signal<Out, ReplyStep>,

@@ -128,7 +128,7 @@ impl Logic for ViState {
             queues_fault.valid => queues);
         self.row.from.next = self.commit.data.val();
 
-        // Copies of the states: written when told, so that they change with everybody else's.
+        // Copies of the states are written when the change is told, so they change when those of the other blocks do.
         drive!(self, telling.q => states.write_enable, query_states.write_enable, state.valid;
             told.q.val().vi => states.write_address, query_states.write_address;
             told.q.val().state => states.write_data, query_states.write_data;

@@ -48,7 +48,7 @@ pub struct EntryPlace {
     pub clock: Signal<In, Clock>,
     /// The step of [`CompletionQueues`](super::CompletionQueues), which drives this and the other inputs.
     pub step: Signal<In, CqStep>,
-    /// What is known of the completion queue.
+    /// The row of the completion queue, from the indices.
     pub row: Signal<In, CqRow>,
     /// Entries that its consumer has taken.
     pub taken: Signal<In, CqIndex>,

@@ -26,7 +26,7 @@ use viaduct_dialect::wires;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct NextEntry {
-    /// What is known of the queue; [`CompletionQueues`](super::CompletionQueues) drives this and the other inputs.
+    /// The row of the completion queue; `EntryPlace` drives this and the other inputs.
     pub row: Signal<In, CqRow>,
     /// How many entries its consumer has taken.
     pub taken: Signal<In, CqIndex>,

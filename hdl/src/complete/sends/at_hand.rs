@@ -1,4 +1,4 @@
-//! The VI at hand: what has come for it, its window, and one of its messages; and the memories that they come from.
+//! Keeps the VI at hand: what has come for it, its window, and one of its messages; and the memories that they come from.
 //!
 //! ```text
 //!    step, intake's vi, ──►┌───────────────┐──► hand
@@ -31,14 +31,14 @@ use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
 
-/// What is at hand.
+/// The VI at hand, with what has come for it.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Hand {
     /// The VI.
     pub vi: Vi,
     /// The VI is connected.
     pub connected: bool,
-    /// What has left, if that is the cause.
+    /// The packet that has left, or the message that has ended, if that is the cause.
     pub sent: Sent,
     /// The answer, if that is the cause.
     pub answer: Acknowledged,
@@ -61,7 +61,7 @@ pub struct AtHand {
     pub state: FlowSink<StateWrite>,
     /// The VI that the intake shows.
     pub vi: Signal<In, Vi>,
-    /// What has left, as the intake shows it.
+    /// The packet that has left, or the message that has ended, as the intake shows it.
     pub sent: Signal<In, Sent>,
     /// The answer that the intake shows.
     pub answer: Signal<In, Acknowledged>,
@@ -75,7 +75,7 @@ pub struct AtHand {
     pub records: Signal<In, bool>,
     /// The message to keep.
     pub record: Signal<In, SentMessage>,
-    /// What is at hand.
+    /// The VI, what has come for it, its window and one of its messages.
     pub hand: Signal<Out, Hand>,
     /// The window as it comes from memory, in Load.
     pub row: Signal<Out, Window>,

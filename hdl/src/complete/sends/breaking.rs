@@ -30,7 +30,7 @@ pub struct Breaking {
     pub vi: Signal<In, Vi>,
     /// The VI is connected.
     pub connected: Signal<In, bool>,
-    /// What happens to it.
+    /// The effect; it breaks the VI with `breaks`.
     pub effect: Signal<In, Effect>,
     /// Another VI is taken up, so what is remembered of this one is forgotten.
     pub forgets: Signal<In, bool>,

@@ -69,9 +69,9 @@ pub struct Departed {
     pub message: Signal<In, SentMessage>,
     /// The message of `message` waits for its acknowledgement.
     pub waits: Signal<In, bool>,
-    /// What has left.
+    /// Whether `sent` is a packet that has left, and whether it had left before.
     pub packet: Signal<Out, LeftPacket>,
-    /// What its message is.
+    /// Whether its message waits for a read, is new, or is known.
     pub finding: Signal<Out, Finding>,
     /// What a known message is beside `message`.
     pub compared: Signal<Out, Finding>,

@@ -69,15 +69,15 @@ use viaduct_spec::register::event_code;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Effects {
-    /// What has left; [`Sends`](super::Sends) drives this and the other inputs.
+    /// Whether a packet has left; [`Sends`](super::Sends) drives this and the other inputs.
     pub packet: Signal<In, LeftPacket>,
-    /// What has come, or how the VI stands.
+    /// What has come for the VI, or how it stands: a row of the second table.
     pub finding: Signal<In, Finding>,
-    /// What else is known of both.
+    /// Conditions of both, such as whether packets are in flight.
     pub facts: Signal<In, Facts>,
-    /// What happens.
+    /// The change of the window, and what else is to be done.
     pub effect: Signal<Out, Effect>,
-    /// What is counted.
+    /// The counters that go up.
     pub counts: Signal<Out, SendCounts>,
     no_refusal: Number<3, { refusal::NONE }>,
     operational: Number<3, { refusal::OPERATIONAL }>,
@@ -151,7 +151,7 @@ impl Logic for Effects {
                 self.effect.next.records = self.facts.val().closes;
             }
             Finding::Fails => {
-                // WQ-4: its own error says more than what becomes of its VI.
+                // WQ-4: the message's own error says more than the one of its VI's break.
                 self.effect.next.lands = true;
                 self.effect.next.records = true;
             }
@@ -227,7 +227,7 @@ impl Logic for Effects {
                 self.effect.next.clears = true;
             }
             Finding::Placing => {
-                // WQ-4: a read ends when no byte of its answers moves any more.
+                // WQ-4: a read ends when no byte of its answers is on its way to memory.
                 self.effect.next.queues = true;
             }
             Finding::Completes => {

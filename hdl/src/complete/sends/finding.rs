@@ -1,13 +1,13 @@
-//! What has come for a VI, and how the VI stands: what [`Effects`](super::Effects) is asked.
+//! What has come for a VI, and how the VI stands: the question that [`Effects`](super::Effects) answers.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
 
-/// What has left the NIC of the VI.
+/// Whether a packet of the VI has left the NIC.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum LeftPacket {
-    /// Nothing is told of what has left.
+    /// No packet has left, and no message has ended.
     Absent,
     /// A message has ended, and no packet of it has left.
     Unsent,

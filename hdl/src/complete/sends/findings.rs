@@ -66,15 +66,15 @@ pub struct Findings {
     pub placing: Signal<In, bool>,
     /// Whether the VI is sent again.
     pub rewinds: Signal<In, Finding>,
-    /// What has left.
+    /// Whether a packet has left.
     pub packet: Signal<Out, LeftPacket>,
-    /// What has come, or how the VI stands.
+    /// What has come for the VI, or how it stands.
     pub finding: Signal<Out, Finding>,
-    /// What else is known of both.
+    /// Conditions of both, such as whether packets are in flight.
     pub facts: Signal<Out, Facts>,
     /// Where what has left stands.
     pub departure: Signal<Out, Departure>,
-    /// What to remember of its message.
+    /// The message that has left, as the ring is to remember it.
     pub record: Signal<Out, SentMessage>,
     /// The oldest PSN that the answer does not acknowledge.
     pub reached: Signal<Out, Bits<24>>,

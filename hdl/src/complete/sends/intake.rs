@@ -57,9 +57,9 @@ pub struct SendIntake {
     pub hold: Signal<In, bool>,
     /// The owner takes what is on show.
     pub take: Signal<In, bool>,
-    /// What is on show.
+    /// The kind of the thing that comes next.
     pub shows: Signal<Out, SendCause>,
-    /// The VI that the one on show is about.
+    /// The VI that it is about.
     pub vi: Signal<Out, Vi>,
     /// The oldest packet that has left, or message that has ended.
     pub arrival: Signal<Out, Sent>,

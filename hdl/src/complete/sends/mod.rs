@@ -150,7 +150,7 @@ pub struct Sends {
     positions: Positions,
     /// The oldest message is acknowledged, but has not come since the last rewind.
     unseen: DFF<bool>,
-    /// What is counted.
+    /// The counters that go up.
     counted: DFF<SendCounts>,
     step: Signal<Local, SendStep>,
     effect: Signal<Local, Effect>,

@@ -44,7 +44,7 @@ pub enum SendCause {
     Row,
 }
 
-/// What is done in this cycle.
+/// A step; the drawing has their order.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum SendStep {
     /// Take what comes next.
@@ -90,7 +90,7 @@ pub struct SendSteps {
     pub reset: Signal<In, bool>,
     /// What comes next, from the intake.
     pub shows: Signal<In, SendCause>,
-    /// What happens in this step.
+    /// The effect of this step.
     pub effect: Signal<In, Effect>,
     /// The window has no message.
     pub empty: Signal<In, bool>,

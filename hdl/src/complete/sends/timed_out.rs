@@ -27,7 +27,7 @@ pub struct TimedOut {
     pub connected: Signal<In, bool>,
     /// Packets of the VI are in flight.
     pub flying: Signal<In, bool>,
-    /// What it means.
+    /// TimeOut, RestOver, Silent, NeverReady or Nothing.
     pub finding: Signal<Out, Finding>,
 }
 

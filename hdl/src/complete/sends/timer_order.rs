@@ -31,11 +31,11 @@ pub struct TimerOrder {
     pub reset: Signal<In, bool>,
     /// The VI at hand; [`Sends`](super::Sends) drives this and the next two.
     pub vi: Signal<In, Vi>,
-    /// What happens to it.
+    /// The effect; it has a command for the timer with `times`.
     pub effect: Signal<In, Effect>,
     /// The answer that has come; a receiver that is not ready says in the low bits of its syndrome for how long.
     pub answer: Signal<In, Acknowledged>,
-    /// What is to be done to the VI's timer.
+    /// The command for the VI's timer.
     pub command: Source<TimerCommand>,
     /// The command is not taken yet.
     pub waits: Signal<Out, bool>,

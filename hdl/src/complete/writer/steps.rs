@@ -24,7 +24,7 @@
 use crate::bus::Completion;
 use rust_hdl::prelude::*;
 
-/// What is taken in Idle.
+/// A job that the block takes in Idle.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum WriterJob {
     /// Nothing waits, or a step is under way.
@@ -39,7 +39,7 @@ pub enum WriterJob {
     Receive,
 }
 
-/// What is done in this cycle.
+/// A step; the drawing has their order.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum WriterStep {
     /// Take the next job.
@@ -97,7 +97,7 @@ pub struct WriterSteps {
     pub acknowledged: Signal<In, bool>,
     /// In Refused: the fault is taken.
     pub broken: Signal<In, bool>,
-    /// What is taken in this cycle.
+    /// The job that is taken in this cycle.
     pub job: Signal<Out, WriterJob>,
     /// The step.
     pub step: Signal<Out, WriterStep>,

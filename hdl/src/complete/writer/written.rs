@@ -1,4 +1,4 @@
-//! What is written in each step, and where: the access that is asked for, and the bytes.
+//! Says which access each step asks for, and which bytes it writes.
 //!
 //! ```text
 //!  step, at, tag ──►┌─────────┐──► access

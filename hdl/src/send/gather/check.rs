@@ -57,11 +57,11 @@ pub struct Check {
     pub hold: Signal<In, bool>,
     /// Pulses when the oldest head that waits is to be loaded.
     pub load: Signal<Out, bool>,
-    /// Pulses when the head at hand is done with, and there is no message.
+    /// Pulses when the block is done with the head at hand and there is no message.
     pub drop: Signal<Out, bool>,
     /// A descriptor is being worked on, here or by cut.
     pub busy: Signal<Out, bool>,
-    /// What is true of the head's VI.
+    /// State and reads of the head's VI, and whether the head is stale, from the owner.
     pub now: Signal<In, OwnerNow>,
     /// To the owner: the VI's sends come again, and this many of its reads, modulo 8, count as sent.
     pub restart: FlowSource<Bits<3>>,

@@ -104,7 +104,7 @@ pub struct CheckSteps {
     pub step: Signal<Out, CheckStep>,
     /// Pulses when the oldest head that waits is to be loaded.
     pub load: Signal<Out, bool>,
-    /// Pulses when the head at hand is done with because it is stale.
+    /// Pulses when the head at hand is dropped because it is stale.
     pub drop: Signal<Out, bool>,
     /// Number of the word that is to be read.
     pub seek: FlowSource<Bits<9>>,

@@ -65,7 +65,7 @@ pub struct ControlCheck {
     pub fields: Signal<Out, ControlFields>,
     /// The message is an RDMA read.
     pub reads: Signal<Out, bool>,
-    /// What is on show may not be in a control segment, or the segment is cut off.
+    /// The words on show may not be in a control segment, or the segment is cut off.
     pub wrong: Signal<Out, bool>,
     kept: DFF<ControlFields>,
     /// Word 3 is in `late`.

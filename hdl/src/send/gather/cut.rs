@@ -61,7 +61,7 @@ pub struct Cut {
     pub message: Sink<CheckedMessage>,
     /// The message's head, from the inbox.
     pub head: Signal<In, SendHead>,
-    /// What is true of the message's VI.
+    /// State and reads of the message's VI, and whether its head is stale, from the owner.
     pub now: Signal<In, OwnerNow>,
     /// Of a read: what is left of it.
     pub rest: Signal<In, ReadRest>,

@@ -56,7 +56,7 @@ pub struct FirstSegments {
     pub remote: Signal<Out, RemoteBuffer>,
     /// Bytes of a segment.
     pub length: FlowSource<Bits<32>>,
-    /// What is on show may not be in a segment, or the segment is cut off.
+    /// The word on show may not be in a segment, or the segment is cut off.
     pub wrong: Signal<Out, bool>,
     address: DFF<Bits<64>>,
     rkey: DFF<Bits<32>>,

@@ -56,7 +56,7 @@ pub struct Inbox {
     pub current: Signal<Out, SendHead>,
     /// Check is busy with the head that was loaded last.
     pub held: Signal<In, bool>,
-    /// Pulses when check and cut are done with the head that was loaded last.
+    /// Pulses when check and cut are done with the head that was loaded last; gather drives it.
     pub free: Signal<In, bool>,
     /// Which word of the loaded head to read, 0 to 7; the word reader drives it.
     pub read_index: Signal<In, Bits<3>>,

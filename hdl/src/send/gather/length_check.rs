@@ -1,4 +1,4 @@
-//! Compares a message's length with the sum of its segments, and with what it may be at most.
+//! Compares a message's length with the sum of its segments, and with the greatest length that its VI may send.
 //!
 //! ```text
 //! clear, head_length ──►┌─────────────┐──► faults
@@ -6,8 +6,8 @@
 //!      length, limit ──►└─────────────┘
 //! ```
 //! Contract: `clear` begins with a sum of 0. `head_length` and `tail_length` add the length of a segment each, never both in one cycle.
-//! The three faults compare what there was in the cycle before: the sum with `length`, `length` with `limit`, and
-//! `length` with what a frame may have.
+//! The three faults compare the values of the cycle before: the sum with `length`, `length` with `limit`, and `length` with the length
+//! that a frame may have.
 //!
 //! Latency: 1 cycle from the sum to the faults.
 //!

@@ -34,7 +34,7 @@ use super::control_check::ControlFields;
 use super::length_check::LengthFaults;
 use crate::prims::Number;
 
-/// What becomes of a message.
+/// Whether a message is sent, parks, or ends.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct MessageVerdict {
     /// Nothing of it is sent.
@@ -66,7 +66,7 @@ pub struct MessageJudge {
     pub lengths: Signal<In, LengthFaults>,
     /// Reads have to be complete first.
     pub waits: Signal<In, bool>,
-    /// What becomes of the message.
+    /// Whether the message is sent, parks, or ends, and with which error.
     pub verdict: Signal<Out, MessageVerdict>,
     no_error: Number<9, 0>,
     format_error: Number<9, { status::FORMAT_ERROR as u64 }>,

@@ -1,4 +1,4 @@
-//! What is true now of the VI that owns the head at hand: its state, its epoch, and its RDMA reads.
+//! Looks up the VI that owns the head at hand: its state, its epoch, and its RDMA reads.
 //!
 //! ```text
 //!      head, outlived ──►┌───────┐──► now
@@ -38,7 +38,7 @@ pub struct ReadsKnown {
     pub parked: bool,
 }
 
-/// What is true of the VI that owns the head at hand.
+/// The VI that owns the head at hand: its state and its reads, and whether the head is stale.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct OwnerNow {
     /// The VI is connected.
@@ -82,7 +82,7 @@ pub struct Owner {
     pub opens: Signal<In, bool>,
     /// A number of reads is on its way into the table, so no VI can begin anew.
     pub counting: Signal<Out, bool>,
-    /// What was true in the cycle before.
+    /// The VI of the head at hand as it was in the cycle before, for check and cut.
     pub now: Signal<Out, OwnerNow>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
     epochs: LutRam<bool, { VI_LOG2 }>,

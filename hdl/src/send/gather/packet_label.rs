@@ -32,7 +32,7 @@ pub struct PacketLabel {
     pub head: Signal<In, SendHead>,
     /// The message at hand, from check.
     pub message: Signal<In, CheckedMessage>,
-    /// What is true of the message's VI.
+    /// The VI's RDMA reads, from the owner.
     pub now: Signal<In, OwnerNow>,
     /// Of a read: what is left of it.
     pub rest: Signal<In, ReadRest>,

@@ -44,7 +44,7 @@ struct PayloadBeat {
     count: Bits<4>,
     /// The packet's last beat.
     ends: bool,
-    /// What is missing of the packet by this beat.
+    /// Whether bytes of the packet are missing, as far as this beat says.
     lacks: Whole,
 }
 

@@ -30,7 +30,7 @@ pub struct ReadGate {
     pub clock: Signal<In, Clock>,
     /// The step of check, which drives this and the other inputs.
     pub step: Signal<In, CheckStep>,
-    /// What is true of the VI.
+    /// The RDMA reads of the VI, from the owner.
     pub now: Signal<In, OwnerNow>,
     /// What the message's control segment says.
     pub fields: Signal<In, ControlFields>,

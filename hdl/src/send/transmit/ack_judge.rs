@@ -36,9 +36,9 @@ pub struct AckVerdict {
 pub struct AckJudge {
     /// The acknowledgement at hand, from send/ack.
     pub ack: Signal<In, AckRequest>,
-    /// What is true of its VI.
+    /// State of its VI, from the sender.
     pub now: Signal<In, SenderNow>,
-    /// What becomes of it.
+    /// Whether a frame is made of it; the steps go by it.
     pub verdict: Signal<Out, AckVerdict>,
     syndrome: Cast<Bits<8>, SyndromeParts>,
     positive: Signal<Local, bool>,

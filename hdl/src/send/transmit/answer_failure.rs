@@ -42,7 +42,7 @@ pub struct AnswerFailure {
     pub offers: Signal<Out, bool>,
     /// The VI has refused an answer.
     pub refuses: Signal<Out, bool>,
-    /// All that was to be told is told.
+    /// The fault and the NAK are taken, or there is nothing to tell.
     pub done: Signal<Out, bool>,
     offering: DFF<bool>,
     /// The NAK is offered from the next cycle on.

@@ -37,7 +37,7 @@ pub(super) struct Heading {
     pub(super) vi: Signal<In, Vi>,
     /// PSN of the packet.
     pub(super) psn: Signal<In, Bits<24>>,
-    /// What is true of that VI.
+    /// Service and loopback of that VI, from the sender.
     pub(super) now: Signal<In, SenderNow>,
     /// The frame to make, for the framer.
     pub(super) job: Signal<Out, FrameJob>,

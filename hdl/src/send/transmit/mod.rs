@@ -180,7 +180,7 @@ impl Logic for Transmit {
             sent.ready => steps.report_taken; steps.advances => sender.advance.valid;
             psn_count.behind => sender.advance.data);
 
-        // The frame, if it comes to that.
+        // The frame of the packet or the acknowledgement at hand; the steps say whether it is made.
         drive!(self, packet.data => psn_count.packet, heading.packet; sender.now.val().psn => psn_count.known;
             ack.data => heading.ack; steps.acking => heading.acking; sender.vi => heading.vi;
             sender.now => heading.now; psn_count.psn => heading.psn; steps.starts => framer.job.valid;

@@ -22,7 +22,7 @@ use super::sender::SenderNow;
 use crate::bus::{Packet, Whole};
 use crate::prims::Number;
 
-/// What has become of a message so far.
+/// How far the message under way has come.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct MessageUnderWay {
     /// A packet of the message has been sent.
@@ -31,14 +31,14 @@ pub struct MessageUnderWay {
     pub dropping: bool,
 }
 
-/// What is to be done with a packet.
+/// Whether a packet is sent, and what happens otherwise.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct PacketVerdict {
     /// The packet is sent.
     pub sends: bool,
     /// Otherwise: error bits 8:1 of the message's status, or of none.
     pub error: Bits<9>,
-    /// The message is told to nobody: its epoch is over.
+    /// Nobody is told of the message, because its epoch is over.
     pub stale: bool,
     /// The VI breaks by it.
     pub breaks: bool,
@@ -61,13 +61,13 @@ pub struct PacketJudge {
     pub packet: Signal<In, Packet>,
     /// Whether bytes of its payload are missing; it counts if there is payload.
     pub whole: Signal<In, Whole>,
-    /// What is true of the packet's VI.
+    /// State, service and epoch of the packet's VI, from the sender.
     pub now: Signal<In, SenderNow>,
-    /// What has become of the message that was under way.
+    /// How far the message under way has come; the steps keep it.
     pub under_way: Signal<In, MessageUnderWay>,
     /// The packet has payload.
     pub has_payload: Signal<Out, bool>,
-    /// What is to be done with the packet.
+    /// Whether the packet is sent, and what happens otherwise; the steps go by it.
     pub verdict: Signal<Out, PacketVerdict>,
     was_refused: DFF<bool>,
     was_failed: DFF<bool>,

@@ -1,4 +1,4 @@
-//! What is true of the VI whose packet or acknowledgement is at hand: its PSN and service, its state, its epoch.
+//! Looks up the VI whose packet or acknowledgement is at hand: its PSN and service, its state, its epoch.
 //!
 //! ```text
 //!       choice, chooses ──►┌────────┐──► vi
@@ -37,7 +37,7 @@ pub struct SenderRow {
     pub loopback: bool,
 }
 
-/// What is true of the VI at hand.
+/// The VI at hand: its next PSN, its service, its state and its epoch.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct SenderNow {
     /// PSN of the next request packet.
@@ -79,7 +79,7 @@ pub struct Sender {
     pub refuses: Signal<In, bool>,
     /// The VI at hand.
     pub vi: Signal<Out, Vi>,
-    /// What was true of the VI at hand in the cycle before.
+    /// The VI at hand as it was in the cycle before; transmit's other blocks look at it.
     pub now: Signal<Out, SenderNow>,
     /// The VI at hand is connected, in this cycle.
     pub connected: Signal<Out, bool>,

@@ -11,12 +11,12 @@
 //!
 //! | in Decide | next |
 //! |---|---|
-//! | an acknowledgement | Idle, when its frame is taken or nobody is told |
-//! | a packet that is sent, a read of which nobody knows yet | Enter, and with `enter_taken` Decide again |
-//! | any other packet that is sent | Report, or Idle if nobody is told, when its frame is taken |
+//! | an acknowledgement | Idle, when its frame is taken, or at once if none is made |
+//! | a packet that is sent, a read that receive/reads does not know yet | Enter, and with `enter_taken` Decide again |
+//! | any other packet that is sent | Report, or Idle if there is nothing to report, when its frame is taken |
 //! | a packet that is not sent | Drop, if it has payload; then, or at once, Break; of an answer Fail |
-//! | | Break: with the fault, if the VI breaks; then Report, or Idle if nobody is told |
-//! | | Fail: Idle, when the failure is told |
+//! | | Break: with the fault, if the VI breaks; then Report, or Idle if there is nothing to report |
+//! | | Fail: Idle, when the fault and the NAK of the answer are taken |
 //! | | Report: Idle |
 //!
 //! What others go on with (`*_left`, `packet_taken`, `whole_taken`) comes from registers, a cycle later: no decision here is part of their
@@ -46,7 +46,7 @@ use crate::prims::Number;
 pub enum TransmitStep {
     /// Nothing is at hand.
     Idle,
-    /// What is true of the VI comes.
+    /// The state of the VI comes from its memory.
     Look,
     /// A frame is made, or not.
     Decide,
@@ -56,9 +56,9 @@ pub enum TransmitStep {
     Drop,
     /// The VI breaks, if it is to.
     Break,
-    /// What has become of the packet or its message is told.
+    /// Tell complete/sends what has become of the packet or its message.
     Report,
-    /// That an answer cannot be sent is told.
+    /// Have the fault and the NAK of an answer told that cannot be sent.
     Fail,
 }
 
@@ -75,7 +75,7 @@ pub struct TransmitSteps {
     pub takes_ack: Signal<In, bool>,
     /// The packet on show.
     pub packet: Signal<In, Packet>,
-    /// What is to be done with it.
+    /// Whether the packet is sent, and what happens otherwise.
     pub verdict: Signal<In, PacketVerdict>,
     /// The packet has payload.
     pub has_payload: Signal<In, bool>,
@@ -83,7 +83,7 @@ pub struct TransmitSteps {
     pub last_psn: Signal<In, Bits<24>>,
     /// The VI at hand is reliable.
     pub reliable: Signal<In, bool>,
-    /// What is to be done with the acknowledgement on show.
+    /// Whether a frame is made of the acknowledgement on show.
     pub ack: Signal<In, AckVerdict>,
     /// The framer takes a frame.
     pub start_taken: Signal<In, bool>,
@@ -93,7 +93,7 @@ pub struct TransmitSteps {
     pub dropped: Signal<In, bool>,
     /// The fault is taken.
     pub break_taken: Signal<In, bool>,
-    /// The failure of the answer is told.
+    /// The fault and the NAK of the answer are taken, or there is nothing to tell.
     pub failure_told: Signal<In, bool>,
     /// complete/sends takes the report.
     pub report_taken: Signal<In, bool>,
@@ -101,7 +101,7 @@ pub struct TransmitSteps {
     pub step: Signal<Out, TransmitStep>,
     /// It is the acknowledgement that is at hand.
     pub acking: Signal<Out, bool>,
-    /// What has become of the message under way.
+    /// How far the message under way has come, for the judge.
     pub under_way: Signal<Out, MessageUnderWay>,
     /// How the packet at hand has ended.
     pub ended: Signal<Out, PacketEnd>,
@@ -117,13 +117,13 @@ pub struct TransmitSteps {
     pub enters: Signal<Out, bool>,
     /// The VI is to break.
     pub breaks: Signal<Out, bool>,
-    /// What has become of the packet or its message is to be told.
+    /// complete/sends is to be told what has become of the packet or its message.
     pub reports: Signal<Out, bool>,
-    /// The acknowledgement is done with, in this cycle.
+    /// Pulses when the block is done with the acknowledgement.
     pub ack_taken: Signal<Out, bool>,
-    /// The packet on show is done with; the next one is on show in the cycle behind this.
+    /// Pulses when the block is done with the packet on show; the next one is on show in the cycle behind this.
     pub packet_taken: Signal<Out, bool>,
-    /// What is known of the packet's payload is done with.
+    /// Pulses when the block is done with what `whole` says of the packet's payload.
     pub whole_taken: Signal<Out, bool>,
     /// A packet of an answer has left or was dropped.
     pub reply_left: Signal<Out, bool>,
@@ -137,9 +137,9 @@ pub struct TransmitSteps {
     packet_end: DFF<PacketEnd>,
     /// The VI breaks by the packet that is dropped.
     must_break: DFF<bool>,
-    /// The packet is of a former epoch: nothing is told of it.
+    /// The packet is of an earlier epoch, so complete/sends is not told.
     silent: DFF<bool>,
-    /// The read at hand has been told.
+    /// The read at hand is known to receive/reads.
     entered: DFF<bool>,
     cannot_read: DFF<bool>,
     may_not_read: DFF<bool>,
@@ -148,9 +148,9 @@ pub struct TransmitSteps {
     reply_leaves: DFF<bool>,
     ack_leaves: DFF<bool>,
     nak_leaves: DFF<bool>,
-    /// The packet is a read that has not been told yet.
+    /// The packet is a read that receive/reads does not know yet.
     must_enter: Signal<Local, bool>,
-    /// What was to be done with the packet is done.
+    /// The packet is sent, or dropped and its break taken.
     done: Signal<Local, bool>,
     op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
 }

@@ -77,9 +77,9 @@ enum Step {
     Idle,
     /// The VI's limits come.
     Limits,
-    /// What it has used of them comes.
+    /// The tries and rests that it has used come from memory.
     Used,
-    /// Write the timer.
+    /// Write the row of the timer.
     Start,
     /// Write what has been used.
     Count,

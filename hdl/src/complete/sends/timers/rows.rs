@@ -68,7 +68,7 @@ pub struct LimitsRow {
     pub rests: Bits<8>,
 }
 
-/// What has been used of that.
+/// How many tries and rests a VI has used.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct UsedRow {
     /// How often the timer has ended since the last progress.
@@ -88,7 +88,7 @@ pub struct TimerRows {
     pub timer: Signal<Out, TimerRow>,
     /// The row, if it is limits.
     pub limits: Signal<Out, LimitsRow>,
-    /// The row, if it is what has been used.
+    /// The row, if it is of tries and rests used.
     pub used: Signal<Out, UsedRow>,
     /// Pulse: a row is written.
     pub write: Signal<In, bool>,
@@ -98,7 +98,7 @@ pub struct TimerRows {
     pub new_timer: Signal<In, TimerRow>,
     /// The new row, if it is limits.
     pub new_limits: Signal<In, LimitsRow>,
-    /// The new row, if it is what has been used.
+    /// The new row, if it is of tries and rests used.
     pub new_used: Signal<In, UsedRow>,
     rows: Ram<Bits<36>, ROWS_LOG2>,
     read_row: Cast<TimerAddress, Bits<ROWS_LOG2>>,

@@ -32,19 +32,19 @@ use rust_hdl::prelude::*;
 pub struct TimerStart {
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// What is to be done; [`Timers`](super::Timers) drives this and the other inputs.
+    /// The command; [`Timers`](super::Timers) drives this and the other inputs.
     pub command: Signal<In, TimerCommand>,
-    /// It is to be done because the timer has ended.
+    /// The command comes of the timer's own end.
     pub ended: Signal<In, bool>,
     /// The VI's limits.
     pub limits: Signal<In, LimitsRow>,
-    /// What has been used of them.
+    /// How many tries and rests have been used.
     pub used: Signal<In, UsedRow>,
     /// How long the receiver asks to wait, in ticks.
     pub rest: Signal<In, Bits<20>>,
-    /// The timer.
+    /// The new row of the timer.
     pub timer: Signal<Out, TimerRow>,
-    /// What has been used of the limits then.
+    /// How many tries and rests have been used then.
     pub after: Signal<Out, UsedRow>,
     /// Tries or rests are used up.
     pub exhausted: Signal<Out, bool>,
