@@ -67,7 +67,7 @@ pub fn all() -> Vec<Entry> {
         entry!("arithmetic/segment_piece", arithmetic::SegmentPiece::default(), 65, 0, 0),
         entry!("arithmetic/ring_slot", arithmetic::RingSlot::<14, 4>::default(), 40, 0, 0),
         entry!("arithmetic/ring_level", arithmetic::RingLevel::<14, 4>::default(), 42, 0, 0),
-        // What the agent sees.
+        // The agent's side: registers, commands and counters.
         entry!("admin/broadcast", admin::Broadcast::default(), 45, 0, 391),
         entry!("admin/command", admin::Command::default(), 110, 0, 234),
         entry!("admin/counters", admin::Counters::default(), 770, 1, 262),
@@ -150,7 +150,7 @@ pub fn all() -> Vec<Entry> {
         entry!("echo/answerer", echo::Answerer::default(), 541, 4, 0),
         entry!("echo/finder", echo::Finder::default(), 20, 0, 0),
         entry!("mac-echo", echo::Echo::default(), 2495, 4, 0),
-        // What stands round a design on a board.
+        // The blocks round a design on a board.
         entry!("board/start", board::Start::default(), 36, 0, 0),
         entry!("board/boundary", board::Boundary::default(), 80, 0, 0),
         entry!("board/mac-echo", board::EchoBoard::<4, 0xf>::default(), 2295, 4, 0),

@@ -8,7 +8,7 @@ use std::thread;
 use rust_hdl::prelude::*;
 use viaduct_verilog::Source;
 
-/// What the sources of this crate say of its blocks.
+/// The sources of this crate, from which a block's Verilog is made.
 pub fn source() -> &'static Source {
     static SOURCE: OnceLock<Source> = OnceLock::new();
     SOURCE.get_or_init(|| {

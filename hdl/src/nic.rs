@@ -53,7 +53,7 @@ pub struct Nic {
     pub tlp_rx_np_ready: Signal<Out, bool>,
     /// Packets to the host.
     pub tlp_tx: TlpTx,
-    /// What may be sent to the host now, by the link partner's credits.
+    /// The link partner's credits: how much may be sent to the host now.
     pub credit: Credits,
     /// The function's configuration space.
     pub cfg: Config,

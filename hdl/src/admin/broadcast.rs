@@ -122,7 +122,7 @@ impl Logic for Broadcast {
         self.to_moderation.next = self.target.val() == self.moderation_table.val();
         self.begins.next = self.commit.valid.val() & !self.told.q.val();
 
-        // Which listeners have a copy of the commit's table.
+        // The listeners that have a copy of the commit's table.
         self.to_protect.start.next = self.begins.val() & self.to_regions.val();
         self.to_fetch.start.next = self.begins.val() & self.to_work_queues.val();
         self.to_doorbell.start.next = self.begins.val() & self.to_work_queues.val();

@@ -63,9 +63,9 @@ pub struct Counters {
     passed: DFF<Bits<6>>,
     /// The counter before that, whose row is in `row`.
     moved: DFF<Bits<6>>,
-    /// What was collected for the counter in `passed`.
+    /// The sum that was collected for the counter in `passed`.
     taken: DFF<Bits<13>>,
-    /// What is added to the counter in `moved`.
+    /// The sum that is added to the counter in `moved`.
     amount: DFF<Bits<13>>,
     /// The first round after reset: rows are written and not added to.
     clearing: DFF<bool>,
@@ -148,7 +148,7 @@ impl Logic for Counters {
     }
 }
 
-/// What has come of a third of the counters' events since their last turn.
+/// Collects the events of a third of the counters, each since its last turn.
 #[derive(LogicBlock, Default)]
 struct Pending {
     /// Rising edge.

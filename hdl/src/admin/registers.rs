@@ -89,7 +89,7 @@ pub struct Registers {
     pub idle: Signal<In, bool>,
     /// STATE: a read of host memory has had no completion in time; `dma/read` drives it.
     pub read_timeout: Signal<In, bool>,
-    /// What RESULT shows, from `admin/command`.
+    /// The value of RESULT, from `admin/command`.
     pub result: Signal<In, Bits<64>>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
@@ -126,7 +126,7 @@ pub struct Registers {
     as_vector: Cast<Bits<20>, VectorAddress>,
     /// The load is of a counter that there is.
     of_counter: Signal<Local, bool>,
-    /// What the registers say to the load.
+    /// The registers' answer to the load.
     found: Cast<RegisterPair, Bits<64>>,
     /// The 8 bytes of the answer.
     value: DFF<Bits<64>>,
@@ -158,7 +158,7 @@ impl Logic for Registers {
         self.commanded.d.next = self.command_low.stored.valid.val();
         self.command_word.from.next = bit_cast::<64, 32>(self.command_low.value.val());
 
-        // What the registers read as.
+        // The values of the registers.
         self.shown_control.from.next.receive_enable = self.held_control.to.val().receive_enable;
         self.shown_control.from.next.send_enable = self.held_control.to.val().send_enable;
         self.shown_control.from.next.reserved_2 = bits::<29>(0);

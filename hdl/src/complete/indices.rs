@@ -39,7 +39,7 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::profile::CQ_LOG2;
 
-/// What is known of a queue.
+/// How far a completion queue is written, and whether its consumer sleeps.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CqRow {
     /// Entries written.
@@ -79,7 +79,7 @@ pub struct Indices {
     pub tell: Signal<In, bool>,
     /// `row` and `taken` are those of `cq` in this cycle, and a change that is asked for is made.
     pub ready: Signal<Out, bool>,
-    /// What is known of the queue `cq`.
+    /// The row of the queue `cq`.
     pub row: Signal<Out, CqRow>,
     /// Number of entries that the consumer of `cq` has taken.
     pub taken: Signal<Out, CqIndex>,
@@ -89,7 +89,7 @@ pub struct Indices {
     pub count_ignored: Pulse,
     /// A store or a raise is under way.
     pub busy: Signal<Out, bool>,
-    /// What is known of each queue.
+    /// The row of each queue.
     rows: LutRam<CqRow, CQ_LOG2>,
     /// How many entries each queue's consumer has taken.
     takes: LutRam<CqIndex, CQ_LOG2>,

@@ -94,7 +94,7 @@ pub struct Doorbell {
     pages: ViPages,
     /// The queues that are open.
     opened: LutRam<bool, QUEUE_LOG2>,
-    /// What the last doorbell of each queue said.
+    /// The row of each queue: the position posted, and the last token.
     rows: Ram<DoorbellRow, QUEUE_LOG2>,
     /// `posted` of the receive queues again, for the receive side.
     posted_copy: LutRam<Bits<14>, VI_LOG2>,
@@ -102,13 +102,13 @@ pub struct Doorbell {
     posted_write: DFF<bool>,
     /// The VI whose position is written.
     posted_write_vi: DFF<Vi>,
-    /// What `posted` shows.
+    /// The position that `posted` shows.
     posted_shown: DFF<Bits<14>>,
     /// The VIs whose send queues have work.
     sends: WorkList,
     /// The VIs whose receive queues have work.
     receives: WorkList,
-    /// What was written in the cycle before: for a reader that asked in that very cycle, and for `posted`.
+    /// The row that was written in the cycle before, for a reader that asked in that very cycle, and for `posted`.
     written: DFF<DoorbellRow>,
     /// `row` shows `written`.
     row_forward: DFF<bool>,

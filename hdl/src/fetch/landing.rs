@@ -27,7 +27,7 @@ use crate::bus::{client, QueueId, ReadBeat, Rewind, SendHead, Vi};
 use crate::prims::Number;
 use crate::prims::{Fifo, RamFifo};
 
-/// What a descriptor read is for.
+/// The descriptor that a read is for.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct DescriptorRead {
     /// The VI.
@@ -68,7 +68,7 @@ pub struct Landing {
     pub reset: Signal<In, bool>,
     /// Up to eight bytes that a read of any client brought, from dma/read; the block picks those of fetch.
     pub beat: FlowSink<ReadBeat>,
-    /// What the next descriptor read is for. `Fetch` gives it before it asks for the read.
+    /// The descriptor that the next read is for. `Fetch` gives it before it asks for the read.
     pub entry: Sink<DescriptorRead>,
     /// A word of a send descriptor, for gather.
     pub word: FlowSource<Bits<64>>,

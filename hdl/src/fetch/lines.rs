@@ -51,7 +51,7 @@ pub struct DescriptorPlace {
     pub region: Bits<16>,
 }
 
-/// What a line has brought.
+/// A line that has come: its queue, and the number of its tokens.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct FoundTokens {
     /// Its queue.

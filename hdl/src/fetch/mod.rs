@@ -192,7 +192,7 @@ impl Logic for Fetch {
         drive!(self, commit_taken => commit.ready, queues.write; commit.data => queues.commit);
         join!(self, FlowSource<WorkQueue>, turn.store => queues.store);
 
-        // Which queue next.
+        // The choice of the next queue.
         // `hold` is high from a commit's second cycle on: a row that is read in its first cycle is looked at later.
         self.hold.d.next = (self.commit_here.val() & !self.commit_taken.val()) | !self.enabled.val();
         drive!(self, idle => choice.idle; rewind.data.val().vi => choice.rewind.data);

@@ -85,7 +85,7 @@ pub struct Turn {
     pub queue: Signal<In, ChosenQueue>,
     /// Row of the queue, from `QueueRows`.
     pub row: Signal<In, WorkQueue>,
-    /// What the queue's last doorbell said, from doorbell.
+    /// The queue's row in doorbell: the position posted, and the last token.
     pub doorbell: Signal<In, DoorbellRow>,
     /// Position of the queue's oldest descriptor that is fetched and not done, from complete/sends or receive.
     pub done: Signal<In, Position>,
@@ -161,12 +161,12 @@ impl Logic for Turn {
         clock!(self, clock, plan, progress, mark);
         self.idle.next = self.step.q.val() == Step::Idle;
 
-        // How far the queue has come.
+        // The row of the queue, and its progress.
         self.progress.load.next = self.step.q.val() == Step::Look;
         drive!(self, row => progress.row; queue => progress.queue; rewind.data => progress.rewind);
         self.progress.count.next = self.step.q.val() == Step::Count;
 
-        // How many descriptors and tokens to fetch.
+        // The number of descriptors and of tokens to fetch.
         drive!(self, progress.again => plan.again; posted.q => plan.posted;
             progress.position => plan.position; oldest.q => plan.done; progress.cached => plan.cached);
         self.plan.count.next = self.step.q.val() == Step::Count;

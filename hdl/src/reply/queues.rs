@@ -37,7 +37,7 @@ use viaduct_spec::profile::{READ_DEPTH, VI_LOG2};
 // `ReadQueue::pending` has a bit for each slot.
 const _: () = assert!(READ_DEPTH == 4);
 
-/// What is known of a VI.
+/// The row of a VI: its slots, and how many requests may wait.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadQueue {
     /// Slot of the next new request: the oldest.
@@ -54,7 +54,7 @@ pub struct ReadQueue {
     pub mark: Mark,
 }
 
-/// What becomes of a VI's row.
+/// A change of a VI's row.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum QueueChange {
     /// It stays.
@@ -80,7 +80,7 @@ pub struct ReadQueues {
     pub vi: Signal<In, Vi>,
     /// The slot at hand, 0 to 3.
     pub slot: Signal<In, Bits<2>>,
-    /// What becomes of the VI's row.
+    /// The change of the VI's row.
     pub change: Signal<In, QueueChange>,
     /// With Begins: the RECEIVE row.
     pub commit: Signal<In, Commit>,

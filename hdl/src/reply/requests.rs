@@ -176,7 +176,7 @@ impl Logic for Requests {
             slots.handle => cut.handle; at.q => cut.progress);
         Source::<Reply>::link(&mut self.reply, &mut self.cut.reply);
 
-        // What is kept: a request as it came, then as each packet moves it on.
+        // Writing a request: as it came, and then as each packet moves it on.
         self.keeps.next = (self.step.val() == ReplyStep::Keep) | (self.step.val() == ReplyStep::Note);
         self.slots.write.next =
             self.keeps.val() | (self.step.val() == ReplyStep::Shift) | (self.step.val() == ReplyStep::Store);
@@ -209,7 +209,7 @@ impl Logic for Requests {
         self.word.valid.next = self.step.val() == ReplyStep::Say;
         self.word.data.next = self.failure.q.val();
 
-        // What is done next.
+        // The steps.
         drive!(self, failed.valid => steps.failure; departures.out => steps.departure;
             commit.valid => steps.row);
         self.steps.request.next = self.request.valid.val() & !self.told.q.val();

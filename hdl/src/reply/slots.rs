@@ -66,7 +66,7 @@ pub struct SplitMsn {
     pub high: Bits<15>,
 }
 
-/// What moves on with each packet.
+/// The columns that move on with each packet.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct MovingColumns {
     /// PSN of the next packet.
@@ -79,7 +79,7 @@ pub struct MovingColumns {
     pub msn_high: Bits<15>,
 }
 
-/// What stays the same for a whole request.
+/// The columns that stay the same for a whole request.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct FixedColumns {
     /// PSN of the original's first packet.

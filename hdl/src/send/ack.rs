@@ -45,14 +45,14 @@ struct MarkedAck {
     mark: Bits<16>,
 }
 
-/// What a VI has to say.
+/// The acknowledgement that a VI has to send.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct AckRow {
     psn: Bits<24>,
     msn: Bits<24>,
     syndrome: Bits<8>,
     waiting: bool,
-    /// What the row says is the connection's last word.
+    /// The acknowledgement in the row is the connection's last word.
     last: bool,
 }
 
@@ -120,7 +120,8 @@ pub struct Ack {
     /// `offer` stands at `ack`.
     offered: DFF<bool>,
     offer: DFF<AckRequest>,
-    /// What waits in the row may not be replaced. This is looked at in the cycle before, because a memory takes half of a cycle.
+    /// The acknowledgement that waits in the row may not be replaced. This is looked at in the cycle before, because a memory takes half
+    /// of a cycle.
     kept: DFF<bool>,
     /// The row holds the last word of its connection; looked at in the cycle before, like `kept`.
     closed: DFF<bool>,

@@ -79,7 +79,7 @@ pub struct ViState {
     pub count_lost: Pulse,
     /// A fault has put a VI into Error.
     pub count_broken: Pulse,
-    /// What is done with the fault at hand.
+    /// The step of the commit or the fault at hand.
     step: DFF<Step>,
     /// State of each VI.
     states: LutRam<Bits<2>, VI_LOG2>,

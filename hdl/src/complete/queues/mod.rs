@@ -219,7 +219,7 @@ impl Logic for CompletionQueues {
             entry_place.at.val().address => address; token.q => token; closing.q.val().vi => vi;
             closing.q.val().receive => receive; entry_place.at.val().phase => phase);
 
-        // What is done next.
+        // The steps.
         drive!(self, commit_turn.q => steps.row; of_work_queue => steps.work_row;
             closed.valid => steps.closed; ring_event.valid => steps.ring_event;
             errors.is_there => steps.ring_is_there; indices.ready => steps.ready);

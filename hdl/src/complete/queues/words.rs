@@ -70,7 +70,7 @@ pub struct RingHome {
     pub tag: Bits<16>,
 }
 
-/// What is known of a work queue.
+/// The completion queue of a work queue, and the work queue's position.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct WorkWord {
     /// How many of its descriptors have ended.

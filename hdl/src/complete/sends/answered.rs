@@ -42,7 +42,7 @@ pub struct Answered {
     pub answer: Signal<In, Acknowledged>,
     /// The VI is connected: only then the answer has consequences.
     pub connected: Signal<In, bool>,
-    /// What the answer means.
+    /// Ghost, Deaf, Moves, Missing, Insists, NotReady or Refused.
     pub finding: Signal<Out, Finding>,
     /// The answer's PSN is in flight: the answer counts.
     pub taken: Signal<Out, bool>,

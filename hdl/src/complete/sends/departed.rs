@@ -65,7 +65,7 @@ pub struct Departed {
     pub sent: Signal<In, Sent>,
     /// The VI is connected: only then a message that is not the same has consequences.
     pub connected: Signal<In, bool>,
-    /// What the ring remembers of the message.
+    /// The message as the ring remembers it.
     pub message: Signal<In, SentMessage>,
     /// The message of `message` waits for its acknowledgement.
     pub waits: Signal<In, bool>,
@@ -73,11 +73,11 @@ pub struct Departed {
     pub packet: Signal<Out, LeftPacket>,
     /// Whether its message waits for a read, is new, or is known.
     pub finding: Signal<Out, Finding>,
-    /// What a known message is beside `message`.
+    /// Same, Fails or Changed: a known message beside `message`.
     pub compared: Signal<Out, Finding>,
     /// Where it stands.
     pub departure: Signal<Out, Departure>,
-    /// What to remember of the message.
+    /// The message as the ring is to remember it.
     pub record: Signal<Out, SentMessage>,
     /// The message has left whole for the first time.
     pub whole: Signal<Out, bool>,
@@ -101,7 +101,7 @@ pub struct Departed {
     same: Signal<Local, bool>,
     /// How many messages come before it.
     base: DFF<Bits<5>>,
-    /// What the message came to, but for what depends on the window: see [`kind`].
+    /// The end of the message, without what depends on the window: see [`kind`].
     verdict: DFF<Bits<3>>,
     /// The message was flushed.
     is_flushed: DFF<bool>,
@@ -110,7 +110,7 @@ pub struct Departed {
     next_psn: Signal<Local, Bits<24>>,
     /// No entry is known at `place`.
     unseen: Signal<Local, bool>,
-    /// What the message has come to: see [`kind`].
+    /// The end of the message: see [`kind`].
     outcome: Signal<Local, Bits<3>>,
     done: Number<3, { kind::DONE }>,
     waits_kind: Number<3, { kind::WAITS }>,
@@ -177,7 +177,7 @@ impl Logic for Departed {
         self.closes.next = self.sent.val().ends & self.unseen.val();
         self.whole.next = self.sent.val().ends & self.unseen.val() & !self.is_failed.q.val();
 
-        // What the message has come to.
+        // The end of the message.
         // UNR-1: an unreliable message is done when it has left.
         self.verdict.d.next = self.done.val();
         if self.sent.val().acknowledged {

@@ -82,7 +82,7 @@ pub enum Finding {
     Needless,
 }
 
-/// What the table asks beside the finding.
+/// Conditions that the table asks for beside the finding.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Facts {
     /// The VI is connected.

@@ -170,7 +170,7 @@ impl Logic for Sends {
         self.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
         self.step.next = self.steps.step.val();
 
-        // What comes next.
+        // The intake: what comes next.
         drive!(self, reset => intake.reset; timers.expired.valid => intake.timeout.valid;
             timers.expired.data.val().vi => intake.timeout.data; commit.valid => intake.committed.valid;
             commit_vi => intake.committed.data);
@@ -191,7 +191,7 @@ impl Logic for Sends {
             intake.answer => at_hand.answer; timers.expired.data => at_hand.ended; at_hand.hand => hand;
             hand.val().vi => vi; hand.val().window => window);
 
-        // What has come, and how the VI stands.
+        // The findings: what has come, and how the VI stands.
         drive!(self, step => findings.step; steps.cause => findings.cause; hand => findings.hand;
             at_hand.row => findings.row; at_hand.read_after => findings.read_after;
             breaking.breaks => findings.breaks; progress.resuming => findings.resuming);
@@ -201,7 +201,7 @@ impl Logic for Sends {
             | (self.placing.val().looked_up & (self.placing.val().looked_up_vi == self.vi.val()));
         self.findings.rewinds.next = self.rewinder.finding.val();
 
-        // What happens, and what is next.
+        // The effect, and the next step.
         drive!(self, findings.packet => effects.packet; findings.finding => effects.finding;
             findings.facts => effects.facts; effects.effect => effect; reset => steps.reset;
             intake.shows => steps.shows; effect => steps.effect; breaking.breaks => steps.breaks;
@@ -247,7 +247,7 @@ impl Logic for Sends {
         Source::<Rewind>::link(&mut self.rewind, &mut self.rewinder.rewind);
         FlowSource::<EpochWrite>::link(&mut self.epoch, &mut self.rewinder.epoch);
 
-        // What breaks it.
+        // The break of the VI.
         drive!(self, vi => breaking.vi; hand.val().connected => breaking.connected;
             effect => breaking.effect);
         self.breaking.forgets.next = self.step.val() == SendStep::Idle;

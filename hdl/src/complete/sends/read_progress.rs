@@ -54,13 +54,13 @@ pub struct ReadProgress {
     pub resuming: Signal<Out, bool>,
     /// For a VI: how many of its reads are complete, modulo 8.
     pub reads: Table<Vi, Bits<3>>,
-    /// What is known of each VI's reads.
+    /// The reads of each VI.
     parkings: LutRam<Parking, VI_LOG2>,
-    /// What `reads` shows of each VI.
+    /// The number of complete reads that `reads` shows for each VI.
     completed_reads: LutRam<Bits<3>, VI_LOG2>,
-    /// What is known of the reads of `vi`.
+    /// The reads of `vi`.
     row: Signal<Local, Parking>,
-    /// What was known in the cycle before.
+    /// The reads of `vi` as they were in the cycle before.
     known: DFF<Parking>,
 }
 

@@ -54,7 +54,7 @@ pub struct SentMessage {
     pub operation: Bits<2>,
 }
 
-/// What is known of a VI's RDMA reads.
+/// The RDMA reads of a VI: how many are complete, and whether a message waits for one.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Parking {
     /// Reads complete, modulo 8.
@@ -76,7 +76,7 @@ pub struct Refusal {
     pub behind: bool,
 }
 
-/// What a message has come to.
+/// How a message has ended, or that it waits.
 pub mod kind {
     /// The message has left and nobody acknowledges it.
     pub const DONE: u64 = 0;

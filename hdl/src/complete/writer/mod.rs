@@ -152,7 +152,7 @@ impl Logic for Writer {
             self.refused.d.next = !self.verdict.data.val().ok;
         }
 
-        // What is written.
+        // The access and the bytes of each step.
         drive!(self, step => written.step; at.q => written.at; tag.q => written.tag;
             entry.data => written.entry; asks.q => access.valid; written.access => access.data;
             written.beat => write.data);
@@ -162,7 +162,7 @@ impl Logic for Writer {
         self.write.valid.next = false;
         self.goes.next = self.granted.q.val() & self.write.ready.val();
 
-        // What is done next.
+        // The steps.
         drive!(self, commit.valid => steps.row; entry.valid => steps.entry; receive.valid => steps.receive;
             at.q => steps.at; access.ready => steps.asked; goes => steps.written; write.ready => steps.taken;
             refused.q => steps.refused; request.ready => steps.acknowledged; fault.ready => steps.broken;

@@ -113,7 +113,7 @@ impl Logic for Check {
         FlowSource::<Bits<9>>::link(&mut self.seek, &mut self.steps.seek);
         self.busy.next = self.steps.step.val() != CheckStep::Idle;
 
-        // What the descriptor and the row say.
+        // The fields of the descriptor and of the row.
         drive!(self, steps.step => control.step, segments.step, limits.step, reads.step;
             word => control.word, segments.word, limits.word;
             late => control.late, segments.late, limits.late; head.val().words => control.held, segments.held;
@@ -129,7 +129,7 @@ impl Logic for Check {
         drive!(self, head => place.head; control.fields.val().segments => place.segments;
             limits.limits.val().tag => place.tag; steps.asks => tail.valid; place.access => tail.data);
 
-        // What becomes of the message.
+        // The verdict on the message.
         drive!(self, now.val().connected => judge.connected; unread.q => judge.unread;
             malformed.q => judge.malformed; control.fields => judge.fields; control.reads => judge.reads;
             reads.may_read => judge.may_read; limits.limits.val().raw => judge.raw;

@@ -90,7 +90,7 @@ pub struct CheckSteps {
     pub stale: Signal<In, bool>,
     /// The VI of the head at hand is connected.
     pub connected: Signal<In, bool>,
-    /// What the control segment says, from step Length on.
+    /// The fields of the control segment, from step Length on.
     pub fields: Signal<In, ControlFields>,
     /// Something is wrong with the descriptor's form.
     pub malformed: Signal<In, bool>,

@@ -27,7 +27,7 @@ use super::check_steps::CheckStep;
 use crate::prims::{Cast, Number};
 use crate::rows::descriptor::ControlSegment;
 
-/// What a control segment says.
+/// The fields of a control segment.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ControlFields {
     /// `viaduct_spec::descriptor::control` bits 1:0.
@@ -61,7 +61,7 @@ pub struct ControlCheck {
     pub held: Signal<In, Bits<4>>,
     /// The descriptor could not be read.
     pub lost: Signal<In, bool>,
-    /// What the segment says.
+    /// The fields of the control segment, for check.
     pub fields: Signal<Out, ControlFields>,
     /// The message is an RDMA read.
     pub reads: Signal<Out, bool>,

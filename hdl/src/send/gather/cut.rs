@@ -123,7 +123,7 @@ impl Logic for Cut {
             self.skips.val() | (self.now.val().connected & self.claim.room.val() & self.packet.ready.val());
         self.asked.next = self.access.ready.val() | self.skips.val();
 
-        // What is left of the message, and of the segment and the packet.
+        // The rest of the message, of the segment and of the packet.
         drive!(self, message.valid => message_rest.message.valid; message.data => message_rest.message.data;
             between => message_rest.between, cursor.packet.valid; cursor.bytes => message_rest.bytes;
             word => cursor.word; late => cursor.late);

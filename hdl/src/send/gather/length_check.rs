@@ -21,7 +21,7 @@ use crate::prims::Number;
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 
-/// What is wrong with a message's length.
+/// The faults that a message's length may have.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct LengthFaults {
     /// The length is not the sum of the segments.
@@ -47,7 +47,7 @@ pub struct LengthCheck {
     pub length: Signal<In, Bits<32>>,
     /// Bytes that a message of its VI may have; check drives it in the cycle in which the GATHER row is there.
     pub limit: Signal<In, Bits<32>>,
-    /// What is wrong with the length.
+    /// The faults of the length, for the message judge.
     pub faults: Signal<Out, LengthFaults>,
     /// Sum of the segments' lengths, in bytes.
     sum: DFF<Bits<32>>,

@@ -4,7 +4,7 @@
 
 use rust_hdl::prelude::*;
 
-/// What the answer to an access is for. [`Cast`](crate::prims::Cast) makes it of `user`.
+/// Says for what the answer to an access is. [`Cast`](crate::prims::Cast) makes it of `user`.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AnswerMark {
     /// The tail of a descriptor; otherwise payload.

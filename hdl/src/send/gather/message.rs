@@ -4,7 +4,7 @@
 
 use rust_hdl::prelude::*;
 
-/// What check has found out about a message.
+/// A message as check has found it: its fields, and whether it may be sent.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CheckedMessage {
     /// Nothing of it is sent: `errors` says why, or the descriptor is lost.

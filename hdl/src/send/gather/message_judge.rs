@@ -54,7 +54,7 @@ pub struct MessageJudge {
     pub unread: Signal<In, bool>,
     /// Something is wrong with the descriptor's form.
     pub malformed: Signal<In, bool>,
-    /// What the control segment says.
+    /// The fields of the control segment.
     pub fields: Signal<In, ControlFields>,
     /// The message is an RDMA read.
     pub reads: Signal<In, bool>,
@@ -62,7 +62,7 @@ pub struct MessageJudge {
     pub may_read: Signal<In, bool>,
     /// The VI's service is RAW.
     pub raw: Signal<In, bool>,
-    /// What is wrong with the message's length.
+    /// The faults of the message's length.
     pub lengths: Signal<In, LengthFaults>,
     /// Reads have to be complete first.
     pub waits: Signal<In, bool>,

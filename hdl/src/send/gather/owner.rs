@@ -29,7 +29,7 @@ use crate::bus::{Commit, EpochWrite, SendHead, StateWrite, Vi};
 use crate::prims::{LutRam, Number, Unpack};
 use crate::rows::tables::TransmitRow;
 
-/// What is known of a VI's RDMA reads.
+/// The RDMA reads of a VI, as gather counts them.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadsKnown {
     /// How many were sent, modulo 8.

@@ -24,7 +24,7 @@ use rust_hdl::prelude::*;
 use super::message::CheckedMessage;
 use crate::stream::FlowSink;
 
-/// What is left of a read.
+/// The part of a read that is still to be read.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadRest {
     /// Bytes that are still to be read.
@@ -46,7 +46,7 @@ pub struct PacketCount {
     pub clock: Signal<In, Clock>,
     /// The message that cut has at hand; while it is not valid, what is known of it so far.
     pub message: FlowSink<CheckedMessage>,
-    /// What is left of the read.
+    /// The part of the read that is still to be read, for cut.
     pub rest: Signal<Out, ReadRest>,
     /// `rest` is that of the read at hand.
     pub done: Signal<Out, bool>,

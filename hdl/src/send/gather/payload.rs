@@ -71,16 +71,16 @@ pub struct Payload {
     room: Room,
     /// Words of the queue that each packet has taken.
     sizes: FifoSlice<Bits<10>, 4, 5>,
-    /// What became of each packet's payload; there is room for as many packets as can wait in front of `transmit`.
+    /// For each packet, whether its payload is all there; there is room for as many packets as can wait in front of `transmit`.
     wholes: FifoSlice<Whole, 4, 5>,
     mark: Cast<Bits<8>, AnswerMark>,
     /// Words of the packet under way that have not come.
     missing: DFF<Bits<10>>,
     /// Some of the packet under way has come.
     midway: DFF<bool>,
-    /// What was missing in the beats of the packet before this one.
+    /// Whether bytes were missing in the beats of the packet before this one.
     lacks: DFF<Whole>,
-    /// What the packet that ended last came to.
+    /// Whether bytes were missing of the packet that ended last.
     ended: DFF<Whole>,
     ours: Signal<Local, bool>,
     taken: Signal<Local, bool>,

@@ -32,7 +32,7 @@ pub struct ReadGate {
     pub step: Signal<In, CheckStep>,
     /// The RDMA reads of the VI, from the owner.
     pub now: Signal<In, OwnerNow>,
-    /// What the message's control segment says.
+    /// The fields of the message's control segment.
     pub fields: Signal<In, ControlFields>,
     /// The message is an RDMA read.
     pub reads: Signal<In, bool>,

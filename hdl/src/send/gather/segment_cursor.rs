@@ -28,7 +28,7 @@ use crate::prims::Cast;
 use crate::rows::descriptor::DataSegment;
 use crate::rows::handle::MemoryHandle;
 
-/// What one access is to move.
+/// The bytes that one access is to move.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AccessPiece {
     /// Virtual address of the first byte.

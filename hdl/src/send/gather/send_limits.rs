@@ -24,7 +24,7 @@ use crate::arithmetic::PathMtu;
 use crate::prims::{Cast, Number};
 use crate::rows::tables::GatherRow;
 
-/// What a VI's row says of its messages.
+/// The limits that a VI's GATHER row sets for its messages and packets.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ViLimits {
     /// Protection tag of the VI.
@@ -48,7 +48,7 @@ pub struct SendLimits {
     pub word: Signal<In, Bits<64>>,
     /// The word that was on show in the cycle before.
     pub late: Signal<In, Bits<64>>,
-    /// What the row says.
+    /// The limits that the row sets.
     pub limits: Signal<Out, ViLimits>,
     /// The row, in step Limits.
     pub row: Signal<Out, GatherRow>,

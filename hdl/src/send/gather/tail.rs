@@ -23,7 +23,7 @@ use super::mark::AnswerMark;
 use crate::bus::{client, ReadBeat};
 use crate::prims::{Cast, Number, Ram};
 
-/// What became of a tail.
+/// How a tail has ended.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TailEnd {
     /// Not all of it could be read: it was refused, or the read failed.

@@ -20,7 +20,7 @@ use super::sender::SenderNow;
 use crate::bus::{syndrome_class, word, AckRequest, SyndromeParts};
 use crate::prims::{Cast, Number};
 
-/// What becomes of an acknowledgement.
+/// Whether a frame is made of an acknowledgement, and which counter it raises.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AckVerdict {
     /// A frame is made of it.

@@ -126,7 +126,7 @@ impl Logic for Framer {
         clock!(self, clock, templates, header_patch, splice, seal);
         drive!(self, reset => seal.reset; seal.word.ready => moves);
 
-        // Which word is made, and which row of the template is read for the next.
+        // The number of the word that is made, and the row of the template that is read for the next one.
         self.quads.next = self.current.q.val().quads;
         self.odd.next = self.quads.val().get_bit(0);
         self.to_last.next = self.behind_headers.val();

@@ -197,7 +197,7 @@ impl Logic for Heading {
         fill!(self, reth_fields, packet.val().remote_address => address; packet.val().rkey => rkey;
             packet.val().message_length => length);
         if self.reads.val() {
-            // What is still to be read.
+            // The bytes that are still to be read.
             self.reth_fields.next.length = self.packet.val().immediate;
         }
         drive!(self, reth_fields => reth.from; reth.to => reth_wire.from);

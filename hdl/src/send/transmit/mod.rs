@@ -140,7 +140,7 @@ impl Logic for Transmit {
         clock!(self, clock, steps, sender, judge, framer, payload_drop, answer_failure);
         drive!(self, reset => steps.reset, framer.reset, payload_drop.reset, answer_failure.reset);
 
-        // What there is to do. A packet with payload waits for it.
+        // The packet and the acknowledgement that wait. A packet with payload waits for that first.
         drive!(self, packet.data => judge.packet; whole.data => judge.whole;
             sender.now => judge.now, ack_judge.now; steps.under_way => judge.under_way;
             ack.data => ack_judge.ack);
@@ -205,7 +205,7 @@ impl Logic for Transmit {
         self.payload.ready.next = self.framer.payload_ready.val() | self.payload_drop.takes.val();
         self.answer_failure.fails.next = self.steps.step.val() == TransmitStep::Fail;
 
-        // What others hear.
+        // The outputs to other blocks.
         drive!(self, packet.data => announce.packet; sender.vi => announce.vi; psn_count.psn => announce.psn;
             steps.ended => announce.ended; steps.forbidden => announce.forbidden; steps.reports => sent.valid;
             announce.sent => sent.data; steps.enters => read.valid; announce.read => read.data;

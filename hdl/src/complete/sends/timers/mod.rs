@@ -41,7 +41,7 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
-/// What to do with a VI's timer.
+/// A command for a VI's timer.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TimerCommand {
     /// The VI.
@@ -98,7 +98,7 @@ pub struct Timers {
     pub reset: Signal<In, bool>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// What to do with the timer of a VI, from [`Sends`](super::Sends), which drives `settings` too.
+    /// A command for the timer of a VI, from [`Sends`](super::Sends), which drives `settings` too.
     pub command: Sink<TimerCommand>,
     /// The TRANSMIT row that a command with `set` takes its settings from.
     pub settings: Signal<In, Commit>,
@@ -111,7 +111,7 @@ pub struct Timers {
     /// The timers, their limits, and what has been used of them.
     rows: TimerRows,
     earliest: Earliest,
-    /// What becomes of the timer of the command at hand.
+    /// Works out the new row of the timer of the command at hand.
     start: TimerStart,
     /// The times of the timer codes.
     delays: Delays,
@@ -130,7 +130,7 @@ pub struct Timers {
     timer: DFF<TimerRow>,
     /// The limits of the command's VI.
     limits: DFF<LimitsRow>,
-    /// What has been used of them.
+    /// How many tries and rests it has used.
     used: DFF<UsedRow>,
     /// `tells` is on show at `expired`.
     told: DFF<bool>,

@@ -57,7 +57,7 @@ pub struct TimerRow {
     pub gives_up: bool,
 }
 
-/// What a TRANSMIT row says of a VI's timer.
+/// The limits that a TRANSMIT row sets for a VI's timer.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct LimitsRow {
     /// TIMEOUT, in ticks; 0: none.
