@@ -1,9 +1,9 @@
 //! Says what the agent's loads read from the registers.
 //!
 //! ```text
-//!                        place ──►┌────────────────┐
+//!                         place ──►┌────────────────┐
 //!  control, state, mac, ip, ... ──►│ RegisterValues │──► value
-//!                                 └────────────────┘
+//!                                  └────────────────┘
 //! ```
 //! Contract: `value` is the two registers at `place`, in the same cycle. A place without registers reads 0, and so do those of the
 //! counters and the MSI-X table, which other blocks keep.

@@ -1,10 +1,10 @@
 //! Chooses the queue that is served next.
 //!
 //! ```text
-//!          found ──►┌────────┐──► chosen
-//!         rewind ──►│ Choice │
-//!      send_work ──►│        │──► queue
-//!   receive_work ──►└────────┘
+//!   idle, open, heads_free ──►┌────────┐──► chosen
+//!            found, rewind ──►│ Choice │
+//!                send_work ──►│        │──► queue
+//!             receive_work ──►└────────┘
 //! ```
 //! Contract: while `idle`, the block chooses one queue in each cycle. A rewind goes first; rewinds are rare. Otherwise the queues whose
 //! ring line has come and the run queues take turns, and of the two run queues the one goes that was not served before. So a queue at the

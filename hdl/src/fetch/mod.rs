@@ -1,12 +1,13 @@
 //! Takes the queues that have work one at a time, finds out how many descriptors may be fetched, and asks for them.
 //!
 //! ```text
-//!  send, receive ──►┌───────┐──► access                       (ring lines, descriptors)
-//!            row ◄─►│ Fetch │──► head, word / ahead, filled   (descriptors)
-//!      completed ◄─►│       │──► again                        (more to fetch than room for heads)
-//!       consumed ◄─►│       │
-//!   commit, beat ──►│       │──► fault
-//!         rewind ──►└───────┘
+//!         send, receive ──►┌───────┐──► access                       (ring lines, descriptors)
+//!                   row ◄─►│ Fetch │──► head, word / ahead, filled   (descriptors)
+//!             completed ◄─►│       │──► again                        (more to fetch than room for heads)
+//!              consumed ◄─►│       │
+//!          commit, beat ──►│       │──► fault
+//!                rewind ──►│       │
+//!   enabled, head_taken ──►└───────┘
 //! ```
 //! Inside:
 //!

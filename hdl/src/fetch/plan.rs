@@ -1,14 +1,15 @@
 //! Works out how many descriptors of a queue to read now, and how many more of its tokens.
 //!
 //! ```text
-//!    count ──►┌──────┐──► some, overrun  (something is posted and not fetched; the numbers cannot be right)
-//!    weigh ──►│      │──► inlined        (the doorbell's token is the one to use)
-//!   decide ──►│ Plan │──► amount         (descriptors to read)
-//!   posted ──►│      │
-//! position ──►│      │──► tokens         (tokens to ask for)
-//!     done ──►│      │──► blocked        (only heads were missing for more)
-//!   cached ──►│      │
-//!    again ──►└──────┘
+//!     count ──►┌──────┐──► some, overrun  (something is posted and not fetched; the numbers cannot be right)
+//!     weigh ──►│      │──► inlined        (the doorbell's token is the one to use)
+//!    decide ──►│ Plan │──► amount         (descriptors to read)
+//!    posted ──►│      │
+//!  position ──►│      │──► tokens         (tokens to ask for)
+//!      done ──►│      │──► blocked        (only heads were missing for more)
+//!    cached ──►│      │
+//!     again ──►│      │
+//!       ... ──►└──────┘
 //! ```
 //! Contract: `count`, `weigh` and `decide` are high in three cycles, one after the other; the positions are read with
 //! `count`, `cached`, `again`, `lone` and `heads` with `weigh`, `filled` with `decide`; `receive` and `ring_log2` hold still.

@@ -1,9 +1,9 @@
 //! Makes the accesses of fetch: a descriptor, or a line of a ring.
 //!
 //! ```text
-//!  read         ──►┌─────────┐──► free
-//!  line, filled ──►│ Request │
-//!           row ──►└─────────┘──► access
+//!                   read ──►┌─────────┐──► free
+//!   line, filled, tokens ──►│ Request │
+//!                    row ──►└─────────┘──► access
 //! ```
 //! Contract: `read` or `line` comes only while `free`, never both; the access then waits in a register until it is taken. `row`
 //! and `filled` have been there for two cycles before `line`. A descriptor is read by offset with the tag of the VI,

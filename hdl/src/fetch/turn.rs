@@ -3,9 +3,9 @@
 //! ```text
 //!     start, queue ──►┌──────┐──► issue                       (a descriptor)
 //!    row, doorbell ──►│ Turn │──► ask, filled, tokens        (a line of the ring)
-//!     done, heads ──►│      │──► store                      (the row)
-//!           token ──►│      │──► overrun                    (more is posted than the ring holds)
-//!          rewind ──►└──────┘──► again                      (there is more)
+//!      done, heads ──►│      │──► store                      (the row)
+//!            token ──►│      │──► overrun                    (more is posted than the ring holds)
+//!           rewind ──►└──────┘──► again                      (there is more)
 //! ```
 //! Contract: `start` comes while `idle`. `queue` says what for, from the next cycle on until the next `start`, and
 //! the rows of that queue come the cycle after. With `hold` the rows may be those of two queues: the block asks for nothing

@@ -1,10 +1,10 @@
 //! Counts the packets that the answer to a request has, and those that are left of the answer in a slot.
 //!
 //! ```text
-//!         step, mtu ──►┌─────────────────┐──► counted
-//!           request ──►│   AnswerSize    │──► packets
-//!   slot's progress ──►│ (PacketDivider) │──► left
-//!                      └─────────────────┘
+//!    step, mtu ──►┌─────────────────┐──► counted
+//!        bytes ──►│   AnswerSize    │──► packets
+//!     progress ──►│ (PacketDivider) │──► left
+//!                 └─────────────────┘
 //! ```
 //! Contract: `packets` is that of the request from the end of Count on, until the next request's Count. `left` is that of the slot in
 //! Measure, when `counted` is high there. An answer has one packet at least (WIRE-4).

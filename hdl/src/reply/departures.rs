@@ -1,9 +1,9 @@
 //! Counts the packets of answers that are on their way, and holds back the acknowledgements of a VI until its answers have left.
 //!
 //! ```text
-//!    begins, ends, vi ──►┌────────────┐──► mark, under_way
-//!                gone ──►│ Departures │──► out, out_vi, out_mark ◄── looks, done
-//!          hold, free ──►└────────────┘◄─► held
+//!     begins, ends, vi ──►┌────────────┐──► mark, under_way, room, waits
+//!                 gone ──►│ Departures │──► out, out_vi, out_mark ◄── looks, done
+//!           hold, free ──►└────────────┘◄─► held
 //! ```
 //! Contract: `begins` says that a packet is given to send/gather, `gone` that one has left or was dropped, in the same order. `ends`
 //! comes behind the last packet of a VI's answers, and the block remembers that packet. When it is gone, `out` is high until `done`.

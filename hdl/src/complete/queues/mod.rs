@@ -1,14 +1,14 @@
 //! Completion queues: an entry for each completion of a work queue that has one, and for each event.
 //!
 //! ```text
-//!          closed ──►┌────────────┐──► entry
-//!      ring_event ──►│   Queues   │◄── entry_end
-//!           store ──►│ CqSteps    │──► raise
-//!          commit ──►│ CqWords    │──► fault
-//!                    │ Indices    │──► result, count_*
-//!                    │ EntryPlace │
-//!                    │ ErrorRing  │
-//!                    └────────────┘
+//!           closed ──►┌──────────────────┐──► entry
+//!       ring_event ──►│ CompletionQueues │◄── entry_end
+//!            store ──►│ CqSteps          │──► raise
+//!           commit ──►│ CqWords          │──► fault, event_writing
+//!                     │ Indices          │──► result, count_*
+//!                     │ EntryPlace       │
+//!                     │ ErrorRing        │
+//!                     └──────────────────┘
 //! ```
 //! Contract:
 //! - WORK_QUEUE rows say which completion queue a work queue has; a commit starts its positions at 0. Each descriptor that ends counts a

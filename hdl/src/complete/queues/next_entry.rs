@@ -1,9 +1,9 @@
 //! Where in its ring the next entry of a completion queue goes, and whether there is room.
 //!
 //! ```text
-//!  row, taken, offset ──►┌───────────┐──► slot, phase, full
-//!          slot (held) ─►│ NextEntry │──► address
-//!                        └───────────┘
+//!   row, taken, offset ──►┌───────────┐──► slot, phase, full
+//!            held_slot ──►│ NextEntry │──► address
+//!                         └───────────┘
 //! ```
 //! Contract: the block has no state. `slot`, `phase` and `full` are those of the next entry of a queue with `written` entries in `row`,
 //! of which `taken` have been taken; `address` is that of the entry in `held_slot` of the ring at `offset`, in bytes. An entry has 16

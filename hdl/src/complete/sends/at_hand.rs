@@ -1,8 +1,8 @@
 //! Keeps the VI at hand: what has come for it, its window, and one of its messages; and the memories that they come from.
 //!
 //! ```text
-//!    step, intake's vi, ──►┌───────────────┐──► hand
-//!   arrival, answer, ended │    AtHand     │──► row, read_after
+//!              step, vi ──►┌───────────────┐──► hand
+//!   sent, answer, ended ──►│    AtHand     │──► row, read_after
 //!   state, after, place ──►│ (MessageRing) │──► flying
 //!       records, record ──►└───────────────┘
 //! ```

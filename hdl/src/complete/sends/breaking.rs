@@ -1,9 +1,9 @@
 //! Remembers that the VI at hand is to break, and breaks it when its turn comes.
 //!
 //! ```text
-//!       vi, effect ──►┌──────────┐──► fault
-//! forgets, now, .. ──►│ Breaking │──► breaks, broken
-//!                     └──────────┘
+//!               vi, effect ──►┌──────────┐──► fault
+//!  connected, forgets, now ──►│ Breaking │──► breaks, broken
+//!                             └──────────┘
 //! ```
 //! Contract: from an effect with `breaks` on, `breaks` is high, until `forgets` or until the VI has broken. `now` gives the fault;
 //! `broken` says that it is taken, or that the VI is not connected, so nothing is left to break.

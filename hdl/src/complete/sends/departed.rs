@@ -4,7 +4,7 @@
 //!          load, row ──►┌──────────┐──► packet, finding, compared
 //!       window, sent ──►│ Departed │──► departure, record
 //!  message, resuming ──►│          │──► whole, closes
-//!  connected, waits ──►└──────────┘
+//!   connected, waits ──►└──────────┘
 //! ```
 //! Contract: `packet` says whether `sent` is a packet that has left, and whether it had left before; `finding` what its message is: one
 //! that waits for a read (Parks, or Unfit if it may not), a new one (Enters), or one of which something had left before (Known).

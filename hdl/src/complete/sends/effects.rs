@@ -1,9 +1,9 @@
 //! The table of the requester: what has come for a VI, what its row says, and what happens then.
 //!
 //! ```text
-//!    packet ──►┌─────────┐──► effect
+//!       packet ──►┌─────────┐──► effect
 //!      finding ──►│ Effects │──► counts
-//!     facts ──►└─────────┘
+//!        facts ──►└─────────┘
 //! ```
 //! Contract: the block has no state; `effect` and `counts` are those of `packet`, `finding` and `facts` in the same cycle.
 //! [`Sends`](super::Sends) asks it in each of its steps that decide; in the others `packet` is Absent and `finding` Nothing, and nothing

@@ -1,11 +1,12 @@
 //! What waits for `complete/sends`, and which of it comes next.
 //!
 //! ```text
-//!               sent ──►┌────────────┐──► shows, vi
-//!       acknowledged ──►│            │──► arrival, answer
-//!       state, again ──►│ SendIntake │──► busy
-//! timeout, committed ──►│            │
-//!   free, hold, take ──►└────────────┘
+//!                sent ──►┌────────────┐──► shows, vi
+//!        acknowledged ──►│            │──► arrival, answer
+//!        state, again ──►│ SendIntake │──► busy
+//!  timeout, committed ──►│            │
+//!             settled ──►│            │
+//!    free, hold, take ──►└────────────┘
 //! ```
 //! Contract: `shows` says what comes next, for `vi`; with `take` the owner takes it. Ends
 //! of timers go first; then, when `free`, what has left, answers, tables, and last the VIs that want to be looked at: those that broke, and

@@ -1,9 +1,9 @@
 //! The window of a VI as an effect leaves it.
 //!
 //! ```text
-//!     window, effect ──►┌────────────┐──► after
-//! departure, reached ──►│ NextWindow │
-//!       message, row ──►└────────────┘
+//!              window, effect ──►┌────────────┐──► after
+//!          departure, reached ──►│ NextWindow │
+//!  acknowledged, message, row ──►└────────────┘
 //! ```
 //! Contract: the block has no state; `after` is `window` with what `effect` says, in the same cycle.
 //!

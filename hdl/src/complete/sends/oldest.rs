@@ -1,9 +1,9 @@
 //! What becomes of a VI's oldest message.
 //!
 //! ```text
-//! window, message, connected ──►┌────────┐──► finding, reaches, waits
-//! read_after, placing.. ───────►│ Oldest │──► status, length, ends_read, tells
-//!                               └────────┘
+//!    window, message, connected ──►┌────────┐──► finding, reaches, waits
+//!                    read_after ──►│ Oldest │──► status, length, ends_read, tells
+//!       breaks, silent, placing ──►└────────┘
 //! ```
 //! Contract: docs/semantics.md, WQ-4 and REQ-4, and `viaduct_spec::refusal`. `message` is the window's oldest. `finding` is Completes
 //! when the message has come since the last rewind, and either waits for nothing, or is acknowledged, or is of a VI that is not

@@ -1,10 +1,10 @@
 //! Decides whether a VI is sent again, and from where, and has it sent.
 //!
 //! ```text
-//!          vi, window ──►┌──────────┐──► finding
-//!      unseen, flying ──►│          │──► rewind, waits
-//!       parked, moved ──►│ Rewinder │──► epoch
-//! turns, back, clears ──►└──────────┘
+//!                 vi, window ──►┌──────────┐──► finding
+//!  connected, unseen, flying ──►│          │──► rewind, waits
+//!              parked, moved ──►│ Rewinder │──► epoch
+//!        turns, back, clears ──►└──────────┘
 //! ```
 //! Contract: `finding` says whether the VI goes back to its oldest packet that is not acknowledged (GoesBack), goes on with what was parked
 //! (GoesOn), would do either but another rewind waits for fetch (Queues), or need not go back though its window says so (Needless). While a

@@ -1,9 +1,10 @@
 //! The steps in which [`Sends`](super::Sends) serves a VI.
 //!
 //! ```text
-//!  shows, effect ──►┌───────────┐──► step, cause
-//!   empty, ends, ──►│ SendSteps │
-//!     shut, ...     └───────────┘
+//!   shows, effect, empty ──►┌───────────┐──► step, cause
+//!         breaks, broken ──►│ SendSteps │
+//!     completing, timing ──►│           │
+//!         woken, put_off ──►└───────────┘
 //! ```
 //! Contract: in Idle the block takes what the intake `shows`, in each other step it goes on as the effect says and the neighbours let it:
 //!

@@ -1,12 +1,12 @@
 //! Writes completions into descriptors, in place, and lets the acknowledgement follow; and completion queue entries.
 //!
 //! ```text
-//!   receive, send ──►┌────────────────┐──► access, write
-//!           entry ──►│     Writer     │──► entry_end
-//!         verdict ──►│ WriterSteps    │──► request, request_mark
-//!          issued ──►│ Written        │──► fault
-//!          commit ──►│ DescriptorEnds │──► ended, closed
-//!                    └────────────────┘
+//!    receive, send ──►┌────────────────┐──► access, write
+//!            entry ──►│     Writer     │──► entry_end
+//!          verdict ──►│ WriterSteps    │──► request, request_mark
+//!           issued ──►│ Written        │──► fault, receiving
+//!           commit ──►│ DescriptorEnds │──► ended, closed
+//!                     └────────────────┘
 //! ```
 //! Contract: completions are written in the order in which each input gives them, the two inputs in turn:
 //! ImmediateData if any, then Length and Status as one aligned 8-byte write. The acknowledgement is asked for when

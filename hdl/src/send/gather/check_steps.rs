@@ -1,10 +1,10 @@
 //! The steps in which check reads a descriptor, and which word of it is read in each.
 //!
 //! ```text
-//!         waits, hold ──►┌────────────┐──► load, drop
-//!  lost, stale, rdma, .. │            │──► step
-//!           malformed ──►│ CheckSteps │──► seek, read_row
-//!  asked, ended, taken ─►└────────────┘──► asks
+//!               waits, hold ──►┌────────────┐──► load, drop
+//!    lost, stale, connected ──►│            │──► step
+//!         fields, malformed ──►│ CheckSteps │──► seek, read_row
+//!       asked, ended, taken ──►└────────────┘──► asks
 //! ```
 //! Contract: a word that is asked for in one step is on show in the next, and in `late` in the one behind that. In Idle the block waits
 //! for a head, and `load` takes it. What the next steps read depends on how many segments the descriptor has:

@@ -1,10 +1,10 @@
 //! Cuts a checked message into packets, walks its segments, and asks for the bytes of each packet.
 //!
 //! ```text
-//!          message, head ──►┌────────────────────────────┐──► packet
-//!              now, rest ──►│ MessageRest ──► PacketLabel│──► access
-//!             word, late ──►│      └──► SegmentCursor    │──► step, count
-//!                   hold ──►└────────────────────────────┘──► resting, claim
+//!           message, head ──►┌────────────────────────────┐──► packet
+//!      now, rest, counted ──►│ MessageRest ──► PacketLabel│──► access
+//!              word, late ──►│      └──► SegmentCursor    │──► step, count
+//!                    hold ──►└────────────────────────────┘──► resting, claim
 //! ```
 //! Contract: the block takes `message` when all of it is announced and asked for. Each packet has the path MTU, but the last; it is
 //! announced when the payload queue has room for it, and then its bytes are asked for, an access for each piece of a segment, of 4096

@@ -1,11 +1,11 @@
 //! Keeps descriptors that wait for their turn: up to 8 heads and the first 64 bytes of each; and the VIs' GATHER rows.
 //!
 //! ```text
-//!         head, word ──►┌───────┐──► waits
-//!   load, held, free ──►│ Inbox │──► current
-//!   read_index, _row ──►│       │──► read_word   (1 cycle later)
-//!            reply_* ──►│       │──► outlived
-//!     commit, closes ──►└───────┘──► closed
+//!             head, word ──►┌───────┐──► waits
+//!       load, held, free ──►│ Inbox │──► current
+//!   read_index, read_row ──►│       │──► read_word   (1 cycle later)
+//!                reply_* ──►│       │──► outlived
+//!         commit, closes ──►└───────┘──► closed
 //! ```
 //! Contract: words come in order, before their head or with it; a head ends its words, however many there were.
 //! `load` brings the oldest head that `waits` to `current`, a register; `free` gives up its words. `read_word` is of

@@ -1,7 +1,7 @@
 //! Says when the packets that a VI had announced before its life ended have left.
 //!
 //! ```text
-//!           closed ──►┌─────────────┐──► passed
+//!              closed ──►┌─────────────┐──► passed
 //!  level, held, taken ──►│ LastPackets │
 //!                        └─────────────┘
 //! ```

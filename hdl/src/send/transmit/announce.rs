@@ -2,7 +2,7 @@
 //! refused.
 //!
 //! ```text
-//!  packet, vi, psn ──►┌──────────┐──► sent
+//!   packet, vi, psn ──►┌──────────┐──► sent
 //!             ended ──►│ Announce │──► read
 //!         forbidden ──►│          │──► fault
 //!                      └──────────┘──► failed

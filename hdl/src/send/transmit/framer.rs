@@ -1,10 +1,10 @@
 //! Builds one frame at a time from its header template, its job and the payload queue.
 //!
 //! ```text
-//!       job ──►┌───────────────────────────────────────┐──► frame, frame_vlan, frame_loopback
-//!  template ──►│ templates ─┬─► word ──► Seal          │──► running, busy
-//!   payload ──►│ HeaderPatch ──► Splice                │
-//!              └───────────────────────────────────────┘
+//!        job ──►┌───────────────────────────────────────┐──► frame, frame_vlan, frame_loopback
+//!   template ──►│ templates ─┬─► word ──► Seal          │──► running, busy
+//!    payload ──►│ HeaderPatch ──► Splice                │──► payload_ready
+//!               └───────────────────────────────────────┘
 //! ```
 //! Contract: the payload of a job is in the payload queue when the job is given: a frame that has begun pauses only for `frame.ready`.
 //! Behind the payload's last byte its last word is 0. `running` says that a frame still needs its template or its payload.

@@ -1,9 +1,9 @@
 //! Decides whether a packet is sent, and what is wrong with it otherwise.
 //!
 //! ```text
-//!   packet, whole ──►┌─────────────┐──► verdict
-//!             now ──►│ PacketJudge │
-//!  under_way ───────►└─────────────┘
+//!    packet, whole ──►┌─────────────┐──► verdict
+//!              now ──►│ PacketJudge │──► has_payload
+//!        under_way ──►└─────────────┘
 //! ```
 //! Contract: `packet` and `whole` stand for two cycles at least, and `verdict` counts from the second one on: in the first the block does
 //! its long comparisons. A message completes with the first error that it meets, so an error does not count while the rest of a message

@@ -3,7 +3,7 @@
 //! ```text
 //!            drops ──►┌─────────────┐──► takes
 //!          running ──►│ PayloadDrop │──► done
-//!    payload, last ──►└─────────────┘
+//!    offered, last ──►└─────────────┘
 //! ```
 //! Contract: while `drops` is high the block takes a word of the payload queue every other cycle, until it takes one that is the last of
 //! its packet; with that `done` is high. It looks at no word while a frame is `running`: the payload of the frames before leaves first.

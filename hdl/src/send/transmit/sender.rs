@@ -1,8 +1,8 @@
 //! Looks up the VI whose packet or acknowledgement is at hand: its PSN and service, its state, its epoch.
 //!
 //! ```text
-//!       choice, chooses ──►┌────────┐──► vi
-//!          commit, epoch ──►│ Sender │──► now
+//!           choice, chooses ──►┌────────┐──► vi
+//!             commit, epoch ──►│ Sender │──► now
 //!   state, advance, refuses ──►└────────┘──► connected
 //! ```
 //! Contract: `chooses` makes `choice` the VI at hand. From two cycles later on `now` says what was true of it in the cycle before.

@@ -1,9 +1,10 @@
 //! Makes a frame's words from byte 48 on: the end of the headers, then RETH, extension header, payload and pad without gaps.
 //!
 //! ```text
-//!    job, place ──►┌────────┐──► word
-//!         patch ──►│ Splice │──► from_template
-//!  payload, load ─►└────────┘──► takes
+//!           job, place ──►┌────────┐──► word
+//!       patch, payload ──►│ Splice │──► from_template
+//!  active, load, words ──►│        │──► takes
+//!                moves ──►└────────┘
 //! ```
 //! Contract: word 6 begins with the last 6 bytes of the headers, which come from `patch` and the template. RETH, extension header, and
 //! payload without an extension header lie 6 bytes off; payload behind an extension header lies 2 bytes off. Bytes that do not fit into a

@@ -1,11 +1,11 @@
 //! The steps in which transmit deals with a packet or an acknowledgement, and what it keeps of the message under way.
 //!
 //! ```text
-//!   there, takes_ack ──►┌───────────────┐──► step, acking
-//!    packet, verdict ──►│               │──► starts, advances, enters, breaks, reports
-//!       ack, now, .. ──►│ TransmitSteps │──► under_way, ended, unread, forbidden
-//!  *_taken, dropped ───►│               │──► packet_taken, whole_taken, ack_taken
-//!                       └───────────────┘──► reply_left, ack_left, nak_left
+//!               there, takes_ack ──►┌───────────────┐──► step, acking
+//!   packet, verdict, has_payload ──►│               │──► starts, advances, enters, breaks, reports
+//!        ack, last_psn, reliable ──►│ TransmitSteps │──► under_way, ended, unread, forbidden
+//! *_taken, dropped, failure_told ──►│               │──► packet_taken, whole_taken, ack_taken
+//!                                   └───────────────┘──► reply_left, ack_left, nak_left
 //! ```
 //! Contract: from Idle the block goes to Look and Decide with the packet or the acknowledgement whose turn it is, and then on:
 //!
