@@ -8,7 +8,7 @@
 //! ```
 //! Contract: each queue has room for 8 tokens, that of position p in place p modulo 8. `ask` is accepted before its
 //! line's answer comes; answers come in the order asked, and bit 0 of `user` is set in all of them. The block puts a line's tokens
-//! in place, and then `found` says how many came. A token that could not be read, or has a position that is not its own, is wrong: the
+//! in place, and then `found` says how many came. A token that could not be read, or does not have the position of its slot, is wrong: the
 //! block puts a token of region 0 in its place. That region does not exist, so the descriptor cannot be read either. An answer has as
 //! many beats as tokens were asked for, or it ends with the first that could not be read. At most 16 lines are asked for and not taken
 //! from `found`. A queue asks for one line at a time. A line ends before the next position that is a multiple of 8, and nobody reads
@@ -109,7 +109,7 @@ pub struct Lines {
     first: Signal<Local, Bits<14>>,
     position: Signal<Local, Bits<14>>,
     place_now: Signal<Local, Bits<3>>,
-    /// The token could not be read, or has a position that is not its own.
+    /// The token could not be read, or does not have the position of its slot.
     wrong: Signal<Local, bool>,
     more: Signal<Local, Bits<4>>,
     last: Signal<Local, bool>,

@@ -15,9 +15,9 @@
 //! `count`, `cached`, `again`, `lone` and `heads` with `weigh`, `filled` with `decide`; `receive` and `ring_log2` hold still.
 //! `tokens` is valid from the cycle after `decide`, the rest from the one after `weigh`, until the next `count`.
 //!
-//! `amount` is the least of: the tokens at hand, what is left of the window, and, for the send queue, of the 8 heads.
-//! `tokens` is 0 while more than 4 remain at hand after that: so a read brings several. Else it is the least of: what is posted beyond
-//! those, the slots to the end of the ring's 64-byte line, and the places that are free.
+//! `amount` is the least of: the tokens at hand, what is left of the window, and, for the send queue, of the 8 heads. `tokens` is 0 while
+//! more than 4 remain at hand after that, so that a read brings several. Otherwise it is the least of: what is posted beyond those, the
+//! slots to the end of the ring's 64-byte line, and the places that are free.
 //!
 //! Example: three sends are posted and none is fetched: `posted` is 3, `position`, `done`, `again` and `heads` are 0, and `cached` is
 //! 3. Then `amount` is 3. `tokens` is 0, since nothing is posted beyond the tokens at hand.

@@ -6,7 +6,7 @@
 //! issue, from_ring, rests ►└───────────────┘──► ended, stored
 //! ```
 //! Contract: `load` reads the row of the queue, and of a rewind the place where it begins again. `count` comes in the next cycle: a line
-//! that has landed adds its tokens to those at hand, unless they are spoilt, and a rewind forgets those at hand. Later
+//! that has come adds its tokens to those at hand, unless they are spoilt, and a rewind forgets those at hand. Later
 //! `issue` says that a descriptor is asked for (`from_ring`: by a token at hand), and `lined` that a line is asked for. `stored` is the row
 //! as it is to be written back.
 //!

@@ -7,15 +7,14 @@
 //!            token ──►│      │──► overrun                    (more is posted than the ring holds)
 //!           rewind ──►└──────┘──► again                      (there is more)
 //! ```
-//! Contract: `start` comes while `idle`. `queue` says what for, from the next cycle on until the next `start`, and
-//! the rows of that queue come the cycle after. With `hold` the rows may be those of two queues: the block asks for nothing
-//! then, and queues the queue again. `issue` comes only while `request_free` and `entry_ready`, `ask` only while
-//! `request_free` and `ask_ready`; `ask_ready` does not fall during a turn. `token` is that of `place` of the cycle
-//! before. `rewind` holds still until `rewind.ready`; while `begun`, it is in its queue's row and its first head has
-//! not come. After `forget` the rewind begins again.
+//! Contract: `start` comes while `idle`. `queue` says which queue and why, from the next cycle on until the next `start`, and the rows of
+//! that queue come the cycle after. With `hold` the rows may be those of two queues: the block then asks for nothing, and queues the
+//! queue again. `issue` comes only while `request_free` and `entry_ready`, `ask` only while `request_free` and `ask_ready`; `ask_ready`
+//! does not fall during a turn. `token` is that of `place` of the cycle before. `rewind` holds still until `rewind.ready`. `begun` says
+//! that the rewind is in its queue's row and that its first head has not come. After `forget` the rewind begins again.
 //!
-//! An overrun queue whose ring has come to its first wrong slot rests until it is rewound, which a VI that broke may
-//! still need, or committed anew.
+//! An overrun queue whose ring has come to its first wrong slot rests until it is rewound or committed anew. A VI that broke may still
+//! need the rewind.
 //!
 //! How: [`QueueProgress`] has the queue's row and counts, [`Plan`] decides how much to ask for, [`RewindMark`] knows which descriptor is
 //! the first of a rewind. The steps of the turn are here.

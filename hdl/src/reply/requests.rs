@@ -16,8 +16,8 @@
 //! Contract: docs/semantics.md, RSP-1, RSP-6 and RSP-7.
 //! - A request stays on show until `answer`: its `ok` says that the request is kept, its `packets` how many PSNs the answer has;
 //!   `packets` stays until the next request. The block looks at a request when the writes granted before it have left the edge, so a read
-//!   finds what was written before; at one of Reliable Reception when all that was received before is in memory (not `arriving`), for its
-//!   answer acknowledges that.
+//!   finds what was written before; at one of Reliable Reception when all that was received before is in memory (not `arriving`), because
+//!   its answer acknowledges that.
 //! - A VI has READ_DEPTH slots, used in turn. A new request goes into the oldest. It is not kept if as many as the VI's RECEIVE row
 //!   allows wait for their answers. None is kept where the row does not allow RDMA reads; `answer` then says `denied`. A request that
 //!   comes `again` is kept if its PSNs lie within those of a request that is still in its slot; its own address, handle and length count

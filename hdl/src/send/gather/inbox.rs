@@ -7,11 +7,10 @@
 //!                reply_* ──►│       │──► outlived
 //!         commit, closes ──►└───────┘──► closed
 //! ```
-//! Contract: words come in order, before their head or with it; a head ends its words, however many there were.
-//! `load` brings the oldest head that `waits` to `current`, a register; `free` gives up its words. `read_word` is of
-//! the head loaded last, or the next one when that is freed, or the row of a VI. Nothing holds heads and words back: their sender counts
-//! the heads freed. The block takes a row in a cycle in which no word comes, and not while its VI's head is `held` or its
-//! reply waits.
+//! Contract: words come in order, before their head or with it; a head ends its words, however many there were. `load` brings the oldest
+//! head that `waits` to `current`, a register; `free` gives up its words. `read_word` is of the head loaded last, or of the next one when
+//! that is freed, or the row of a VI. The block cannot hold heads and words back: fetch, which sends them, counts the heads freed. The
+//! block takes a row in a cycle in which no word comes, and not while its VI's head is `held` or its reply waits.
 //!
 //! `closes` says that the life of the commit's VI is over, and that no head of it comes any more. The block looks for its heads among
 //! those that wait, one at a time, and each is `outlived` when it is loaded. `closed` is high when all are found and none is at hand that

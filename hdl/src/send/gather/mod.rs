@@ -9,18 +9,20 @@
 //!        reply ──►│ Replier                                  │◄─► reads
 //!                 └──────────────────────────────────────────┘──► busy
 //! ```
-//! Contract: descriptors are taken and their packets leave in order. A message whose descriptor is wrong, or whose VI is not connected
-//! when its turn comes, sends nothing: one `packet` without `send` says why. If a VI stops being connected in mid-message, the message
-//! ends at its next packet in the same way. A head of an epoch that is not its VI's is taken and gives no packet, or no more. The packets
-//! that a head says to skip are cut and not announced, and none of their bytes is asked for; a message that ends among them says so in
-//! one `packet` without `send`. Packets are announced before their payload is there: `whole` comes, once for each packet with payload and
-//! in order, when the last word has left for the payload queue. Its `refused` or `failed` says that bytes are missing; the words that are
-//! there end with `last` all the same (there is at least one). Accesses are asked for ahead of the data: room in the payload queue is
-//! taken before a packet's first access, so the answers always find room. Packets of answers to peers' reads come between those of
-//! descriptors, in turn.
-//!
-//! A TRANSMIT row begins a VI anew: the block drops its heads that wait and tells nobody, and takes the row when every packet that the VI
-//! had announced has been taken. No head of the VI comes behind that until its work queue is committed.
+//! Contract:
+//! - The block takes descriptors, and their packets leave, in order. A message whose descriptor is wrong, or whose VI is not connected
+//!   when its turn comes, sends nothing: one `packet` without `send` says why. If a VI stops being connected in mid-message, the message
+//!   ends at its next packet in the same way.
+//! - A head of an epoch that is not its VI's is taken and gives no packet, or no more. The packets that a head says to skip are cut and
+//!   not announced, and none of their bytes is asked for; a message that ends among them says so in one `packet` without `send`.
+//! - Packets are announced before their payload is there: `whole` comes, once for each packet with payload and in order, when the last
+//!   word has left for the payload queue. Its `refused` or `failed` says that bytes are missing; the words that are there end with `last`
+//!   all the same (there is at least one).
+//! - Accesses are asked for ahead of the data: room in the payload queue is taken before a packet's first access, so the answers always
+//!   find room.
+//! - Packets of answers to peers' reads come between those of descriptors, in turn.
+//! - A TRANSMIT row begins a VI anew: the block drops the VI's heads that wait and tells nobody, and takes the row when every packet that
+//!   the VI had announced has been taken. No head of the VI comes behind that until its work queue is committed.
 //!
 //! Example: a head says a send of 8 bytes in one segment. 13 cycles later `access` asks for 8 bytes, and `packet` announces one packet.
 //! When the bytes are there, `payload` gives one word, and `whole` comes.

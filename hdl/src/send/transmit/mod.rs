@@ -8,20 +8,22 @@
 //!         payload ──►│      PayloadDrop, AnswerFailure, Announce  │──► replied, count_*
 //!                    └────────────────────────────────────────────┘
 //! ```
-//! Contract: a packet with payload starts when its `whole` is there: a frame never waits for data. Packets and
-//! acknowledgements take turns. A packet whose data was refused or failed is dropped, and so is the rest of its
-//! message, which then completes with the error; on a reliable VI a `fault` breaks the VI first, and nothing else is
-//! done until it is taken. A descriptor error breaks a reliable VI in the same way. The VI's new state must be
-//! broadcast at most two cycles after the fault is taken. Packets of a VI that is not connected are dropped: the
-//! message completes DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a part of it has left. Acknowledgements, positive or
-//! negative, are sent in every state but Idle: what they say is true of the past, and a VI that breaks must tell its
-//! peer. Of a reliable VI each packet that has left is told in `sent`, with its PSN. A packet of an epoch that is not
-//! its VI's is dropped and not told; the first one of a new epoch brings its PSN. An acknowledgement is asked for in
-//! the last packet of a message, and where the low 4 bits of the PSN are ones. The first packet of an RDMA write has a
-//! RETH, and so has an RDMA read, which takes the PSNs of its answer; `read` tells receive/reads of it before the frame leaves. Packets
-//! of answers to peers' reads bring their PSN, and are sent as acknowledgements are. One whose bytes could not be read breaks its VI,
-//! with a NAK, and no ACK of what was asked for behind it leaves until the VI is connected again. The payload of a VI of service RAW is
-//! the frame. Frames carry no pad to Ethernet's minimum: the MAC adds that.
+//! Contract:
+//! - A packet with payload starts when its `whole` is there: a frame never waits for data. Packets and acknowledgements take turns.
+//! - A packet whose data was refused or failed is dropped, and so is the rest of its message, which then completes with the error. On a
+//!   reliable VI a `fault` breaks the VI first, and the block does nothing else until that is taken. A descriptor error breaks a reliable
+//!   VI in the same way. The VI's new state must be broadcast at most two cycles after the fault is taken.
+//! - Packets of a VI that is not connected are dropped: the message completes DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a part of it has
+//!   left. Acknowledgements, positive or negative, are sent in every state but Idle: what they say is true of the past, and a VI that
+//!   breaks must tell its peer.
+//! - Of a reliable VI `sent` tells of each packet that has left, with its PSN; of other VIs it tells of the end of each message. A packet
+//!   of an epoch that is not its VI's is dropped and not told; the first one of a new epoch brings its PSN.
+//! - An acknowledgement is asked for in the last packet of a message, and where the low 4 bits of the PSN are ones. The first packet of
+//!   an RDMA write has a RETH, and so has an RDMA read, which takes the PSNs of its answer; `read` tells receive/reads of it before the
+//!   frame leaves.
+//! - Packets of answers to peers' reads bring their PSN, and are sent as acknowledgements are. One whose bytes could not be read breaks
+//!   its VI, with a NAK, and no ACK of a later request leaves until the VI is connected again.
+//! - The payload of a VI of service RAW is the frame. Frames carry no pad to Ethernet's minimum: the MAC adds that.
 //!
 //! Example: a reliable VI sends 8 bytes, and PSN 100 is its next. `packet` announces them, `whole` says that they are there, and 9
 //! cycles later the frame's first beat leaves, with PSN 100. `sent` reports PSN 100 and the message's end.
