@@ -16,11 +16,11 @@ pub const CORE: &str = "core";
 
 /// A block, how it is exported, and its budget.
 pub struct Entry {
-    /// Folder and block.
+    /// The block's folder and name.
     pub name: &'static str,
     /// Exports the block's Verilog, with `module top`.
     pub verilog: fn() -> String,
-    /// The same Verilog in the words of RustHDL's own writer: what `equal` compares it with.
+    /// The same Verilog from RustHDL's own writer, with which `equal` compares it.
     pub reference: fn() -> String,
     /// Most LUT4 sites it may take: LUT4, two for a carry cell, six for a 16x4 distributed RAM.
     pub lut4: u32,

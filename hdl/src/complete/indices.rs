@@ -42,7 +42,7 @@ use viaduct_spec::profile::CQ_LOG2;
 /// How far a completion queue is written, and whether its consumer sleeps.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CqRow {
-    /// Entries written.
+    /// Entries written, modulo 2^18.
     pub written: CqIndex,
     /// log2 of the ring's entries.
     pub log2: Bits<5>,

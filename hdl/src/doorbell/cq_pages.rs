@@ -30,7 +30,7 @@ use crate::rows::doorbell::CqIndexWord;
 /// The address of a store to a completion queue's page.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CqAddress {
-    /// Place in the word.
+    /// Place in the word of eight bytes.
     pub byte: Bits<3>,
     /// The word is ARM, otherwise INDEX.
     pub arm: bool,

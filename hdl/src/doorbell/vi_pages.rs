@@ -44,7 +44,7 @@ pub struct ViStore {
 /// The address of a store to a VI's page.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ViAddress {
-    /// Place in the word.
+    /// Place in the word of eight bytes.
     pub byte: Bits<3>,
     /// The word is the receive queue's, otherwise the send queue's.
     pub receive: bool,

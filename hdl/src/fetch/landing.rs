@@ -30,15 +30,15 @@ use crate::prims::{Fifo, RamFifo};
 /// The descriptor that a read is for.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct DescriptorRead {
-    /// The VI.
+    /// The VI whose descriptor it is.
     pub vi: Vi,
     /// The descriptor is of the VI's receive queue; otherwise it is of its send queue.
     pub receive: bool,
     /// Region that holds the descriptor.
     pub region: Bits<16>,
-    /// Its offset in the region, in units of 64 bytes.
+    /// Offset of the descriptor in that region, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// Its position in the ring.
+    /// Position of the descriptor in the ring.
     pub position: Bits<14>,
     /// See [`SendHead`].
     pub epoch: bool,

@@ -36,7 +36,7 @@ const PLACE_LOG2: usize = QUEUE_LOG2 + 3;
 /// A line on its way.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AskedLine {
-    /// Its queue.
+    /// The queue whose line it is.
     pub queue: Bits<QUEUE_LOG2>,
     /// Position of its first token.
     pub position: Position,
@@ -45,7 +45,7 @@ pub struct AskedLine {
 /// Where a token says that its descriptor lies.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct DescriptorPlace {
-    /// Its offset in the region, in units of 64 bytes.
+    /// Offset of the descriptor in its region, in units of 64 bytes.
     pub offset: Bits<34>,
     /// Region that holds it; 0, which does not exist, if the token is wrong.
     pub region: Bits<16>,
@@ -54,7 +54,7 @@ pub struct DescriptorPlace {
 /// A line that has come: its queue, and the number of its tokens.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct FoundTokens {
-    /// Its queue.
+    /// The queue whose line it is.
     pub queue: Bits<QUEUE_LOG2>,
     /// How many tokens are in place.
     pub count: Bits<4>,

@@ -22,7 +22,7 @@ pub struct PacketDivider {
     /// Pulse: a new count begins with `bytes`, `some` and `mtu`; [`AnswerSize`](super::answer_size::AnswerSize) drives this and the other
     /// inputs.
     pub load: Signal<In, bool>,
-    /// Bytes to send.
+    /// Bytes to divide into packets.
     pub bytes: Signal<In, Bits<32>>,
     /// No bytes count as one packet.
     pub some: Signal<In, bool>,

@@ -92,9 +92,9 @@ pub struct ReadQueues {
     pub known: Signal<Out, ReadQueue>,
     /// The slot waits for its answer.
     pub waits: Signal<Out, bool>,
-    /// The slot is in use.
+    /// The slot holds a request.
     pub used: Signal<Out, bool>,
-    /// Only this slot waits.
+    /// No other slot of the VI waits.
     pub alone: Signal<Out, bool>,
     /// In the cycle before, as many requests waited as may.
     pub full: Signal<Out, bool>,

@@ -40,7 +40,7 @@ pub struct AnswerProgress {
     pub psn: Bits<24>,
     /// Number of the request's message.
     pub msn: Bits<24>,
-    /// Bytes to come.
+    /// Bytes of the answer still to come.
     pub left: Bits<32>,
     /// The next packet is the first of its answer.
     pub first: bool,
@@ -71,7 +71,7 @@ pub struct SplitMsn {
 pub struct MovingColumns {
     /// PSN of the next packet.
     pub psn: Bits<24>,
-    /// Bytes to come.
+    /// Bytes of the answer still to come.
     pub left: Bits<32>,
     /// The next packet is the first of its answer.
     pub first: bool,

@@ -130,7 +130,7 @@ pub struct ReplySteps {
     pub said: Signal<In, bool>,
     /// The job that is taken in this cycle.
     pub job: Signal<Out, ReplyJob>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, ReplyStep>,
     /// Pulse: the request is kept.
     pub keeps: Signal<Out, bool>,

@@ -58,7 +58,7 @@ pub struct EntryPlace {
     pub home: Signal<In, RingHome>,
     /// The entry is done; true: it is written, false: its memory is refused.
     pub entry_end: FlowSink<bool>,
-    /// Where the entry goes.
+    /// Where the entry goes: the ring's region and tag, and the address and the phase of the entry.
     pub at: Signal<Out, EntryAddress>,
     /// Entries written before it.
     pub written: Signal<Out, CqIndex>,

@@ -38,7 +38,7 @@ pub struct NextEntry {
     pub full: Signal<Out, bool>,
     /// Offset of the ring in its region, in units of 64 bytes.
     pub offset: Signal<In, Bits<34>>,
-    /// A place in the ring.
+    /// A place in the ring, which was `slot` before.
     pub held_slot: Signal<In, CqIndex>,
     /// Where the entry of that place goes: bytes from the region's base rounded down to 64.
     pub address: Signal<Out, Bits<40>>,

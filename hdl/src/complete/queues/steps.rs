@@ -105,7 +105,7 @@ pub struct CqSteps {
     pub tells: Signal<In, bool>,
     /// The job that is taken in this cycle.
     pub job: Signal<Out, CqJob>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, CqStep>,
     at: DFF<CqStep>,
 }

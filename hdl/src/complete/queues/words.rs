@@ -64,7 +64,7 @@ pub struct RingPlace {
 /// In which region a ring lies.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct RingHome {
-    /// The region.
+    /// The region of the ring.
     pub region: Bits<16>,
     /// The tag that it must have.
     pub tag: Bits<16>,
@@ -75,9 +75,9 @@ pub struct RingHome {
 pub struct WorkWord {
     /// How many of its descriptors have ended.
     pub position: Position,
-    /// Its completion queue.
+    /// The work queue's completion queue.
     pub cq: Bits<10>,
-    /// It has one.
+    /// The work queue has a completion queue.
     pub to_cq: bool,
 }
 

@@ -52,7 +52,7 @@ pub struct Answered {
     pub open: Signal<Out, bool>,
     /// The oldest PSN that the answer does not acknowledge.
     pub reached: Signal<Out, Bits<24>>,
-    /// Of an answer that refuses: why; see [`refusal`](super::refusal).
+    /// With Refused: why the peer refuses; see [`refusal`](super::refusal).
     pub refusal: Signal<Out, Bits<3>>,
     /// Number of packets in flight at `load`.
     pub flight: Signal<Out, Bits<24>>,

@@ -34,7 +34,7 @@ use viaduct_spec::tables::vi_states;
 /// The VI at hand, with what has come for it.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Hand {
-    /// The VI.
+    /// The VI at hand.
     pub vi: Vi,
     /// The VI is connected.
     pub connected: bool,
@@ -46,7 +46,7 @@ pub struct Hand {
     pub ended: TimerEnd,
     /// The VI's window.
     pub window: Window,
-    /// One of its messages.
+    /// One of the window's messages: the known one, or the oldest.
     pub message: SentMessage,
 }
 
@@ -73,7 +73,7 @@ pub struct AtHand {
     pub place: Signal<In, Bits<5>>,
     /// Pulse: `record` is kept at `place`.
     pub records: Signal<In, bool>,
-    /// The message to keep.
+    /// The message to keep at `place`.
     pub record: Signal<In, SentMessage>,
     /// The VI, what has come for it, its window and one of its messages.
     pub hand: Signal<Out, Hand>,

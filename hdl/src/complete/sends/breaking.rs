@@ -34,7 +34,7 @@ pub struct Breaking {
     pub effect: Signal<In, Effect>,
     /// Another VI is taken up, so what is remembered of this one is forgotten.
     pub forgets: Signal<In, bool>,
-    /// The VI breaks now.
+    /// The VI is to break now: what is acknowledged has been completed.
     pub now: Signal<In, bool>,
     /// The VI is to break.
     pub breaks: Signal<Out, bool>,

@@ -36,11 +36,11 @@ use crate::prims::Number;
 /// Where what has left stands.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Departure {
-    /// It is of the window's epoch.
+    /// The packet or message is of the window's epoch.
     pub current: bool,
-    /// Its message has ended.
+    /// The message has ended.
     pub ends: bool,
-    /// Its message had not ended before.
+    /// The message had not ended before.
     pub is_new: bool,
     /// How many messages of the window come before its message.
     pub place: Bits<5>,
@@ -75,7 +75,7 @@ pub struct Departed {
     pub finding: Signal<Out, Finding>,
     /// Same, Fails or Changed: a known message beside `message`.
     pub compared: Signal<Out, Finding>,
-    /// Where it stands.
+    /// Where the packet stands in the window.
     pub departure: Signal<Out, Departure>,
     /// The message as the ring is to remember it.
     pub record: Signal<Out, SentMessage>,

@@ -31,7 +31,7 @@ pub struct Emission {
     pub reset: Signal<In, bool>,
     /// The VI at hand; [`Sends`](super::Sends) drives this and the other inputs.
     pub vi: Signal<In, Vi>,
-    /// Its oldest message.
+    /// The VI's oldest message, which is complete.
     pub message: Signal<In, SentMessage>,
     /// Length to write, in bytes.
     pub length: Signal<In, Bits<32>>,

@@ -44,7 +44,7 @@ pub struct Oldest {
     pub connected: Signal<In, bool>,
     /// The VI is to break.
     pub breaks: Signal<In, bool>,
-    /// It is to break because TIMEOUT is over once too often.
+    /// The VI is to break because TIMEOUT is over once too often.
     pub silent: Signal<In, bool>,
     /// Bytes of an answer to a read of the VI are on their way to memory, or may be soon.
     pub placing: Signal<In, bool>,

@@ -51,7 +51,7 @@ pub struct Rewinder {
     pub moved: Signal<In, bool>,
     /// Whether the VI is to be sent again.
     pub finding: Signal<Out, Finding>,
-    /// The VI is sent again.
+    /// The VI is sent again from now on.
     pub turns: Signal<In, bool>,
     /// With `turns`: it goes back to its oldest packet; otherwise on to what it has never sent.
     pub back: Signal<In, bool>,

@@ -107,7 +107,7 @@ pub struct SendSteps {
     pub put_off: Signal<In, bool>,
     /// A command waits for the timers.
     pub timing: Signal<In, bool>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, SendStep>,
     /// Why the VI at hand is looked at.
     pub cause: Signal<Out, SendCause>,

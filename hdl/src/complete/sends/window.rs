@@ -31,7 +31,7 @@ pub struct Window {
     pub resting: bool,
     /// Packets behind the newest entry have left; what is known of their message stands in the next one.
     pub partial: bool,
-    /// Reliable Reception.
+    /// The VI's service is Reliable Reception.
     pub reception: bool,
     /// Why the peer refused the oldest message: see [`refusal`].
     pub refusal: Bits<3>,
@@ -48,7 +48,7 @@ pub struct SentMessage {
     pub length: Bits<32>,
     /// PSN behind its last packet.
     pub after: Bits<24>,
-    /// See [`kind`].
+    /// How the message has ended, or that it waits: see [`kind`].
     pub kind: Bits<3>,
     /// `viaduct_spec::descriptor::control` bits 1:0.
     pub operation: Bits<2>,

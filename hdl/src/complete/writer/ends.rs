@@ -30,9 +30,9 @@ pub struct DescriptorEnds {
     pub reset: Signal<In, bool>,
     /// Pulse: the completion is over; [`Writer`](super::Writer) drives this and the other inputs.
     pub ends: Signal<In, bool>,
-    /// The completion.
+    /// The completion that is over.
     pub at: Signal<In, Completion>,
-    /// Its status is written.
+    /// The status of the completion is written.
     pub written: Signal<In, bool>,
     /// The work queue of which a descriptor has ended, to `interrupt/notify`.
     pub ended: Source<Queue>,

@@ -91,7 +91,7 @@ pub struct WriterSteps {
     pub written: Signal<In, bool>,
     /// The write engine has room for data.
     pub taken: Signal<In, bool>,
-    /// The write is refused.
+    /// `protect` refuses the write.
     pub refused: Signal<In, bool>,
     /// In Acknowledge: the acknowledgement is taken.
     pub acknowledged: Signal<In, bool>,
@@ -99,7 +99,7 @@ pub struct WriterSteps {
     pub broken: Signal<In, bool>,
     /// The job that is taken in this cycle.
     pub job: Signal<Out, WriterJob>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, WriterStep>,
     now: DFF<WriterStep>,
 }

@@ -100,7 +100,7 @@ pub struct CheckSteps {
     pub ended: Signal<In, bool>,
     /// Cut is done with the message.
     pub taken: Signal<In, bool>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, CheckStep>,
     /// Pulses when the oldest head that waits is to be loaded.
     pub load: Signal<Out, bool>,

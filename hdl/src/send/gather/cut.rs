@@ -63,7 +63,7 @@ pub struct Cut {
     pub head: Signal<In, SendHead>,
     /// State and reads of the message's VI, and whether its head is stale, from the owner.
     pub now: Signal<In, OwnerNow>,
-    /// Of a read: what is left of it.
+    /// The part of a read that is still to be read, from the packet count.
     pub rest: Signal<In, ReadRest>,
     /// `rest` is that of the message at hand; the packet count drives both.
     pub counted: Signal<In, bool>,

@@ -44,7 +44,7 @@ pub struct FirstSegments {
     pub clock: Signal<In, Clock>,
     /// The step of check, which drives this and the other inputs.
     pub step: Signal<In, CheckStep>,
-    /// The word on show.
+    /// The word on show, from the word reader.
     pub word: Signal<In, Bits<64>>,
     /// The word that was on show in the cycle before.
     pub late: Signal<In, Bits<64>>,
@@ -54,7 +54,7 @@ pub struct FirstSegments {
     pub rdma: Signal<In, bool>,
     /// Where an RDMA goes to.
     pub remote: Signal<Out, RemoteBuffer>,
-    /// Bytes of a segment.
+    /// Bytes of a segment, for the length check.
     pub length: FlowSource<Bits<32>>,
     /// The word on show may not be in a segment, or the segment is cut off.
     pub wrong: Signal<Out, bool>,

@@ -65,7 +65,7 @@ pub struct Inbox {
     pub reply_waits: Signal<In, bool>,
     /// The GATHER row of `reply_vi` is read in this cycle.
     pub reply_row: Signal<In, bool>,
-    /// VI of the reply.
+    /// VI of the reply that waits for its GATHER row.
     pub reply_vi: Signal<In, Vi>,
     /// The word or the row that was asked for in the cycle before.
     pub read_word: Signal<Out, Bits<64>>,

@@ -11,7 +11,7 @@ pub struct AnswerMark {
     pub tail: bool,
     /// The payload ends its packet.
     pub ends: bool,
-    /// Nothing.
+    /// Always 0.
     pub unused: Bits<6>,
 }
 

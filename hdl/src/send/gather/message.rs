@@ -15,7 +15,7 @@ pub struct CheckedMessage {
     pub errors: Bits<9>,
     /// With an error: segments of the descriptor could not be read.
     pub unread: bool,
-    /// An RDMA read.
+    /// The message is an RDMA read.
     pub reads: bool,
     /// `viaduct_spec::descriptor::control` bits 1:0.
     pub operation: Bits<2>,

@@ -53,7 +53,7 @@ pub struct MessageRest {
     pub reading: Signal<In, bool>,
     /// The packet is announced, or skipped.
     pub announced: Signal<In, bool>,
-    /// Its bytes.
+    /// Bytes of the packet that is announced or skipped.
     pub bytes: Signal<In, Bits<13>>,
     /// A packet that is not sent has been skipped.
     pub skipped: Signal<In, bool>,

@@ -29,7 +29,7 @@ use crate::stream::FlowSink;
 pub struct ReadRest {
     /// Bytes that are still to be read.
     pub bytes: Bits<32>,
-    /// Their address at the peer.
+    /// Address of those bytes at the peer.
     pub address: Bits<64>,
     /// Packets of their answer, less one.
     pub beyond: Bits<20>,

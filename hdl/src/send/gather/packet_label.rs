@@ -34,11 +34,11 @@ pub struct PacketLabel {
     pub message: Signal<In, CheckedMessage>,
     /// The VI's RDMA reads, from the owner.
     pub now: Signal<In, OwnerNow>,
-    /// Of a read: what is left of it.
+    /// The part of a read that is still to be read, from the packet count.
     pub rest: Signal<In, ReadRest>,
     /// Where in the message the packet is.
     pub place: Signal<In, PacketPlace>,
-    /// Bytes of the packet.
+    /// Bytes of payload of the packet.
     pub bytes: Signal<In, Bits<13>>,
     /// A packet is announced; cut drives this and the inputs below.
     pub announces: Signal<In, bool>,

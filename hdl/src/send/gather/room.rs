@@ -57,7 +57,7 @@ pub struct Room {
     pub returned: FlowSink<Bits<10>>,
     /// A word leaves the payload queue; the payload block drives it.
     pub left: Signal<In, bool>,
-    /// Words are taken.
+    /// Packets hold words of the queue.
     pub busy: Signal<Out, bool>,
     /// Words that nobody has claimed; the bit that says 1024 is kept inverted, so that the register begins with 0.
     spare: DFF<Bits<11>>,

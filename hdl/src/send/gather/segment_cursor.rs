@@ -37,7 +37,7 @@ pub struct AccessPiece {
     pub region: Bits<16>,
     /// Key of the segment.
     pub key: Bits<16>,
-    /// Bytes.
+    /// Bytes of the piece, 1 to 4096.
     pub bytes: Bits<13>,
     /// The segment ends with the piece.
     pub ends_segment: bool,
@@ -62,7 +62,7 @@ pub struct SegmentCursor {
     pub measures: Signal<In, bool>,
     /// The piece is asked for, or skipped.
     pub moves: Signal<In, bool>,
-    /// The piece.
+    /// The piece that the next access is to move.
     pub piece: Signal<Out, AccessPiece>,
     /// Nothing is left of the segment.
     pub empty: Signal<Out, bool>,

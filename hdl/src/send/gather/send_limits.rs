@@ -44,7 +44,7 @@ pub struct SendLimits {
     pub clock: Signal<In, Clock>,
     /// The step of check, which drives this and the other inputs.
     pub step: Signal<In, CheckStep>,
-    /// The word on show.
+    /// The word on show, from the word reader.
     pub word: Signal<In, Bits<64>>,
     /// The word that was on show in the cycle before.
     pub late: Signal<In, Bits<64>>,

@@ -36,7 +36,7 @@ pub struct WordReader {
     pub head_word: Signal<In, Bits<64>>,
     /// The word of the cycle before out of the tail memory, if its number is 8 or more.
     pub tail_word: Signal<In, Bits<64>>,
-    /// The word on show.
+    /// The word on show, for check and cut.
     pub word: Signal<Out, Bits<64>>,
     /// The word that was on show in the cycle before.
     pub late: Signal<Out, Bits<64>>,

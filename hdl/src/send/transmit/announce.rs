@@ -39,11 +39,11 @@ pub struct PacketEnd {
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Announce {
-    /// The packet at hand.
+    /// The packet at hand, from gather.
     pub packet: Signal<In, Packet>,
-    /// Its VI.
+    /// VI of the packet.
     pub vi: Signal<In, Vi>,
-    /// PSN of the packet.
+    /// PSN of the packet, from the PSN count.
     pub psn: Signal<In, Bits<24>>,
     /// How the packet has ended.
     pub ended: Signal<In, PacketEnd>,

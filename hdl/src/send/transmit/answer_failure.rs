@@ -28,17 +28,17 @@ pub struct AnswerFailure {
     pub reset: Signal<In, bool>,
     /// An answer cannot be sent; transmit drives this and the other inputs.
     pub fails: Signal<In, bool>,
-    /// Its bytes could not be read; otherwise nobody is told.
+    /// The bytes of the answer could not be read; otherwise nobody is told.
     pub unread: Signal<In, bool>,
-    /// Its VI is connected, in this cycle.
+    /// The VI of the answer is connected, in this cycle.
     pub connected: Signal<In, bool>,
     /// A VI changes its state.
     pub changes: Signal<In, bool>,
     /// The NAK is taken, if it is offered.
     pub taken: Signal<In, bool>,
-    /// The fault is offered.
+    /// The fault is offered to `vi/state`.
     pub faults: Signal<Out, bool>,
-    /// The NAK is offered.
+    /// The NAK is offered to reply/requests.
     pub offers: Signal<Out, bool>,
     /// The VI has refused an answer.
     pub refuses: Signal<Out, bool>,

@@ -42,9 +42,9 @@ pub const TEMPLATE_LOG2: usize = VI_LOG2 + 3;
 /// A place in the template memory. Packed it is the number of its row.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TemplatePlace {
-    /// Number of the word.
+    /// Number of the word, 0 to 7.
     pub word: Bits<3>,
-    /// The VI.
+    /// The VI whose template it is.
     pub vi: Vi,
 }
 

@@ -71,7 +71,7 @@ const fn kept(number: usize) -> u64 {
 pub struct HeaderPatch {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The frame to make.
+    /// The frame to make; the framer drives this and `index`.
     pub job: Signal<In, FrameJob>,
     /// Number of the word that is made.
     pub index: Signal<In, Bits<10>>,

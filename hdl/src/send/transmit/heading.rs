@@ -31,11 +31,11 @@ pub(super) struct Heading {
     pub(super) packet: Signal<In, Packet>,
     /// The acknowledgement whose turn it may be, from send/ack.
     pub(super) ack: Signal<In, AckRequest>,
-    /// It is the acknowledgement's turn; otherwise it is the packet's.
+    /// It is the acknowledgement's turn, as the steps say; otherwise it is the packet's.
     pub(super) acking: Signal<In, bool>,
     /// VI of the packet or the acknowledgement.
     pub(super) vi: Signal<In, Vi>,
-    /// PSN of the packet.
+    /// PSN of the packet, from the PSN count.
     pub(super) psn: Signal<In, Bits<24>>,
     /// Service and loopback of that VI, from the sender.
     pub(super) now: Signal<In, SenderNow>,

@@ -36,15 +36,15 @@ pub struct MessageUnderWay {
 pub struct PacketVerdict {
     /// The packet is sent.
     pub sends: bool,
-    /// Otherwise: error bits 8:1 of the message's status, or of none.
+    /// If the packet is not sent: error bits 8:1 of the message's status; 0: no error.
     pub error: Bits<9>,
     /// Nobody is told of the message, because its epoch is over.
     pub stale: bool,
-    /// The VI breaks by it.
+    /// The VI breaks by this packet.
     pub breaks: bool,
-    /// Of an answer: its bytes were to be read and could not be.
+    /// The packet is one of an answer whose bytes could not be read, or must not be, and the peer is to be told.
     pub unread: bool,
-    /// Of an answer: the peer may not read them.
+    /// The peer may not read the bytes of the answer.
     pub forbidden: bool,
     /// A packet of the message has been sent before this one.
     pub started: bool,
@@ -57,7 +57,7 @@ pub struct PacketVerdict {
 pub struct PacketJudge {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The packet at hand.
+    /// The packet at hand, from gather.
     pub packet: Signal<In, Packet>,
     /// Whether bytes of its payload are missing; it counts if there is payload.
     pub whole: Signal<In, Whole>,

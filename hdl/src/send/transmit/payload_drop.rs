@@ -30,9 +30,9 @@ pub struct PayloadDrop {
     pub running: Signal<In, bool>,
     /// A word of payload is offered.
     pub offered: Signal<In, bool>,
-    /// That word is the last of its packet.
+    /// The word that is offered is the last of its packet.
     pub last: Signal<In, bool>,
-    /// The word is taken.
+    /// The block takes the word that is offered.
     pub takes: Signal<Out, bool>,
     /// With `takes`: all of the packet is.
     pub done: Signal<Out, bool>,

@@ -19,15 +19,15 @@ use crate::bus::Packet;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct PsnCount {
-    /// The packet at hand.
+    /// The packet at hand, from gather.
     pub packet: Signal<In, Packet>,
-    /// The VI's next PSN.
+    /// The VI's next PSN, from the sender.
     pub known: Signal<In, Bits<24>>,
-    /// PSN of the packet.
+    /// PSN of the packet, for its frame.
     pub psn: Signal<Out, Bits<24>>,
-    /// The last PSN that the packet takes.
+    /// The last PSN that the packet takes, for the report.
     pub last: Signal<Out, Bits<24>>,
-    /// The PSN behind that.
+    /// The PSN behind the last one: the VI's next PSN, for the sender.
     pub behind: Signal<Out, Bits<24>>,
     own: Signal<Local, Bits<24>>,
     doubled: Signal<Local, Bits<25>>,

@@ -65,7 +65,7 @@ pub struct Seal {
     pub clock: Signal<In, Clock>,
     /// While high, the block drops the words that it holds.
     pub reset: Signal<In, bool>,
-    /// A word of a frame.
+    /// A word of a frame, from the framer.
     pub word: Sink<FrameWord>,
     /// Bytes of the IP packet that the word in stage A is of.
     pub ip_length: Signal<In, Bits<16>>,
@@ -77,7 +77,7 @@ pub struct Seal {
     pub frame_loopback: Signal<Out, bool>,
     /// VLAN tag of the frame in wire order; 0: the frame has none.
     pub frame_vlan: Signal<Out, Bits<32>>,
-    /// A word is held.
+    /// The block holds a word.
     pub busy: Signal<Out, bool>,
     crc: Crc32,
     // Stage A: the word, before the CRC.

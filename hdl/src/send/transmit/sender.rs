@@ -65,7 +65,7 @@ pub struct Sender {
     pub clock: Signal<In, Clock>,
     /// The VI that is to be at hand; transmit drives this and all other inputs.
     pub choice: Signal<In, Vi>,
-    /// `choice` is chosen.
+    /// `choice` becomes the VI at hand.
     pub chooses: Signal<In, bool>,
     /// A TRANSMIT row that is taken with this cycle.
     pub commit: FlowSink<Commit>,
@@ -77,7 +77,7 @@ pub struct Sender {
     pub advance: FlowSink<Bits<24>>,
     /// The VI at hand refuses an answer; never in a cycle in which a VI changes its state.
     pub refuses: Signal<In, bool>,
-    /// The VI at hand.
+    /// The VI at hand, for the other blocks of transmit.
     pub vi: Signal<Out, Vi>,
     /// The VI at hand as it was in the cycle before; transmit's other blocks look at it.
     pub now: Signal<Out, SenderNow>,

@@ -41,7 +41,7 @@ pub struct FramePlace {
 pub struct Splice {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The frame to make.
+    /// The frame to make; the framer drives this and the other inputs, but `patch`.
     pub job: Signal<In, FrameJob>,
     /// A frame is made, so `job` and `place` count.
     pub active: Signal<In, bool>,
@@ -49,7 +49,7 @@ pub struct Splice {
     pub load: Signal<In, bool>,
     /// With `load`: words of payload of the new job.
     pub words: Signal<In, Bits<10>>,
-    /// Which word is made.
+    /// Which word of the frame is made.
     pub place: Signal<In, FramePlace>,
     /// The bytes of headers in the word that are not the template's, from `HeaderPatch`.
     pub patch: Signal<In, Bits<64>>,

@@ -73,13 +73,13 @@ pub struct TransmitSteps {
     pub there: Signal<In, bool>,
     /// It is the acknowledgement's turn.
     pub takes_ack: Signal<In, bool>,
-    /// The packet on show.
+    /// The packet on show, from gather.
     pub packet: Signal<In, Packet>,
     /// Whether the packet is sent, and what happens otherwise.
     pub verdict: Signal<In, PacketVerdict>,
     /// The packet has payload.
     pub has_payload: Signal<In, bool>,
-    /// Its last PSN.
+    /// The last PSN that the packet takes.
     pub last_psn: Signal<In, Bits<24>>,
     /// The VI at hand is reliable.
     pub reliable: Signal<In, bool>,
@@ -91,21 +91,21 @@ pub struct TransmitSteps {
     pub enter_taken: Signal<In, bool>,
     /// The payload of the packet is dropped.
     pub dropped: Signal<In, bool>,
-    /// The fault is taken.
+    /// `vi/state` takes the fault.
     pub break_taken: Signal<In, bool>,
     /// The fault and the NAK of the answer are taken, or there is nothing to tell.
     pub failure_told: Signal<In, bool>,
     /// complete/sends takes the report.
     pub report_taken: Signal<In, bool>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, TransmitStep>,
-    /// It is the acknowledgement that is at hand.
+    /// The acknowledgement is at hand; otherwise it is the packet.
     pub acking: Signal<Out, bool>,
     /// How far the message under way has come, for the judge.
     pub under_way: Signal<Out, MessageUnderWay>,
     /// How the packet at hand has ended.
     pub ended: Signal<Out, PacketEnd>,
-    /// Of an answer that is not sent: its bytes could not be read, or must not be.
+    /// The packet is one of an answer that is not sent: its bytes could not be read, or must not be.
     pub unread: Signal<Out, bool>,
     /// With `unread`: they must not be.
     pub forbidden: Signal<Out, bool>,
@@ -115,7 +115,7 @@ pub struct TransmitSteps {
     pub advances: Signal<Out, bool>,
     /// The read is to be told.
     pub enters: Signal<Out, bool>,
-    /// The VI is to break.
+    /// The fault is offered to `vi/state`.
     pub breaks: Signal<Out, bool>,
     /// complete/sends is to be told what has become of the packet or its message.
     pub reports: Signal<Out, bool>,

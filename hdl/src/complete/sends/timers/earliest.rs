@@ -31,7 +31,7 @@ pub struct Earliest {
     pub time_now: Signal<In, Bits<32>>,
     /// `stop` is the end of a timer that runs; [`Timers`](super::Timers) drives this and the next two.
     pub considers: Signal<In, bool>,
-    /// The end, in ticks.
+    /// The end, in ticks of device time.
     pub stop: Signal<In, Bits<32>>,
     /// All ends are looked at anew.
     pub restarts: Signal<In, bool>,

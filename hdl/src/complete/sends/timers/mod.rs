@@ -44,15 +44,15 @@ use viaduct_spec::profile::VI_LOG2;
 /// A command for a VI's timer.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TimerCommand {
-    /// The VI.
+    /// The VI whose timer it is.
     pub vi: Vi,
     /// Take its settings from `settings`.
     pub set: bool,
-    /// Start it.
+    /// Start the timer, for TIMEOUT.
     pub run: bool,
     /// Start it for the time of `code`, and count.
     pub rest: bool,
-    /// Forget the retries.
+    /// Forget the tries and rests that were used.
     pub clear: bool,
     /// Low 5 bits of a receiver-not-ready answer.
     pub code: Bits<5>,
@@ -61,7 +61,7 @@ pub struct TimerCommand {
 /// A timer has ended.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TimerEnd {
-    /// The VI.
+    /// The VI whose timer has ended.
     pub vi: Vi,
     /// The timer has ended once too often: it stands still.
     pub gives_up: bool,

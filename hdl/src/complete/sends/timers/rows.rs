@@ -38,7 +38,7 @@ pub mod kind {
 /// Which row.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TimerAddress {
-    /// Its kind: see [`kind`].
+    /// Kind of the row: see [`kind`].
     pub kind: Bits<2>,
     /// The VI whose row it is.
     pub vi: Vi,
@@ -49,9 +49,9 @@ pub struct TimerAddress {
 pub struct TimerRow {
     /// When it ends, in ticks of device time.
     pub end: Bits<32>,
-    /// It runs.
+    /// The timer runs.
     pub runs: bool,
-    /// It times a rest.
+    /// The timer times a rest.
     pub rests: bool,
     /// The rest was one too many: when it ends, the timer gives up.
     pub gives_up: bool,
@@ -62,9 +62,9 @@ pub struct TimerRow {
 pub struct LimitsRow {
     /// TIMEOUT, in ticks; 0: none.
     pub timeout: Bits<20>,
-    /// RETRIES.
+    /// RETRIES: how often the timer may end in a row.
     pub retries: Bits<8>,
-    /// RNR_RETRIES.
+    /// RNR_RETRIES: how often the VI may rest in a row.
     pub rests: Bits<8>,
 }
 

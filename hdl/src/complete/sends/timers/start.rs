@@ -36,7 +36,7 @@ pub struct TimerStart {
     pub command: Signal<In, TimerCommand>,
     /// The command comes of the timer's own end.
     pub ended: Signal<In, bool>,
-    /// The VI's limits.
+    /// The VI's limits, from its row.
     pub limits: Signal<In, LimitsRow>,
     /// How many tries and rests have been used.
     pub used: Signal<In, UsedRow>,
