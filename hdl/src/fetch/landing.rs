@@ -197,7 +197,7 @@ impl Logic for Landing {
             }
         }
 
-        // All words are out: the fault first, if there is one, then the head.
+        // When all words are out the fault comes first, if there is one, then the head.
         // WQ-6: the control segment is outside live memory. WQ-8: or the host has not given the first 64 bytes.
         self.is_lost.next = self.bad.q.val() | (self.whole.q.val() < bits::<4>(4));
         self.complete.next = self.full.val() & self.ended.q.val();

@@ -152,7 +152,7 @@ impl Logic for Lines {
         drive!(self, asked.source.data => line; line.val().position => first; word.q => token_now.from);
         self.place_now.next = self.first.val().get_bits::<3>(0) + self.count.q.val().get_bits::<3>(0);
         self.position.next = ((self.first.val() >> 3) << 3) | bit_cast::<14, 3>(self.place_now.val());
-        // WQ-6: a slot that cannot be read (WQ-8: or that the host has not given), or without the token of its position.
+        // WQ-6: a token is wrong if its slot cannot be read (WQ-8: or the host has not given it), or if it is not that of its position.
         self.wrong.next =
             !self.word_whole.q.val() | (self.token_now.to.val().position != self.position.val());
         self.last.next = self.word_valid.q.val() & self.word_last.q.val();

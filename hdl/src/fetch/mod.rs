@@ -233,7 +233,7 @@ impl Logic for Fetch {
             turn.tokens => request.tokens; turn.held => request.row);
         Source::<Access>::link(&mut self.access, &mut self.request.access);
 
-        // Faults: a lost descriptor's, then the queue's.
+        // The fault of a lost descriptor goes before that of an overrun queue.
         self.fault_free.next = !self.fault_waits.q.val();
         if self.fault.ready.val() {
             self.fault_waits.d.next = false;

@@ -180,7 +180,7 @@ impl Logic for Turn {
         self.wants.next = self.plan.tokens.val().any() & !self.progress.asked.val();
         self.more_left.next = self.plan.blocked.val() | (self.wants.val() & !self.ask_ready.val());
 
-        // WQ-6: where the flush of an overrun queue ends.
+        // WQ-6: the flush of an overrun queue ends at this slot.
         // Nobody knows what was posted to an overrun queue, so it is followed to the first wrong slot behind what was fetched before.
         self.ends.next = self.plan.overrun.val()
             & !self.token_now.q.val().region.any()

@@ -198,7 +198,7 @@ impl Logic for ReplySteps {
                 }
             }
             ReplyStep::Compare => {
-                // RSP-1: within one of the last four reads; otherwise it is dropped.
+                // RSP-1: a read that comes again is answered if it lies within one of the last four; otherwise it is dropped.
                 if self.found.val() {
                     self.at.d.next = ReplyStep::Keep;
                 } else if self.last_slot.val() {

@@ -218,7 +218,7 @@ impl Logic for Ack {
             request_now.val().vi => turn.push.data, rows.read_address, rows.write_address;
             turn.pop.data => held.index);
         // RSP-7: a NAK that waits stands for a duplicate's acknowledgement.
-        // An ACK of a PSN before that of a NAK that waits.
+        // The row stays as it is if the request is an ACK of a PSN before that of a NAK that waits.
         self.psns.number.next = self.request_now.val().psn;
         self.psns.from.next = self.rows.read_data.val().psn;
         self.row_syndrome.from.next = self.rows.read_data.val().syndrome;

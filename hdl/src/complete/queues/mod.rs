@@ -236,7 +236,7 @@ impl Logic for CompletionQueues {
 
         self.fault.valid.next = self.step.val() == CqStep::Break;
         self.fault.data.next.vi = self.closing.q.val().vi;
-        // CQ-2: CONN_LOST for want of room. CQ-4: COMP_PROT otherwise.
+        // CQ-2: an entry without room breaks its VI with CONN_LOST. CQ-4: any other lost entry with COMP_PROT.
         self.fault.data.next.code = self.conn_lost.val();
         if self.entry_place.gone.val() {
             self.fault.data.next.code = self.comp_prot.val();

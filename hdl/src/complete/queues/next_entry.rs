@@ -56,7 +56,7 @@ impl Logic for NextEntry {
     #[hdl_gen]
     fn update(&mut self) {
         drive!(self, row.val().written => place.position; row.val().log2 => place.log2; place.slot => slot);
-        // CQ-1: phase 1 in the first lap.
+        // CQ-1: the phase is 1 in the first lap.
         self.phase.next = !self.place.odd_lap.val();
         self.waiting.next = self.row.val().written - self.taken.val();
         self.level.level.next = self.waiting.val();

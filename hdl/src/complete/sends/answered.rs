@@ -102,7 +102,7 @@ impl Logic for Answered {
         self.is_taken.next = self.flown.in_flight.val();
         self.taken.next = self.is_taken.val();
         // REQ-2: an ACK acknowledges its own PSN, too. REQ-4, REQ-6: no NAK does.
-        // A NAK acknowledges what is before its PSN.
+        // A NAK acknowledges the packets before its PSN.
         self.behind.d.next = self.answer.val().psn;
         if self.syndrome.val().class == self.ack_class.val() {
             self.behind.d.next = self.answer.val().psn + 1;

@@ -109,7 +109,7 @@ impl Logic for Effects {
                 self.counts.next.message = self.facts.val().whole;
                 // REQ-1: with 3 x 2^20 PSNs in flight all may be sent again.
                 self.effect.next.pends = self.facts.val().long;
-                // REQ-5: TIMEOUT runs from the first packet in flight on.
+                // REQ-5: TIMEOUT runs from when the first packet is in flight.
                 self.effect.next.times = !self.facts.val().flying & self.facts.val().connected;
                 self.effect.next.runs = true;
             }
@@ -130,11 +130,11 @@ impl Logic for Effects {
 
         match self.finding.val() {
             Finding::Parks => {
-                // REQ-9: it comes again when a read is complete.
+                // REQ-9: the message comes again when a read is complete.
                 self.effect.next.parks = true;
             }
             Finding::Unfit => {
-                // REQ-7: what had begun does not wait.
+                // REQ-7: a message that had begun does not wait.
                 self.effect.next.parks = true;
                 self.effect.next.breaks = self.facts.val().connected;
                 self.effect.next.code = self.post_desc.val();
@@ -156,7 +156,7 @@ impl Logic for Effects {
                 self.effect.next.records = true;
             }
             Finding::Changed => {
-                // REQ-7: it is not the same as the first time.
+                // REQ-7: the message is not the same as the first time.
                 self.effect.next.lands = true;
                 self.effect.next.records = self.facts.val().closes;
                 self.effect.next.breaks = true;
@@ -170,36 +170,36 @@ impl Logic for Effects {
                 self.effect.next.moves = true;
             }
             Finding::Missing => {
-                // REQ-4: all from its PSN on goes again.
+                // REQ-4: all packets from the NAK's PSN on go again.
                 self.effect.next.moves = true;
                 self.effect.next.pends = true;
             }
             Finding::Insists => {
-                // REQ-6: nothing goes again while the receiver's time runs.
+                // REQ-6: no packet goes again while the receiver's time runs.
                 self.effect.next.moves = true;
                 self.effect.next.drops = true;
             }
             Finding::NotReady => {
-                // REQ-6: the time of its code, in which TIMEOUT does not run.
+                // REQ-6: the VI rests for the time of the answer's code, in which TIMEOUT does not run.
                 self.effect.next.moves = true;
                 self.effect.next.drops = true;
                 self.effect.next.rests = true;
                 self.effect.next.times = true;
             }
             Finding::Refused => {
-                // REQ-4: what is before its PSN is acknowledged; the VI breaks behind that.
+                // REQ-4: the packets before the NAK's PSN are acknowledged; the VI breaks when their messages are completed.
                 self.effect.next.moves = true;
                 self.effect.next.refuses = true;
                 self.effect.next.breaks = true;
             }
             Finding::TimeOut => {
-                // REQ-5: all from the oldest packet on goes again.
+                // REQ-5: all packets from the oldest one on go again.
                 self.counts.next.timeout = true;
                 self.effect.next.wakes = true;
                 self.effect.next.pends = true;
             }
             Finding::RestOver => {
-                // REQ-6: all from the refused PSN on goes again.
+                // REQ-6: all packets from the refused PSN on go again.
                 self.effect.next.wakes = true;
                 self.effect.next.pends = true;
             }
@@ -253,7 +253,7 @@ impl Logic for Effects {
                 self.effect.next.drops = true;
             }
             Finding::GoesOn => {
-                // REQ-9: what was parked comes again.
+                // REQ-9: the message that was parked comes again.
                 self.effect.next.turns = true;
             }
             Finding::Queues => {

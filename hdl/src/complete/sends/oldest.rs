@@ -145,7 +145,7 @@ impl Logic for Oldest {
         drive!(self, ends_one => ends_read; window.val().refusal => refused.from; refused.to => refusal);
         self.behind.d.next = self.refusal.val().behind & self.refusal.val().reason.any();
         self.unanswered.next = self.behind.q.val() & self.read.val();
-        // REQ-2: its last PSN is acknowledged.
+        // REQ-2: the message's last PSN is acknowledged.
         self.is_reached.next = self.is_waiting.val() & !self.short.q.val();
         self.reaches.next = self.is_reached.val();
         self.misses.next = self.is_reached.val() & self.unanswered.val();

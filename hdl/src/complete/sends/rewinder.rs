@@ -113,7 +113,7 @@ impl Logic for Rewinder {
         self.epoch.data.next.vi = self.vi.val();
         self.epoch.data.next.epoch = self.window.val().epoch;
 
-        // REQ-4, REQ-5, REQ-6: all from the oldest PSN on goes again. REQ-8: of a read what is missing.
+        // REQ-4, REQ-5, REQ-6: all packets from the oldest PSN on go again. REQ-8: of a read, what is missing.
         // The oldest packet that is not acknowledged, and which of its message it is.
         self.skip.next = self.window.val().oldest - self.window.val().first;
         self.behind.next = self.window.val().completed + bit_cast::<14, 5>(self.window.val().known);

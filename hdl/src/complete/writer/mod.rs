@@ -241,7 +241,7 @@ impl Logic for Writer {
                 }
             }
             WriterStep::Refused => {
-                // WQ-7: COMP_PROT. RSP-7: a NAK takes the place of the acknowledgement.
+                // WQ-7: the fault is COMP_PROT. RSP-7: a NAK takes the place of the acknowledgement.
                 self.at.d.next.syndrome = self.nak.val();
                 self.at.d.next.kind = self.last_word.val();
                 self.ends.next = self.fault.ready.val();

@@ -83,7 +83,7 @@ impl Logic for LengthCheck {
         }
         self.differs.d.next = (self.sum.q.val() != self.length.val()) | self.over.q.val();
         self.beyond.d.next = self.length.val() > self.limit.val();
-        // RAW-4: 14 to 4200 bytes.
+        // RAW-4: a raw frame has 14 to 4200 bytes.
         // 13 bits are compared, so the carry chain is shorter than one of all 32 bits of the length.
         self.length_now.next = self.length.val();
         self.length_low.next = self.length_now.val().get_bits::<13>(0);

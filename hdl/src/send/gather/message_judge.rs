@@ -81,16 +81,16 @@ impl Logic for MessageJudge {
     fn update(&mut self) {
         self.verdict.next.ends = false;
         self.verdict.next.errors = self.no_error.val();
-        // WQ-5: what is wrong in itself waits for no read: the lines below overrule this one.
+        // WQ-5: a message that is wrong in itself waits for no read: the lines below overrule this one.
         self.verdict.next.parks = self.waits.val();
-        // WQ-2, RAW-4: LENGTH_ERROR.
+        // WQ-2, RAW-4: a wrong length is a LENGTH_ERROR.
         if self.lengths.val().unequal
             | self.lengths.val().too_long
             | (self.raw.val() & self.lengths.val().no_frame)
         {
             fill!(self, verdict, false => parks; true => ends; length_error => errors);
         }
-        // WQ-2, RAW-4: FORMAT_ERROR goes before it.
+        // WQ-2, RAW-4: a wrong form is a FORMAT_ERROR, which goes before a LENGTH_ERROR.
         if self.malformed.val()
             | (self.reads.val() & !self.may_read.val())
             | (self.raw.val() & (self.fields.val().rdma | self.fields.val().has_immediate))

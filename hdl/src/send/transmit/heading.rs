@@ -96,7 +96,7 @@ impl Logic for Heading {
     fn update(&mut self) {
         drive!(self, packet.val().length => length; packet.val().reply => replies);
         self.reads.next = self.packet.val().operation == self.op_read.val();
-        // WIRE-3: a PSN of 15 modulo 16.
+        // WIRE-3: a packet with a PSN of 15 modulo 16 asks for an acknowledgement.
         self.asks.next = self.psn.val().get_bits::<4>(0) == bits::<4>(15);
         self.is_reliable.next = self.now.val().reliable;
         self.low_bits.next = self.length.val().get_bits::<2>(0);
@@ -158,7 +158,7 @@ impl Logic for Heading {
             self.job.next.opcode = self.response_opcode.val();
         }
         self.job.next.psn = self.psn.val();
-        // WIRE-3: the last packet asks, too.
+        // WIRE-3: the last packet of a message asks, too.
         self.job.next.ack_request =
             self.is_reliable.val() & (self.packet.val().last | self.asks.val()) & !self.replies.val();
         self.job.next.pad = self.pad.val();

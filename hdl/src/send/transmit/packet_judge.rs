@@ -113,7 +113,7 @@ impl Logic for PacketJudge {
         self.bad.next = self.was_refused.q.val() | self.was_failed.q.val();
 
         self.error.next = self.no_error.val();
-        // WQ-8: its data could not be read.
+        // WQ-8: the packet's data could not be read.
         if self.was_failed.q.val() {
             self.error.next = self.transport.val();
         }

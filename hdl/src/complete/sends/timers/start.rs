@@ -70,16 +70,16 @@ impl Logic for TimerStart {
             self.stop.next = self.time_now.val();
         }
 
-        // REQ-5: TIMEOUT from now. REQ-6: or the time of the receiver's code.
+        // REQ-5: the timer runs for TIMEOUT from now. REQ-6: or for the time of the receiver's code.
         self.runs.next = self.command.val().rest | (self.command.val().run & self.limits.val().timeout.any());
         self.timer.next.end = self.stop.val();
         self.timer.next.runs = self.runs.val();
-        // REQ-5: RETRIES in a row.
+        // REQ-5: the timer has ended RETRIES times in a row.
         if self.ended.val() & self.spent.val() {
             self.timer.next.runs = false;
         }
         self.timer.next.rests = self.command.val().rest;
-        // REQ-6: RNR_RETRIES in a row.
+        // REQ-6: the VI has rested RNR_RETRIES times in a row.
         self.timer.next.gives_up = self.command.val().rest & self.spent.val();
 
         self.after.next = self.used.val();
