@@ -87,7 +87,7 @@ pub struct Doorbell {
     pub arm: FlowSource<Arm>,
     /// A store is ignored.
     pub count_ignored: Pulse,
-    /// A queue has work, or the run queues are being cleared.
+    /// A queue has work, or the run queues are being cleared; `quiet` hears it.
     pub busy: Signal<Out, bool>,
 
     /// The stores of the cycle before.

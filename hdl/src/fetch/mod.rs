@@ -88,7 +88,7 @@ pub struct Fetch {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets what is in flight; the rows of the queues stay.
     pub reset: Signal<In, bool>,
-    /// Work queues are served; the agent's control register drives it.
+    /// Work queues are served; `admin/registers` drives it.
     pub enabled: Signal<In, bool>,
     /// A VI that has work in its send queue, from doorbell.
     pub send: Sink<Vi>,
@@ -122,7 +122,7 @@ pub struct Fetch {
     pub filled: FlowSource<Filled>,
     /// What went wrong with a VI, to `vi/state`: its queue was overrun, or a descriptor could not be read.
     pub fault: Source<Fault>,
-    /// A queue is being served, or a read is in flight.
+    /// A queue is being served, or a read is in flight; `quiet` hears it.
     pub busy: Signal<Out, bool>,
 
     choice: Choice,

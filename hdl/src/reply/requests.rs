@@ -85,7 +85,7 @@ pub struct Requests {
     pub free: Source<Vi>,
     /// Pulses when a request is kept.
     pub count_request: Pulse,
-    /// Answers wait, or are on their way.
+    /// Answers wait, or are on their way; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     steps: ReplySteps,
     cursor: SlotCursor,

@@ -94,7 +94,7 @@ pub struct Ack {
     pub ack: Source<AckRequest>,
     /// Pulses when a receiver-not-ready answer leaves.
     pub count_rnr: Pulse,
-    /// An acknowledgement waits.
+    /// An acknowledgement waits; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     /// A request waits until its data has left the edge, or is in memory; [`Requests`](crate::reply::Requests) looks at it.
     pub waits: Signal<Out, bool>,

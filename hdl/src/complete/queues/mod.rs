@@ -92,7 +92,7 @@ pub struct CompletionQueues {
     pub count_ignored: Pulse,
     /// An event that was taken is neither in the error ring nor lost yet; `vi/state` waits for it.
     pub event_writing: Signal<Out, bool>,
-    /// A commit, a descriptor, an event or a store is under way.
+    /// A commit, a descriptor, an event or a store is under way; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     /// Places of the rings and words of the work queues.
     words: CqWords,

@@ -91,7 +91,7 @@ pub struct Sends {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way; commits clear the rows.
     pub reset: Signal<In, bool>,
-    /// A packet that has left, or a message that has ended, from transmit.
+    /// A packet that has left, or a message that has ended, from send/transmit.
     pub sent: Sink<Sent>,
     /// An answer from the wire, from receive.
     pub acknowledged: Sink<Acknowledged>,
@@ -117,17 +117,17 @@ pub struct Sends {
     pub reads: Table<Vi, Bits<3>>,
     /// The VIs of which the answer to a read is being placed in memory, or may be soon; receive drives it.
     pub placing: Signal<In, Placing>,
-    /// A time before which no timer ends; given while a timer runs.
+    /// Device time before which no timer ends, in ticks; given while a timer runs. It leaves the NIC as `send_deadline`.
     pub deadline: FlowSource<Bits<32>>,
-    /// Something waits to be looked at. Messages that wait for their acknowledgement do not count, nor timers.
+    /// Something waits to be looked at. Messages that wait for their acknowledgement do not count, nor timers; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     /// A message has left whole for the first time.
     pub count_message: Pulse,
-    /// An ACK counts.
+    /// An ACK counts: its PSN is in flight.
     pub count_ack: Pulse,
-    /// A NAK counts.
+    /// A NAK counts: its PSN is in flight.
     pub count_nak: Pulse,
-    /// A receiver-not-ready answer counts.
+    /// A receiver-not-ready answer counts: its PSN is in flight.
     pub count_rnr: Pulse,
     /// An answer is dropped: it is of no packet in flight.
     pub count_ghost: Pulse,

@@ -90,7 +90,7 @@ pub struct Writer {
     pub entry_end: FlowSource<bool>,
     /// A completion with an error bit is written.
     pub count_error: Pulse,
-    /// A completion is under way.
+    /// A completion is under way; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     /// The completion under way is a receive's; reply/requests waits for it.
     pub receiving: Signal<Out, bool>,

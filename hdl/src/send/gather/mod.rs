@@ -114,7 +114,7 @@ pub struct Gather {
     pub payload: Source<PayloadWord>,
     /// Says that the next packet with payload has all of it in the payload queue, or that bytes are missing; for send/transmit.
     pub whole: Source<Whole>,
-    /// Descriptors, packets or payload are held.
+    /// Descriptors, packets or payload are held; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     inbox: Inbox,
     owner: Owner,

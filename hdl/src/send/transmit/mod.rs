@@ -78,11 +78,11 @@ pub struct Transmit {
     pub reset: Signal<In, bool>,
     /// A packet that is announced, or the end of a message, from gather.
     pub packet: Sink<Packet>,
-    /// Says that the payload of the next packet that has any is all there, or that bytes of it are missing.
+    /// Says that the payload of the next packet that has any is all there, or that bytes of it are missing; from send/gather.
     pub whole: Sink<Whole>,
-    /// Eight bytes of payload.
+    /// Up to eight bytes of payload, from send/gather.
     pub payload: Sink<PayloadWord>,
-    /// An acknowledgement to send; one whose `kind` is FORGET makes no frame.
+    /// An acknowledgement to send, from send/ack; one whose `kind` is FORGET makes no frame.
     pub ack: Sink<AckRequest>,
     /// A table row, from `admin/broadcast`; the block takes the TEMPLATE and TRANSMIT rows.
     pub commit: Sink<Commit>,
@@ -94,25 +94,25 @@ pub struct Transmit {
     pub sent: Source<Sent>,
     /// An RDMA read that is about to leave, for [`Reads`](crate::receive::Reads).
     pub read: Source<ReadSent>,
-    /// Pulses when a packet of an answer has left or was dropped: see [`Requests`](crate::reply::Requests).
+    /// Pulses when a packet of an answer has left or was dropped, for [`Requests`](crate::reply::Requests).
     pub replied: Signal<Out, bool>,
     /// The NAK for a packet of an answer whose bytes could not be read, for [`Requests`](crate::reply::Requests).
     pub failed: Source<AckRequest>,
-    /// A VI that must break, and why.
+    /// A VI that must break, and why, to `vi/state`.
     pub fault: Source<Fault>,
-    /// A beat of a frame, for egress.
+    /// A beat of a frame, for send/egress, which hears the next two as well.
     pub frame: Source<FrameBeat>,
     /// The frame turns round inside the NIC.
     pub frame_loopback: Signal<Out, bool>,
     /// VLAN tag of the frame in wire order; 0: the frame has none.
     pub frame_vlan: Signal<Out, Bits<32>>,
-    /// A packet, an acknowledgement or a frame is under way.
+    /// A packet, an acknowledgement or a frame is under way; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     /// Pulses when a positive acknowledgement has been sent.
     pub count_ack: Pulse,
     /// Pulses when a negative acknowledgement has been sent; a receiver-not-ready answer does not count.
     pub count_nak: Pulse,
-    /// Bytes of payload of the frame that begins in this cycle; 0: none begins.
+    /// Bytes of payload of the frame that begins in this cycle, to `admin/counters`; 0: none begins.
     pub count_bytes: Signal<Out, Bits<13>>,
     steps: TransmitSteps,
     sender: Sender,
