@@ -153,7 +153,7 @@ impl Logic for Indices {
             self.takes.write_address.next = self.job.q.val().cq;
             self.takes.write_data.next = self.job.q.val().index;
             // CQ-6: at another index an arm is answered at once; otherwise it waits for the next entry.
-            // The write does not wait for what the row says, which comes late: only the data does.
+            // Whether the row is written does not depend on what it says; only the new row does.
             self.changed.next.armed = self.now.val().live & !self.elsewhere.q.val();
             self.rows.write_enable.next = self.job.q.val().arm;
             if !self.now.val().live {

@@ -85,7 +85,7 @@ impl Logic for CqPages {
         self.here.next = self.mmio_write.valid.val()
             & self.mmio_write.data.val().doorbell
             & (self.at.val().page >= self.vis.val());
-        // The store is to one of the two words of the page of a queue that exists in the table.
+        // The store is to a whole one of the page's two words, and the table has a row for the queue.
         self.sound.next = (self.mmio_write.data.val().enables == bits::<8>(0xFF))
             & !self.at.val().beyond.any()
             & !self.at.val().byte.any()

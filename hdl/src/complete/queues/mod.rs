@@ -102,7 +102,7 @@ pub struct CompletionQueues {
     /// Where the entry goes.
     entry_place: EntryPlace,
     steps: CqSteps,
-    /// A commit is next. This is a register because the block takes no `closed` then, which `complete/writer` waits for.
+    /// A commit is next. A register says so, because `closed.ready`, on which `complete/writer` waits, comes of it.
     commit_turn: DFF<bool>,
     /// The descriptor that has ended and is at hand.
     closing: DFF<Closed>,

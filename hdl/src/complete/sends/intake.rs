@@ -130,7 +130,7 @@ impl Logic for SendIntake {
         self.answers.source.ready.next = self.take.val() & self.second.val();
         self.attention.pop.ready.next = self.take.val() & self.last.val();
 
-        // The VI does not depend on `free`, which comes late: the VI is the address of the window that is read.
+        // The VI does not depend on `free`, because it is the address at which the window is read.
         self.vi.next = self.attention.pop.data.val();
         if self.committed.valid.val() {
             self.vi.next = self.committed.data.val();

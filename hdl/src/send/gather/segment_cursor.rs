@@ -37,7 +37,7 @@ pub struct AccessPiece {
     pub region: Bits<16>,
     /// Key of the segment.
     pub key: Bits<16>,
-    /// Bytes of the piece, 1 to 4096.
+    /// Bytes of the piece, 4096 at most.
     pub bytes: Bits<13>,
     /// The segment ends with the piece.
     pub ends_segment: bool,
