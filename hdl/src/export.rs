@@ -1,4 +1,4 @@
-//! From a RustHDL block to the Verilog that is the design.
+//! Makes the Verilog that is the design from a RustHDL block.
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -10,7 +10,7 @@ use viaduct_verilog::Source;
 
 use crate::nic::Nic;
 
-/// What the sources of this crate say of its blocks.
+/// The sources of this crate, from which a block's Verilog is made.
 pub fn source() -> &'static Source {
     static SOURCE: OnceLock<Source> = OnceLock::new();
     SOURCE.get_or_init(|| {
@@ -25,7 +25,7 @@ pub fn source() -> &'static Source {
 /// silent one-bit wire.
 ///
 /// # Panics
-/// The block is not wired up, or says what has no Verilog; the message names it.
+/// The block is not wired up, or uses something that has no Verilog; the message names it.
 pub fn verilog<B: Block>(mut block: B) -> String {
     check(&mut block);
     framed(&viaduct_verilog::verilog(&block, "top", source()))

@@ -1,11 +1,11 @@
-//! The NIC: the blocks of docs/architecture.md and the wires between them, nothing else.
+//! The NIC: the blocks of docs/architecture.md and the wires between them, and nothing else.
 //!
 //! ```text
 //!   tlp_rx, tlp_tx, credit, cfg ◄──►┌─────┐◄──► eth_rx, eth_tx
 //!                      time_now ───►│ Nic │───► idle, *_deadline
 //!                                   └─────┘
 //! ```
-//! Contract and ports: "The top's ports" in docs/architecture.md; what is reset when: [`Reset`].
+//! Contract and ports: "The top's ports" in docs/architecture.md; [`Reset`] says what is reset when.
 //!
 //! Latency: that of the blocks.
 //!
@@ -49,11 +49,11 @@ pub struct Nic {
     pub reset: Signal<In, bool>,
     /// Packets from the host.
     pub tlp_rx: TlpRx,
-    /// The host may start a non-posted request.
+    /// The NIC has room for a non-posted request from the host.
     pub tlp_rx_np_ready: Signal<Out, bool>,
     /// Packets to the host.
     pub tlp_tx: TlpTx,
-    /// What may be sent to the host now, by the link partner's credits.
+    /// The link partner's credits: how much may be sent to the host now.
     pub credit: Credits,
     /// The function's configuration space.
     pub cfg: Config,
@@ -67,7 +67,7 @@ pub struct Nic {
     pub eth_rx_pause: Signal<Out, bool>,
     /// Frames to the MAC.
     pub eth_tx: EthTx,
-    /// Frames that turn round inside, for test benches.
+    /// Frames that the NIC sends to itself, for test benches.
     pub loopback: EthWatch,
     /// Device time, ticks of 1.024 us; it wraps.
     pub time_now: Signal<In, Bits<32>>,
@@ -124,7 +124,7 @@ impl Logic for Nic {
         clock!(self, clock, fetch, gather, transmit, ack, egress, receive, sends, writer, queues, requests);
         clock!(self, clock, notify, vectors);
 
-        // Resets. The edge lives on through the agent's reset, and so do the vectors, which are the system's.
+        // Resets. The agent's reset does not touch the edge, nor the vectors, which are the system's.
         drive!(self, reset => resets.reset; link_down => resets.link_down; resets.hold => tlp_transmit.hold;
             cfg.function_reset => resets.function_reset, tlp_transmit.mute;
             registers.soft_reset => resets.agent; resets.ending => dma_read.draining;
@@ -156,7 +156,7 @@ impl Logic for Nic {
             cfg.max_read => dma_read.max_read; cfg.extended_tag => dma_read.extended_tag;
             cfg.max_payload => dma_write.max_payload; dma_write.cut => tlp_transmit.max_payload);
 
-        // Every access to host memory passes the checker, and becomes a command or a verdict.
+        // Every access to host memory passes `protect`, and becomes a command or a verdict.
         join!(self, Source<Access>, fetch.access => protect.fetch; gather.access => protect.gather;
             receive.access => protect.scatter; writer.access => protect.complete;
             ack.access => protect.flush);
@@ -259,7 +259,7 @@ impl Logic for Nic {
         join!(self, FlowSource<Vector>, notify.raise => vectors.raise);
         join!(self, Source<Vector>, queues.raise => vectors.queue_raise);
 
-        // Time, counters (bytes are counted by number, not by event), and what the NIC is at.
+        // Time, counters (those of bytes have ports of their own), and whether the NIC is busy.
         FlowSource::<Bits<32>>::link(&mut self.read_deadline, &mut self.dma_read.deadline);
         FlowSource::<Bits<32>>::link(&mut self.interrupt_deadline, &mut self.vectors.deadline);
         FlowSource::<Bits<32>>::link(&mut self.send_deadline, &mut self.sends.deadline);

@@ -23,13 +23,13 @@ pub struct Proof {
 
 /// A wrong block, made from the exported Verilog.
 pub struct Mutant {
-    /// What is wrong with it.
+    /// The fault that the block has.
     pub what: &'static str,
     /// The property that must fail.
     pub property: &'static str,
     /// Text that is in the Verilog exactly once.
     pub from: &'static str,
-    /// What takes its place.
+    /// The text that takes its place.
     pub to: &'static str,
 }
 

@@ -1,11 +1,11 @@
-//! Says what the NIC is at: whether the agent has to wait, and whether anything happens at all.
+//! Says whether the agent has to wait for a command or a reset, and whether the NIC is idle.
 //!
 //! ```text
 //!   commanded ──►┌───────┐──► busy
 //!   resetting ──►│ Quiet │──► idle
 //!       works ──►└───────┘
 //! ```
-//! Contract: `busy` says that a command or a reset is under way. `idle` says that nothing was so in the cycle before, and that no block worked:
+//! Contract: `busy` says that a command or a reset is under way. `idle` says that none was in the cycle before, and that no block worked:
 //! nothing is in flight and nothing waits, inside or at the edges. A simulator may then skip time up to the next deadline.
 //!
 //! Latency: `busy` none, `idle` 1 cycle.
@@ -27,7 +27,7 @@ pub struct Quiet {
     pub resetting: Signal<In, bool>,
     /// A block has work, or something is offered at an edge; all blocks drive it together.
     pub works: Signal<In, bool>,
-    /// A command or a reset is under way.
+    /// A command or a reset is under way; `admin/registers` shows it in STATE.
     pub busy: Signal<Out, bool>,
     /// Nothing is under way: no command, no reset, no work.
     pub idle: Signal<Out, bool>,

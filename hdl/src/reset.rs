@@ -1,15 +1,16 @@
-//! What is reset when, by the four resets of docs/architecture.md, "Resets".
+//! Says what is reset and when, by the four resets of docs/architecture.md, "Resets".
 //!
 //! ```text
 //!   reset, link_down ──────►┌───────┐──► down, hard, clear
 //!   function_reset, agent ─►│ Reset │──► ending, hold
 //!   settled, outstanding ──►└───────┘──► function_reset_done
 //! ```
-//! Contract: power-up (`reset`) and `link_down` reset everything at once. A function-level reset and the agent's wait (`ending`) until
-//! nothing of the core's is half way over the PCIe edge, which lives on: it must not be left with half a packet, nor be brought the answer
-//! to a read of before. Then everything behind the edge is reset; by a function-level reset the rest, too, and `function_reset_done` is
-//! high until `function_reset` falls. `clear` lasts 16 cycles at least: longer than any path of registers that no reset clears, so that no
-//! pulse of the cycle before comes out behind it.
+//! Contract: power-up (`reset`) and `link_down` reset everything at once. A function-level reset and the agent's reset wait (`ending`)
+//! until none of the core's packets is half way over the PCIe edge and none of its reads has its answer still to come. The link lives on:
+//! it must not be left with half a packet, and no later read may be given the answer to an earlier one. Then everything behind the edge
+//! is reset. A function-level reset also resets the edge, and `function_reset_done` is high until `function_reset` falls. `clear` lasts
+//! 16 cycles at least: longer than any path of registers that no reset clears, so no pulse from before the reset comes out of one after
+//! it.
 //!
 //! Latency: `down` and `hard` in the same cycle, `clear` one later.
 //!
@@ -30,25 +31,25 @@ pub struct Reset {
     pub reset: Signal<In, bool>,
     /// The link is down, or in hot reset: everything at once, as long as it is high.
     pub link_down: Signal<In, bool>,
-    /// Function-level reset; it stays high until it is done.
+    /// The host asks for a function-level reset; it stays high until `function_reset_done`.
     pub function_reset: Signal<In, bool>,
     /// The function-level reset is done; it stays high until `function_reset` falls.
     pub function_reset_done: Signal<Out, bool>,
-    /// The agent's RESET bit: everything but the PCIe edge and the MSI-X table.
+    /// The agent asks for a reset of everything but the PCIe edge and the MSI-X table; `admin/registers` drives it.
     pub agent: Signal<In, bool>,
-    /// The core has no packet half out at the PCIe edge, and begins none while `hold` is high.
+    /// The core has no packet half out at the PCIe edge, and begins none while `hold` is high; `edge/transmit` drives it.
     pub settled: Signal<In, bool>,
-    /// Completions of the core's own reads are still to come.
+    /// Completions of the core's own reads are still to come; `dma/read` drives it.
     pub outstanding: Signal<In, bool>,
-    /// Packets end where they are: the link is no more.
+    /// Packets end where they are, because the link is down; `edge/receive` and `edge/transmit` hear it.
     pub down: Signal<Out, bool>,
     /// Reset of the PCIe edge and of what is the system's: registers of the edge, the MSI-X table.
     pub hard: Signal<Out, bool>,
     /// Reset of everything behind the PCIe edge.
     pub clear: Signal<Out, bool>,
-    /// A reset waits until nothing is half way over the edge.
+    /// A reset waits until nothing is half way over the edge; `dma/read` and `quiet` hear it.
     pub ending: Signal<Out, bool>,
-    /// No request of the core's may begin.
+    /// No request of the core's may begin; `edge/transmit` hears it.
     pub hold: Signal<Out, bool>,
     clears: DFF<bool>,
     /// Cycles for which `clear` stays, less one.

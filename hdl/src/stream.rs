@@ -1,4 +1,4 @@
-//! What crosses between two blocks, as types of ports.
+//! The types of ports that connect two blocks.
 //!
 //! ```text
 //!   stream        ┌────────┐ valid, data ┌──────┐      flow   ┌────────────┐ valid, data ┌──────────┐
@@ -6,13 +6,13 @@
 //!                 └────────┘◄────────────└──────┘             └────────────┘             └──────────┘
 //!                              ready
 //! ```
-//! A *stream* moves one datum at each rising edge at which `valid` and `ready` are both high. `valid` never waits for `ready`; once high, it
-//! stays high with the same data until the datum has moved, unless a block's contract says otherwise.
+//! A *stream* moves one datum at each rising edge at which `valid` and `ready` are both high. `valid` never waits for `ready`; once high,
+//! it stays high with the same data until the datum has moved, unless a block's contract says otherwise.
 //!
 //! A *flow* has no `ready`: the block that hears it always has room. Several sinks may hear one source.
 //!
-//! Two blocks inside a third are joined, `Source::<T>::join(&mut self.from.x, &mut self.to.y)`. A port of the block itself is linked to one of
-//! the same type inside, the outer one first: `Sink::<T>::link(&mut self.x, &mut self.inner.y)`.
+//! Two blocks inside a third are joined, `Source::<T>::join(&mut self.from.x, &mut self.to.y)`. A port of the block itself is linked to
+//! one of the same type inside, the outer one first: `Sink::<T>::link(&mut self.x, &mut self.inner.y)`.
 //!
 //! In the exported Verilog a stream `x` is three ports: `x_valid`, `x_ready`, and `x`, which is the data.
 //!

@@ -5,13 +5,13 @@
 //!   commit ───►│ Broadcast │    state, notify, queues, vectors, requests, ack
 //!              └───────────┘    (a stream each: the same commit)
 //! ```
-//! Contract: a listener is offered the commits of its tables, each once; which tables are whose is "Rows" in docs/architecture.md. The commit
-//! ends (`commit.ready`) when all of its listeners have taken it, and holds still until then. It goes down a pipe as what is in the pipe
-//! does: a listener further down is offered it when those before have taken it, so nothing of the old row comes behind (LIFE-2).
-//! That is fetch, then receive; gather, then transmit, then sends; receive, then the writer. `valid` and `ready` come from
-//! registers, so that no listener's path begins in the table's number or ends in another listener.
+//! Contract: the block offers each listener the commits of its tables, each once; "Rows" in docs/architecture.md says which tables each
+//! listener has. The commit ends (`commit.ready`) when all of its listeners have taken it, and holds still until then. It goes down each
+//! pipe as the data there does: a listener further down is offered it when those before have taken it, so nothing of the old row comes
+//! behind (LIFE-2). The pipes are fetch, then receive; gather, then transmit, then sends; receive, then the writer. `valid` and `ready`
+//! come from registers, so that no listener's path begins in the table's number or ends in another listener.
 //!
-//! `ack` looks on while fetch is offered a commit, and is not waited for.
+//! `ack` hears the commit while fetch is offered it, and the block does not wait for `ack`.
 //!
 //! Latency: 1 cycle to the listeners, 1 back, beyond the slowest listener's.
 //!
@@ -122,7 +122,7 @@ impl Logic for Broadcast {
         self.to_moderation.next = self.target.val() == self.moderation_table.val();
         self.begins.next = self.commit.valid.val() & !self.told.q.val();
 
-        // Which listeners have a copy of the commit's table.
+        // The listeners that have a copy of the commit's table.
         self.to_protect.start.next = self.begins.val() & self.to_regions.val();
         self.to_fetch.start.next = self.begins.val() & self.to_work_queues.val();
         self.to_doorbell.start.next = self.begins.val() & self.to_work_queues.val();

@@ -7,15 +7,15 @@
 //!                        │         │──► query: VI, its state
 //!                        └─────────┘──► busy, error, result, count_ignored
 //! ```
-//! Contract: one command at a time; one that comes while `busy` is ignored and counted. A COMMIT or QUERY of a table
-//! or row that does not exist sets `error` and does nothing; the next command that is taken clears `error`. A COMMIT of COMPLETION_QUEUE puts
-//! `written` into `result`. After reset,
-//! zero rows are committed to REGION, WORK_QUEUE, COMPLETION_QUEUE, MODERATION and VI_STATE, and `busy` is high until that is done.
+//! Contract: one command at a time; one that comes while `busy` is ignored and counted. A COMMIT or QUERY of a table or row that does not
+//! exist sets `error` and does nothing; the next command that is taken clears `error`. A COMMIT of COMPLETION_QUEUE puts `written` into
+//! `result`. After reset, zero rows are committed to REGION, WORK_QUEUE, COMPLETION_QUEUE, MODERATION and VI_STATE, and `busy` is high
+//! until that is done.
 //!
 //! Latency: a commit 3 cycles and its owner's wait; a query 3 cycles; the clearing after reset about 1700 cycles.
 //!
-//! Example: the agent stages a row of TRANSMIT and writes COMMIT: 3 cycles later `commit` offers the row, and `busy` falls when its owners have
-//! taken it.
+//! Example: the agent stages a row of TRANSMIT and writes COMMIT: 3 cycles later `commit` offers the row, and `busy` falls when its
+//! owners have taken it.
 //!
 //! Tests: `tests/admin/command.rs`.
 
@@ -51,7 +51,7 @@ pub struct Command {
     pub clock: Signal<In, Clock>,
     /// Clears the tables: `busy` is high until that is done.
     pub reset: Signal<In, bool>,
-    /// The command that the agent has written.
+    /// The command that the agent has written, from `admin/registers`, which drives the next three too.
     pub command: FlowSink<CommandWord>,
     /// Bits 63:0 of the row that the agent has staged.
     pub stage0: Signal<In, Bits<64>>,
@@ -63,21 +63,21 @@ pub struct Command {
     pub commit: Source<Commit>,
     /// Number of entries written to the old ring of the completion queue that was committed last, from `complete/queues`.
     pub written: Signal<In, CqIndex>,
-    /// `vi/state` begins to wait for the events of before.
+    /// Pulses when `vi/state` is to wait for the faults and events that are there.
     pub settle: Signal<Out, bool>,
-    /// Events of before the `settle` are not all in the error ring.
+    /// Not all events from before the `settle` are in the error ring; `vi/state` drives it.
     pub settling: Signal<In, bool>,
-    /// `protect` begins to wait for the accesses of before.
+    /// Pulses when `protect` is to wait for the accesses that are on their way.
     pub drain: Signal<Out, bool>,
-    /// Accesses of before the `drain` are still on their way.
+    /// Accesses from before the `drain` are still on their way; `protect` drives it.
     pub draining: Signal<In, bool>,
-    /// The VI whose state the agent asks for, and that state.
+    /// The VI whose state the agent asks for, and that state; `vi/state` answers.
     pub query: LookUp<Vi, Bits<2>>,
-    /// A command is running, or the tables are being cleared.
+    /// A command is running, or the tables are being cleared; `quiet` passes it on to STATE.
     pub busy: Signal<Out, bool>,
-    /// The last command was refused.
+    /// The last command was refused; `admin/registers` shows it in STATE.
     pub error: Signal<Out, bool>,
-    /// The answer to the last QUERY, or to the last COMMIT of a completion queue.
+    /// The answer to the last QUERY, or to the last COMMIT of a completion queue; `admin/registers` shows it in RESULT.
     pub result: Signal<Out, Bits<64>>,
     /// A command is ignored, because one is running.
     pub count_ignored: Pulse,
@@ -164,7 +164,7 @@ impl Logic for Command {
                 }
             }
             Step::ClearNext => {
-                // The row number has just gone past the table: on to the next table, or ready.
+                // When the row number has just gone past the table, the next table follows, or the clearing is done.
                 self.step.d.next = Step::Clear;
                 if (self.row.q.val().row & self.beyond.val()).any() {
                     self.row.d.next.row = bits::<16>(0);
@@ -235,8 +235,8 @@ impl Logic for Command {
                 self.step.d.next = Step::Settling;
             }
             Step::Settling => {
-                // LIFE-3: a drain waits for the events of before, and then for all that was granted.
-                // Their entries have been granted by then, so the drain waits for them, too.
+                // LIFE-3: a drain waits for the faults and events that were there, and then for all accesses that were granted.
+                // The events' entries have been granted by then, so the drain waits for these writes, too.
                 if !self.settling.val() {
                     self.step.d.next = Step::Drain;
                 }

@@ -1,20 +1,21 @@
-//! 39 counters of 36 bits: of events, and two of bytes.
+//! Counts events in 37 counters and bytes in two, of 36 bits each.
 //!
 //! ```text
 //!                     events ──►┌──────────┐
 //! bytes_sent, bytes_received ──►│ Counters │──► read_value
 //!                       read ──►└──────────┘
 //! ```
-//! Contract: each field of `events` adds one to its counter, whose number is the field's place. Nothing is lost as long as no event comes in
-//! more than every second cycle, which no block's can: each takes two beats at least. `bytes_*` are added to their counters, in every
-//! cycle; nothing is lost as long as those of 39 cycles are fewer than 2^13: a payload is 4096 bytes at most, and the
-//! next one comes a cycle later for every 8 of its bytes. Five bits per counter collect events until the
-//! scan, one counter a cycle, moves them into the memory. A read of a counter below 39 is answered when the scan passes
-//! it; `read` stays until then. Reset clears all counters within 41 cycles.
+//! Contract: each field of `events` adds one to its counter, whose number is the field's place. Nothing is lost as long as no event comes
+//! in more than every second cycle, which no block's can: each takes two beats at least. `bytes_*` are added to their counters, in every
+//! cycle; nothing is lost as long as those of 39 cycles are fewer than 2^13: a payload is 4096 bytes at most, and the next one comes a
+//! cycle later for every 8 of its bytes. Five bits per counter collect events until the scan, one counter a cycle, moves them into the
+//! memory. A read of a counter below 39 is answered when the scan passes it; `read` stays until then. Reset clears all counters within 41
+//! cycles.
 //!
 //! Latency: a read 2 to 41 cycles; an event shows in a read that starts 41 cycles later, bytes in one that starts 42 later.
 //!
-//! Example: `events.messages_received`, field 5, is high in cycle 0. A `read` of counter 5 that starts in cycle 41 is answered by cycle 82, one higher than before.
+//! Example: `events.messages_received`, field 5, is high in cycle 0. A `read` of counter 5 that starts in cycle 41 is answered by cycle
+//! 82, one higher than before.
 //!
 //! Tests: `tests/admin/counters.rs`.
 
@@ -34,19 +35,20 @@ pub struct Counters {
     pub clock: Signal<In, Clock>,
     /// Clears every counter.
     pub reset: Signal<In, bool>,
-    /// One field for each counter: an event of it happens in this cycle. The counters of bytes have none.
+    /// One field for each counter: an event of it happens in this cycle. Many blocks drive it, by their ports `count_*`. Those of the two
+    /// counters of bytes are never high.
     pub events: Signal<In, CounterPulses>,
-    /// Number of bytes to add to BYTES_SENT.
+    /// Number of bytes to add to BYTES_SENT, from send/transmit.
     pub bytes_sent: Signal<In, Bits<13>>,
-    /// Number of bytes to add to BYTES_RECEIVED.
+    /// Number of bytes to add to BYTES_RECEIVED, from receive.
     pub bytes_received: Signal<In, Bits<13>>,
-    /// The number of the counter that is asked for, until `read_value`.
+    /// The number of the counter that `admin/registers` asks for, until `read_value`.
     pub read: FlowSink<Bits<6>>,
     /// The value of the counter that was asked for.
     pub read_value: FlowSource<Bits<36>>,
     pulses: Cast<CounterPulses, Bits<39>>,
     rows: Ram<Bits<36>, 6>,
-    /// The row behind `rows`: block RAM is slow, so nothing but a register may be behind it.
+    /// The row that `rows` has given: block RAM is slow, so its output goes straight into a register.
     row: DFF<Bits<36>>,
     low: Pending,
     middle: Pending,
@@ -55,15 +57,15 @@ pub struct Counters {
     received: Bytes,
     /// The counter whose pending events are taken now.
     scan: DFF<Bits<6>>,
-    /// The same counter, one-hot: cheaper than 39 comparisons.
+    /// The same counter, one-hot, which takes less logic than 39 comparisons.
     turn: DFF<Bits<39>>,
     /// The counter of the cycle before, whose row comes out of the memory.
     passed: DFF<Bits<6>>,
     /// The counter before that, whose row is in `row`.
     moved: DFF<Bits<6>>,
-    /// What was collected for the counter in `passed`.
+    /// The sum that was collected for the counter in `passed`.
     taken: DFF<Bits<13>>,
-    /// What is added to the counter in `moved`.
+    /// The sum that is added to the counter in `moved`.
     amount: DFF<Bits<13>>,
     /// The first round after reset: rows are written and not added to.
     clearing: DFF<bool>,
@@ -146,7 +148,7 @@ impl Logic for Counters {
     }
 }
 
-/// What has come of a third of the counters' events since their last turn.
+/// Collects the events of a third of the counters, each since its last turn.
 #[derive(LogicBlock, Default)]
 struct Pending {
     /// Rising edge.

@@ -1,4 +1,4 @@
-//! One listener's share of a commit: whether it has still to take it.
+//! Offers a commit to one listener, and knows whether that has still to take it.
 //!
 //! ```text
 //!   start, hold ──►┌──────────┐──► commit
@@ -10,8 +10,8 @@
 //!
 //! Latency: 1 cycle.
 //!
-//! Example: `start` comes in cycle 0 while `hold` is high until cycle 5: `waits` is high from cycle 1 on, and `commit` is offered when `hold` has
-//! fallen.
+//! Example: `start` comes in cycle 0 while `hold` is high until cycle 5: `waits` is high from cycle 1 on, and `commit` is offered when
+//! `hold` has fallen.
 //!
 //! Tests: `tests/admin/broadcast.rs`.
 

@@ -1,4 +1,11 @@
-//! What the agent sees: registers, commands, counters.
+//! The agent's side of the NIC: registers, commands and counters.
+//!
+//! | block | what for |
+//! |---|---|
+//! | [`Registers`] | BAR 0: what the agent's loads read and its stores write |
+//! | [`Command`] | runs the agent's commands, and clears the tables after reset |
+//! | [`Broadcast`] | gives a table row to every block that keeps a copy of its table |
+//! | [`Counters`] | counts events and bytes |
 
 mod broadcast;
 mod command;

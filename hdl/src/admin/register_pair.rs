@@ -16,13 +16,13 @@ pub struct RegisterPair {
 /// A byte offset in BAR 0.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct BarAddress {
-    /// Which of 8 bytes.
+    /// Which of the 8 bytes.
     pub byte: Bits<3>,
-    /// Which 8 bytes.
+    /// Which 8 bytes of BAR 0.
     pub place: Bits<17>,
 }
 
-/// The same of a counter.
+/// A byte offset in BAR 0, if it is that of a counter.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CounterAddress {
     /// Which byte of the counter.

@@ -1,4 +1,4 @@
-//! What a store of the host's writes into registers.
+//! Says which registers a store of the host writes, and what.
 //!
 //! ```text
 //!   mmio_write ──►[ RegisterStores ]──► store
@@ -45,9 +45,9 @@ struct HalfEnables {
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct RegisterStores {
-    /// A store to BAR 0 or BAR 2.
+    /// A store of the host to BAR 0 or BAR 2, from `edge/receive`.
     pub mmio_write: FlowSink<MmioWrite>,
-    /// What it writes of two registers, in the same cycle.
+    /// The two registers that it writes, and with what, in the same cycle.
     pub store: Signal<Out, RegisterStore>,
     address: Cast<Bits<20>, BarAddress>,
     enables: Cast<Bits<8>, HalfEnables>,

@@ -1,12 +1,12 @@
-//! What the registers read as.
+//! Says what the agent's loads read from the registers.
 //!
 //! ```text
-//!                        place ──►┌────────────────┐
+//!                         place ──►┌────────────────┐
 //!  control, state, mac, ip, ... ──►│ RegisterValues │──► value
-//!                                 └────────────────┘
+//!                                  └────────────────┘
 //! ```
-//! Contract: `value` is the two registers at `place`, in the same cycle. What has no register reads 0, and so do the counters and the MSI-X table,
-//! which others have.
+//! Contract: `value` is the two registers at `place`, in the same cycle. A place without registers reads 0, and so do those of the
+//! counters and the MSI-X table, which other blocks keep.
 //!
 //! Latency: none.
 //!
@@ -37,31 +37,31 @@ const _: () = {
 pub struct RegisterValues {
     /// Which 8 bytes of BAR 0 are read.
     pub place: Signal<In, Bits<17>>,
-    /// The registers there.
+    /// The two registers at `place`.
     pub value: Signal<Out, RegisterPair>,
-    /// CONTROL.
+    /// The register CONTROL.
     pub control: Signal<In, Bits<32>>,
-    /// STATE.
+    /// The register STATE.
     pub state: Signal<In, Bits<32>>,
-    /// The low register of MAC.
+    /// The low half of the register MAC.
     pub mac_low: Signal<In, Bits<32>>,
-    /// The high register of MAC.
+    /// The high half of the register MAC.
     pub mac_high: Signal<In, Bits<16>>,
-    /// IP.
+    /// The register IP.
     pub ip: Signal<In, Bits<32>>,
-    /// PKEY.
+    /// The register PKEY.
     pub pkey: Signal<In, Bits<16>>,
-    /// RAW_CHANNEL.
+    /// The register RAW_CHANNEL.
     pub raw_channel: Signal<In, Bits<32>>,
-    /// STAGE0.
+    /// The register STAGE0.
     pub stage0: Signal<In, Bits<64>>,
-    /// STAGE1.
+    /// The register STAGE1.
     pub stage1: Signal<In, Bits<64>>,
-    /// STAGE2.
+    /// The register STAGE2.
     pub stage2: Signal<In, Bits<64>>,
-    /// RESULT.
+    /// The register RESULT.
     pub result: Signal<In, Bits<64>>,
-    /// TIME.
+    /// The register TIME: device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
     /// The MSI-X pending bits, one for each vector.
     pub vectors_pending: Signal<In, Bits<VECTORS>>,

@@ -8,16 +8,16 @@
 //!        time_now ──►│           │──► vector_row ◄── vector_value
 //! vectors_pending ──►└───────────┘
 //! ```
-//! Contract: a store writes the 4-byte halves whose bytes are all enabled and nothing else. A load is answered once,
-//! with the 8 bytes that its address lies in; the next load comes after the answer. Loads from the MSI-X table are asked of
-//! its owner, which takes the stores by itself. Addresses without a register read 0 and swallow stores.
+//! Contract: a store writes the 4-byte halves whose bytes are all enabled and nothing else. A load is answered once, with the 8 bytes
+//! that its address lies in; the next load comes after the answer. For a load from the MSI-X table the block asks `interrupt/vectors`,
+//! which takes the stores to it by itself. Addresses without a register read 0, and stores to them change nothing.
 //!
 //! Latency: a load 3 cycles, a counter up to 41, the MSI-X table up to 7; a store 1.
 //!
 //! How: [`RegisterStores`] says what a store writes, each [`StoredRegister`] keeps its own, [`RegisterValues`] has what a load reads.
 //!
-//! Example: the agent loads 8 bytes at the offset of a counter: `counter` names it, `counter_value` comes up to 41 cycles later, and `answer` has
-//! its 36 bits, with zeros above.
+//! Example: the agent loads 8 bytes at the offset of a counter: `counter` names it, `counter_value` comes up to 41 cycles later, and
+//! `answer` has its 36 bits, with zeros above.
 //!
 //! Tests: `tests/admin/registers.rs`.
 
@@ -57,39 +57,39 @@ pub struct Registers {
     pub clock: Signal<In, Clock>,
     /// Sets every register to its default. A load under way is answered all the same.
     pub reset: Signal<In, bool>,
-    /// The PCIe edge is reset: nobody waits for an answer any more.
+    /// The PCIe edge is reset, so the load under way gets no answer; `reset` drives it.
     pub restart: Signal<In, bool>,
-    /// A store to BAR 0 or BAR 2; those to BAR 2 are not looked at.
+    /// A store of the host, from `edge/receive`; stores to BAR 2 are ignored here.
     pub mmio_write: FlowSink<MmioWrite>,
     /// The byte offset in BAR 0 of a load, from `edge/complete`.
     pub load: FlowSink<Bits<20>>,
-    /// The 8 bytes that the load's address lies in.
+    /// The 8 bytes that the load's address lies in, to `edge/complete`.
     pub answer: FlowSource<Bits<64>>,
-    /// The agent has enabled reception of frames.
+    /// The agent has enabled reception of frames; receive looks at it.
     pub receive_enable: Signal<Out, bool>,
-    /// The agent has enabled the serving of work queues.
+    /// The agent has enabled the serving of work queues; fetch looks at it.
     pub send_enable: Signal<Out, bool>,
-    /// The agent asks for a reset, in this cycle only.
+    /// The agent asks for a reset, in this cycle only; `reset` carries it out.
     pub soft_reset: Signal<Out, bool>,
-    /// The NIC's own addresses, and the raw channel.
+    /// The NIC's own addresses, and the raw channel, to receive.
     pub station: StationSource,
-    /// Bits 63:0 of the row that the agent has staged.
+    /// Bits 63:0 of the row that the agent has staged, to `admin/command`, as the next two.
     pub stage0: Signal<Out, Bits<64>>,
     /// Bits 127:64 of the row that the agent has staged.
     pub stage1: Signal<Out, Bits<64>>,
     /// Bits 191:128 of the row that the agent has staged.
     pub stage2: Signal<Out, Bits<64>>,
-    /// The command that the agent has written, in the cycle behind its store. Its upper half is reserved, and 0.
+    /// The command that the agent has written, to `admin/command`, in the cycle behind its store. Its upper half is reserved, and 0.
     pub command: FlowSource<CommandWord>,
-    /// STATE: a command or a reset is under way.
+    /// STATE: a command or a reset is under way; `quiet` drives it.
     pub command_busy: Signal<In, bool>,
-    /// STATE: the last command was refused.
+    /// STATE: the last command was refused; `admin/command` drives it.
     pub command_error: Signal<In, bool>,
-    /// STATE: nothing is in flight and nothing waits.
+    /// STATE: nothing is in flight and nothing waits; `quiet` drives it.
     pub idle: Signal<In, bool>,
-    /// STATE: a read of host memory has had no completion in time.
+    /// STATE: a read of host memory has had no completion in time; `dma/read` drives it.
     pub read_timeout: Signal<In, bool>,
-    /// What RESULT shows, from `admin/command`.
+    /// The value of RESULT, from `admin/command`.
     pub result: Signal<In, Bits<64>>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
@@ -101,7 +101,7 @@ pub struct Registers {
     pub vector_row: FlowSource<Bits<VECTOR_ROW_LOG2>>,
     /// The 8 bytes of that row, from `interrupt/vectors`.
     pub vector_value: FlowSink<Bits<64>>,
-    /// The MSI-X pending bits, one for each vector.
+    /// The MSI-X pending bits, one for each vector, from `interrupt/vectors`.
     pub vectors_pending: Signal<In, Bits<VECTORS>>,
     stores: RegisterStores,
     control: StoredRegister<32, { registers::CONTROL }, 0>,
@@ -126,7 +126,7 @@ pub struct Registers {
     as_vector: Cast<Bits<20>, VectorAddress>,
     /// The load is of a counter that there is.
     of_counter: Signal<Local, bool>,
-    /// What the registers say to the load.
+    /// The registers' answer to the load.
     found: Cast<RegisterPair, Bits<64>>,
     /// The 8 bytes of the answer.
     value: DFF<Bits<64>>,
@@ -158,7 +158,7 @@ impl Logic for Registers {
         self.commanded.d.next = self.command_low.stored.valid.val();
         self.command_word.from.next = bit_cast::<64, 32>(self.command_low.value.val());
 
-        // What the registers read as.
+        // The values of the registers.
         self.shown_control.from.next.receive_enable = self.held_control.to.val().receive_enable;
         self.shown_control.from.next.send_enable = self.held_control.to.val().send_enable;
         self.shown_control.from.next.reserved_2 = bits::<29>(0);

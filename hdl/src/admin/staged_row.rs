@@ -1,4 +1,4 @@
-//! The row that the agent stages: STAGE0 to STAGE2.
+//! Keeps the row that the agent stages, in STAGE0 to STAGE2.
 //!
 //! ```text
 //!   store ──►[ StagedRow ]──► stage0, stage1, stage2

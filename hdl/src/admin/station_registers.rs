@@ -1,17 +1,17 @@
-//! What the agent sets for all frames: MAC, IP, PKEY and RAW_CHANNEL.
+//! Keeps what the agent sets for all frames: MAC, IP, PKEY and RAW_CHANNEL.
 //!
 //! ```text
 //!   store ──►┌──────────────────┐──► station
 //!            │ StationRegisters │──► mac, ip, pkey, raw_channel (as loads read them)
 //!            └──────────────────┘
 //! ```
-//! Contract: each of these registers holds what was stored to it last. After a reset the P_Key is the default one, and all else is 0: the raw
-//! channel is closed. Reserved bits read 0.
+//! Contract: each of these registers holds what was stored to it last. After a reset the P_Key is the default one, and all else is 0: the
+//! raw channel is closed. Reserved bits read 0.
 //!
 //! Latency: 1 cycle.
 //!
-//! Example: a store to RAW_CHANNEL with ENABLE, BROADCAST and VI 5: in the next cycle `station` says that the raw channel is open, takes broadcast
-//! frames, and delivers to VI 5.
+//! Example: a store to RAW_CHANNEL with ENABLE, BROADCAST and VI 5: in the next cycle `station` says that the raw channel is open, takes
+//! broadcast frames, and delivers to VI 5.
 //!
 //! Tests: with `Registers`, `tests/admin/registers.rs`.
 

@@ -1,4 +1,4 @@
-//! One register that the agent writes.
+//! Keeps one register that the agent writes.
 //!
 //! ```text
 //!   store ──►┌────────────────┐──► value
@@ -9,8 +9,8 @@
 //!
 //! Latency: `value` 1 cycle, `stored` none.
 //!
-//! Example: the register of the IP address, `StoredRegister<32, { registers::IP }, 0>`: a store of 4 bytes to offset 0x30 is its `value` in the next
-//! cycle, and one to offset 0x34 is not.
+//! Example: the register of the IP address, `StoredRegister<32, { registers::IP }, 0>`: a store of 4 bytes to offset 0x30 is its `value`
+//! in the next cycle, and one to offset 0x34 is not.
 //!
 //! Tests: with `Registers`, `tests/admin/registers.rs`.
 

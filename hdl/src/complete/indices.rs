@@ -1,4 +1,4 @@
-//! How far each completion queue is written and taken, and who sleeps for it.
+//! Keeps how far each completion queue is written and taken, and whether its consumer sleeps.
 //!
 //! ```text
 //!              store ──►┌─────────┐──► raise
@@ -15,17 +15,18 @@
 //!   raised at once; otherwise it is armed. A store to a queue that is not live changes nothing and is counted.
 //! - Stores go first, and each is done before the next one. So an entry and an arm, in whichever order, raise
 //!   exactly once.
-//! - With `count`, `following` is one more than the queue's `written`: who counts has seen the row, and has the time to add.
+//! - `following` is one more than the `written` of the row that was shown for `cq`, and counts with `count`: the owner has had the time
+//!   to add.
 //! - `row` and `taken` are those of `cq` in a cycle with `ready`; at most one of `start`, `count` and `tell` is high, and is done
 //!   with `ready`.
 //!
-//! A store waits while a raise is not taken: at most two cycles, since who takes raises is busy with others for no longer. The edge makes
-//! at most one store in three cycles.
+//! A store waits while a raise is not taken: at most two cycles, since the block that takes raises is busy with others for no longer. The
+//! edge makes at most one store in three cycles.
 //!
 //! Latency: 3 cycles from `store`, 1 from `count`, to `raise`.
 //!
-//! Example: a queue has 4 entries written. Its consumer arms it at index 4: it is armed. The owner's next `count` raises its vector once, and
-//! disarms it.
+//! Example: a queue has 4 entries written. Its consumer arms it at index 4: it is armed. The owner's next `count` raises its vector once,
+//! and disarms it.
 //!
 //! Tests: `tests/complete/indices.rs`.
 
@@ -38,10 +39,10 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::profile::CQ_LOG2;
 
-/// What is known of a queue.
+/// How far a completion queue is written, and whether its consumer sleeps.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CqRow {
-    /// Entries written.
+    /// Entries written, modulo 2^18.
     pub written: CqIndex,
     /// log2 of the ring's entries.
     pub log2: Bits<5>,
@@ -62,9 +63,9 @@ pub struct Indices {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way; the rows are cleared by commits.
     pub reset: Signal<In, bool>,
-    /// The host stores to the page of a completion queue.
+    /// The host stores to the page of a completion queue; `doorbell/cq_pages` drives it.
     pub store: FlowSink<CqStore>,
-    /// The queue whose row is read and changed.
+    /// The queue whose row is read and changed; [`CompletionQueues`](super::CompletionQueues), the owner, drives it.
     pub cq: Signal<In, Cq>,
     /// The owner commits the queue: it begins at index 0 with the row `started`.
     pub start: Signal<In, bool>,
@@ -78,17 +79,17 @@ pub struct Indices {
     pub tell: Signal<In, bool>,
     /// `row` and `taken` are those of `cq` in this cycle, and a change that is asked for is made.
     pub ready: Signal<Out, bool>,
-    /// What is known of the queue `cq`.
+    /// The row of the queue `cq`.
     pub row: Signal<Out, CqRow>,
     /// Number of entries that the consumer of `cq` has taken.
     pub taken: Signal<Out, CqIndex>,
-    /// The vector to raise for a consumer that sleeps.
+    /// The vector to raise for a consumer that sleeps, to `interrupt/vectors`.
     pub raise: Source<Vector>,
     /// A store to a queue that is not live is ignored.
     pub count_ignored: Pulse,
     /// A store or a raise is under way.
     pub busy: Signal<Out, bool>,
-    /// What is known of each queue.
+    /// The row of each queue.
     rows: LutRam<CqRow, CQ_LOG2>,
     /// How many entries each queue's consumer has taken.
     takes: LutRam<CqIndex, CQ_LOG2>,
@@ -152,7 +153,7 @@ impl Logic for Indices {
             self.takes.write_address.next = self.job.q.val().cq;
             self.takes.write_data.next = self.job.q.val().index;
             // CQ-6: at another index an arm is answered at once; otherwise it waits for the next entry.
-            // Whether it is written does not wait for what the row says.
+            // Whether the row is written does not depend on what it says; only the new row does.
             self.changed.next.armed = self.now.val().live & !self.elsewhere.q.val();
             self.rows.write_enable.next = self.job.q.val().arm;
             if !self.now.val().live {

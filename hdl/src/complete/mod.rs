@@ -1,4 +1,4 @@
-//! The end of a descriptor: its status, in place, and its entry in a completion queue.
+//! The end of a descriptor: its status is written into it, and its entry into a completion queue.
 //!
 //! | block | what for |
 //! |---|---|

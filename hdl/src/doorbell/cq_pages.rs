@@ -5,9 +5,9 @@
 //!                 │ CqPages │──► count_ignored
 //!                 └─────────┘
 //! ```
-//! Contract: a store of a whole word to INDEX or ARM of a completion queue's page (page VIS + queue) is passed on; any
-//! other store to a page from VIS on changes nothing and is counted. Those before are [`Doorbell`](super::Doorbell)'s.
-//! Whether the queue exists is known to who hears of it.
+//! Contract: a store of a whole word to INDEX or ARM of a completion queue's page (page VIS + queue) is passed on; any other store to a
+//! page from VIS on changes nothing and is counted. Stores to the pages before VIS are [`Doorbell`](super::Doorbell)'s. Whether the queue
+//! exists, `complete/queues` finds out.
 //!
 //! Latency: 1 cycle.
 //!
@@ -30,7 +30,7 @@ use crate::rows::doorbell::CqIndexWord;
 /// The address of a store to a completion queue's page.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CqAddress {
-    /// Place in the word.
+    /// Place in the word of eight bytes.
     pub byte: Bits<3>,
     /// The word is ARM, otherwise INDEX.
     pub arm: bool,
@@ -47,7 +47,7 @@ pub struct CqPages {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way.
     pub reset: Signal<In, bool>,
-    /// A store of the host; those to the VIs' pages are not looked at.
+    /// A store of the host, from `edge/receive`; stores to the VIs' pages are ignored here.
     pub mmio_write: FlowSink<MmioWrite>,
     /// A store to the page of a completion queue, to `complete/queues`.
     pub store: FlowSource<CqStore>,
@@ -68,7 +68,7 @@ pub struct CqPages {
     vis: Number<PAGE_NUMBER_LOG2, { VIS as u64 }>,
 }
 
-// What `CqAddress` says is the specification's.
+// `CqAddress` must agree with the specification.
 const _: () = {
     assert!(DOORBELL_SHIFT == 12 && VIS + CQS <= 1 << PAGE_NUMBER_LOG2);
     assert!(cq_page::INDEX == 0 && cq_page::ARM == 1 << 3);
@@ -85,7 +85,7 @@ impl Logic for CqPages {
         self.here.next = self.mmio_write.valid.val()
             & self.mmio_write.data.val().doorbell
             & (self.at.val().page >= self.vis.val());
-        // One of the two words, of a queue that the table has a row for.
+        // The store is to a whole one of the page's two words, and the table has a row for the queue.
         self.sound.next = (self.mmio_write.data.val().enables == bits::<8>(0xFF))
             & !self.at.val().beyond.any()
             & !self.at.val().byte.any()

@@ -17,24 +17,23 @@
 //! | [`WorkList`] | the VIs that have work, each at most once |
 //!
 //! Contract:
-//! - A store of a whole token to the send or receive doorbell of an open queue puts {token, posted = position + 1,
-//!   inline} into the queue's row and the VI into the run queue. A store of the token's high double word alone does
-//!   the same without the token. A store of a whole arm word of an open queue is passed on. Any other store to a VI's
-//!   page, and a token that names no region, changes nothing and is counted. The pages behind are [`CqPages`]'. Stores
-//!   are never refused and may come in every cycle.
-//! - A VI is in a run queue at most once, not counting the one on show. One that is pushed in the cycle in which it
-//!   is taken, or later, is queued again, and its row, read from the next cycle on, has the store. Requeues of other
-//!   blocks wait for stores of a token, be the queue open or not. A VI can be taken every other cycle.
-//! - `row` answers the index of the cycle before with every store that came a cycle or more before it,
-//!   `posted` with every one that came three cycles before it: whoever asks there looks again, or was told by a
-//!   peer, which takes longer.
-//! - A commit to WORK_QUEUE empties the row and sets whether the queue is open. While it stays on the bus it is
-//!   written again in each cycle without a store.
+//! - A store of a whole token to the send or receive doorbell of an open queue puts {token, posted = position + 1, inline} into the
+//!   queue's row and the VI into the run queue. A store of the token's high double word alone does the same without the token. A store of
+//!   a whole arm word of an open queue is passed on. Any other store to a VI's page, and a token that names no region, changes nothing
+//!   and is counted. The pages behind are [`CqPages`]'. Stores are never refused and may come in every cycle.
+//! - A VI is in a run queue at most once, not counting the one on show. One that is pushed in the cycle in which it is taken, or later,
+//!   is queued again, and its row, read from the next cycle on, has the store. Requeues of other blocks wait for stores of a token,
+//!   whether the queue is open or not. A VI can be taken every other cycle.
+//! - `row` answers the index of the cycle before with every store that came a cycle or more before it, `posted` with every one that came
+//!   three cycles before it. That is late enough: receive, which asks for `posted`, asks again, or was told of the descriptor by a peer,
+//!   which takes longer.
+//! - A commit to WORK_QUEUE empties the row and sets whether the queue is open. While it stays on the bus it is written again in each
+//!   cycle without a store.
 //!
 //! Latency: an arm word 2 cycles; a VI is on show four cycles after the store, its row can be read the cycle after it.
 //!
-//! Example: the host stores the token of position 6 to the send doorbell of VI 3, which is open. Four cycles later `send` shows VI 3; its row has
-//! the token and `posted` 7.
+//! Example: the host stores the token of position 6 to the send doorbell of VI 3, which is open. Four cycles later `send` shows VI 3; its
+//! row has the token and `posted` 7.
 //!
 //! Tests: `tests/queues/doorbell/`.
 
@@ -66,11 +65,11 @@ pub struct Doorbell {
     pub clock: Signal<In, Clock>,
     /// Empties the run queues; rows and open bits stay.
     pub reset: Signal<In, bool>,
-    /// A store of the host; those to BAR 0 are not looked at.
+    /// A store of the host, from `edge/receive`; stores to BAR 0 are ignored here.
     pub mmio_write: FlowSink<MmioWrite>,
-    /// A row of WORK_QUEUE: the queue begins or ends.
+    /// A row of WORK_QUEUE, from `admin/broadcast`: the queue begins or ends.
     pub commit: Sink<Commit>,
-    /// A queue in which fetch has left work.
+    /// A queue in which fetch has left work, from fetch.
     pub again_fetch: Sink<QueueId>,
     /// A VI for which there is room for receive descriptors again, from receive.
     pub again_receive: Sink<Vi>,
@@ -80,36 +79,36 @@ pub struct Doorbell {
     pub send: Source<Vi>,
     /// The VI whose receive queue has had work for longest, to fetch.
     pub receive: Source<Vi>,
-    /// For a work queue: what its last doorbell said, in the next cycle.
+    /// For a work queue: what its last doorbell said, in the next cycle; fetch asks.
     pub row: Table<Queue, DoorbellRow>,
-    /// For a VI: the position behind the last descriptor posted to its receive queue, in the next cycle.
+    /// For a VI: the position behind the last descriptor posted to its receive queue, in the next cycle; receive asks.
     pub posted: Table<Vi, Position>,
-    /// The consumer of a work queue goes to sleep at a position.
+    /// The consumer of a work queue goes to sleep at a position; to `interrupt/notify`.
     pub arm: FlowSource<Arm>,
     /// A store is ignored.
     pub count_ignored: Pulse,
-    /// A queue has work, or the run queues are being cleared.
+    /// A queue has work, or the run queues are being cleared; `quiet` hears it.
     pub busy: Signal<Out, bool>,
 
     /// The stores of the cycle before.
     pages: ViPages,
     /// The queues that are open.
     opened: LutRam<bool, QUEUE_LOG2>,
-    /// What the last doorbell of each queue said.
+    /// The row of each queue: the position posted, and the last token.
     rows: Ram<DoorbellRow, QUEUE_LOG2>,
     /// `posted` of the receive queues again, for the receive side.
     posted_copy: LutRam<Bits<14>, VI_LOG2>,
-    /// `posted_copy` is written in this cycle, one behind the row: which store counts is known late in the cycle.
+    /// `posted_copy` is written in this cycle, one behind the row, because it is known late in a cycle whether its store counts.
     posted_write: DFF<bool>,
     /// The VI whose position is written.
     posted_write_vi: DFF<Vi>,
-    /// What `posted` shows.
+    /// The position that `posted` shows.
     posted_shown: DFF<Bits<14>>,
     /// The VIs whose send queues have work.
     sends: WorkList,
     /// The VIs whose receive queues have work.
     receives: WorkList,
-    /// What was written in the cycle before: for a reader that asked in that very cycle, and for `posted`.
+    /// The row that was written in the cycle before, for a reader that asked in that very cycle, and for `posted`.
     written: DFF<DoorbellRow>,
     /// `row` shows `written`.
     row_forward: DFF<bool>,
@@ -155,7 +154,7 @@ impl Logic for Doorbell {
         drive!(self, reset => pages.reset, sends.reset, receives.reset);
         FlowSink::<MmioWrite>::link(&mut self.mmio_write, &mut self.pages.mmio_write);
 
-        // The store of the cycle before: now it is known whether it counts.
+        // The store of the cycle before: by now it is known whether its queue is open.
         drive!(self, pages.store.data => store; store.val().word => token.from, arm_word.from;
             queue.to => opened.read_address; armed.q => arm.valid);
         self.queue.from.next.vi = self.store.val().vi;
@@ -197,11 +196,11 @@ impl Logic for Doorbell {
         self.posted_write.d.next = self.write.val() & self.written_name.to.val().receive;
         self.posted_write_vi.d.next = self.written_name.to.val().vi;
 
-        // Reading what is being written: the memory does not say what comes out, so it comes from here.
+        // A memory that is read where it is written gives no certain value, so `written` is shown in its place.
         drive!(self, row.index => rows.read_address; posted.index => posted_copy.read_address);
         self.posted_shown.d.next = self.posted_copy.read_data.val();
         self.written.d.next = self.kept.val();
-        // Both are compared while it is found out which of them it is.
+        // A store's queue and a commit's are both compared, because it is known late which of the two is written.
         self.row_forward.d.next = self.taken.val() & (self.queue.to.val() == self.row.index.val());
         if self.commit_taken.val() {
             self.row_forward.d.next =

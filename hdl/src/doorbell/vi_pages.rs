@@ -5,14 +5,15 @@
 //!                 │ ViPages │──► posts, arms
 //!                 └─────────┘
 //! ```
-//! Contract: each store to a page below VIS is a `store` in the next cycle. `posts` says that it is a doorbell, if its queue is open: a whole
-//! token that names a region, or a token's high double word, to SEND or RECEIVE. `arms` says that it is an arm word, if its queue is open: a
-//! whole word to SEND_ARM or RECEIVE_ARM. A store with neither is to be ignored. The pages from VIS on are [`CqPages`](super::CqPages)'.
+//! Contract: each store to a page below VIS is a `store` in the next cycle. `posts` says that it is a doorbell, if its queue is open: a
+//! whole token that names a region, or a token's high double word, to SEND or RECEIVE. `arms` says that it is an arm word, if its queue
+//! is open: a whole word to SEND_ARM or RECEIVE_ARM. A store with neither is to be ignored. The pages from VIS on are
+//! [`CqPages`](super::CqPages)'.
 //!
 //! Latency: 1 cycle.
 //!
-//! Example: the host stores 8 bytes, the token of position 6 in region 2, to RECEIVE of page 3. In the next cycle `store` names VI 3, `receive`
-//! and `whole`, and has that token; `posts` is high.
+//! Example: the host stores 8 bytes, the token of position 6 in region 2, to RECEIVE of page 3. In the next cycle `store` names VI 3,
+//! `receive` and `whole`, and has that token; `posts` is high.
 //!
 //! Tests: with the doorbell block, `tests/queues/doorbell/`.
 
@@ -43,7 +44,7 @@ pub struct ViStore {
 /// The address of a store to a VI's page.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ViAddress {
-    /// Place in the word.
+    /// Place in the word of eight bytes.
     pub byte: Bits<3>,
     /// The word is the receive queue's, otherwise the send queue's.
     pub receive: bool,
@@ -55,7 +56,7 @@ pub struct ViAddress {
     pub page: Bits<PAGE_NUMBER_LOG2>,
 }
 
-// What `ViAddress` says is the specification's.
+// `ViAddress` must agree with the specification.
 const _: () = {
     assert!(DOORBELL_SHIFT == 12);
     assert!(page::SEND == 0 && page::RECEIVE == 1 << 3);
@@ -69,7 +70,7 @@ pub struct ViPages {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way.
     pub reset: Signal<In, bool>,
-    /// A store of the host; those to BAR 0 are not looked at.
+    /// A store of the host, from `edge/receive`; stores to BAR 0 are ignored here.
     pub mmio_write: FlowSink<MmioWrite>,
     /// A store to a VI's page.
     pub store: FlowSource<ViStore>,

@@ -1,4 +1,4 @@
-//! The VIs whose queues of one direction have work: each waits here at most once for its turn in fetch.
+//! Keeps the VIs whose queues of one direction have work. Each waits here at most once for its turn in fetch.
 //!
 //! ```text
 //!       posting ──►┌──────────┐
@@ -6,13 +6,15 @@
 //!         fetch ──►│          │──► busy
 //!          room ──►└──────────┘
 //! ```
-//! Contract: a VI is queued by a store, by fetch, or by who has made room. Of those that come in one cycle the first of this order goes on;
-//! the others wait. In a cycle with `posting` the others wait in any case, and the VI of the store is queued if the store `counts`. `first`
-//! gives the VI that has waited longest. A VI is in the list at most once, not counting the one on show at `first`.
+//! Contract: a VI is queued by a store, by fetch, or by the block that has made room. Of those that come in one cycle the first in this
+//! order is queued; the others wait. In a cycle with `posting` the others wait in any case, and the VI of the store is queued if the
+//! store `counts`. `first` gives the VI that has waited longest. A VI is in the list at most once, not counting the one on show at
+//! `first`.
 //!
 //! Latency: 2 cycles from a store to `first`. A VI can be taken every other cycle.
 //!
-//! Example: a store queues VI 3 while fetch has VI 5 to queue again. VI 3 goes in first, and VI 5 in the next cycle; `first` shows 3, then 5.
+//! Example: a store queues VI 3 while fetch has VI 5 to queue again. VI 3 goes in first, and VI 5 in the next cycle; `first` shows 3,
+//! then 5.
 //!
 //! Tests: `tests/queues/work_list.rs`.
 
@@ -30,15 +32,15 @@ pub struct WorkList {
     pub clock: Signal<In, Clock>,
     /// Empties the list, which takes a cycle for each VI.
     pub reset: Signal<In, bool>,
-    /// There is a store to a queue of this direction.
+    /// There is a store to a queue of this direction; [`Doorbell`](super::Doorbell) drives this and the next two.
     pub posting: Signal<In, bool>,
     /// With `posting`: the store counts, since its queue is open. That is known late in the cycle.
     pub counts: Signal<In, bool>,
     /// With `posting`: the VI that has been posted to.
     pub store: Signal<In, Vi>,
-    /// A VI whose queue has more work than fetch could do in its turn.
+    /// A VI whose queue has more work than fetch could do in its turn, from fetch.
     pub fetch: Sink<Vi>,
-    /// A VI for whose descriptors there is room again.
+    /// A VI for whose descriptors there is room again, from complete/sends or receive.
     pub room: Sink<Vi>,
     /// The VI that has had work for longest, to fetch.
     pub first: Source<Vi>,

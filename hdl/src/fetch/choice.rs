@@ -1,16 +1,16 @@
 //! Chooses the queue that is served next.
 //!
 //! ```text
-//!          found ──►┌────────┐──► chosen
-//!         rewind ──►│ Choice │
-//!      send_work ──►│        │──► queue
-//!   receive_work ──►└────────┘
+//!   idle, open, heads_free ──►┌────────┐──► chosen
+//!            found, rewind ──►│ Choice │
+//!                send_work ──►│        │──► queue
+//!             receive_work ──►└────────┘
 //! ```
 //! Contract: while `idle`, the block chooses one queue in each cycle. A rewind goes first; rewinds are rare. Otherwise the queues whose
-//! ring line is in and the run queues take turns, and of the two run queues the one goes that was not served before. So a queue at the
-//! head of a run queue waits for at most three others, and for rewinds. Without `open` the block takes only lines that are in. Without
-//! `heads_free` it takes no send queue, but it takes a rewind, since that fetches nothing yet. What was chosen stands in registers from
-//! the next cycle on, until the next choice.
+//! ring line has come and the run queues take turns, and of the two run queues the one goes that was not served before. So a queue at the
+//! head of a run queue waits for at most three others, and for rewinds. Without `open` the block chooses only queues whose ring line has
+//! come. Without `heads_free` it chooses no send queue, except for a rewind, which fetches nothing yet. The choice stands in registers
+//! from the next cycle on, until the next choice.
 //!
 //! Example: `send_work` and `receive_work` each offer a VI, and the send queues were served last. So the block takes `receive_work`;
 //! `chosen` is high in that cycle, and in the next one `queue` has its VI, and is `receive`.
@@ -34,7 +34,7 @@ pub struct ChosenQueue {
     pub receive: bool,
     /// VI of the queue.
     pub vi: Vi,
-    /// The queue was chosen because its ring line is in.
+    /// The queue was chosen because its ring line has come.
     pub landed: bool,
     /// With `landed`: how many tokens that line brought.
     pub count: Bits<4>,
@@ -53,11 +53,11 @@ pub struct Choice {
     pub idle: Signal<In, bool>,
     /// New work may be taken from the run queues and the rewinds; while low, only ring lines that are in are taken.
     pub open: Signal<In, bool>,
-    /// Gather has room for at least one more send head.
+    /// Gather has room for at least one more send head; `Fetch` drives this and the two inputs before.
     pub heads_free: Signal<In, bool>,
-    /// A ring line is in: its queue, and how many tokens it brought.
+    /// A ring line that has come, from `Lines`: its queue, and how many tokens it brought.
     pub found: Sink<FoundTokens>,
-    /// A VI whose send queue is to be rewound.
+    /// A VI whose send queue is to be rewound, from complete/sends.
     pub rewind: FlowSink<Vi>,
     /// A VI that has work in its send queue, from that run queue.
     pub send_work: Sink<Vi>,

@@ -1,4 +1,4 @@
-//! Passes the words of descriptors on as they come: to gather, or to receive/ahead.
+//! Passes the words of descriptors on as they come, to gather or to receive/ahead.
 //!
 //! ```text
 //!    beat ──►┌─────────┐──► word, or ahead_valid     (8 words of a descriptor, with number and whose)
@@ -6,11 +6,11 @@
 //!  rewind ──►│         │──► restarted                (the rewind's first head is there)
 //!            └─────────┘──► lost                     (it could not be read)
 //! ```
-//! Contract: answers come in the order of the accesses; bit 0 of `user` says ring line, which is not landed here. For
-//! each descriptor read `entry` has been accepted before its answer comes; at most 8 are in flight, so the pieces
-//! always find room. A descriptor's words come in 8 cycles, not always in a row; a word that is not there comes as 0.
-//! `head` or `filled_valid` comes after the last word. Its `words` counts the whole words that are there. Its `lost` says that the read
-//! was refused or failed, or that there is no whole control segment; then `lost` (the stream) has been accepted before.
+//! Contract: answers come in the order of the accesses; an answer with bit 0 of `user` is a ring line, which
+//! `Lines` takes. For each descriptor read `entry` has been accepted before its answer comes; at most 8 are in
+//! flight, so the pieces always find room. A descriptor's words come in 8 cycles, not always in a row; a word that is not there comes as
+//! 0. `head` or `filled_valid` comes after the last word. Its `words` counts the whole words that are there. Its `lost` says that the
+//! read was refused or failed, or that there is no whole control segment; then `lost` (the stream) has been accepted before.
 //!
 //! Example: a send descriptor lies 32 bytes before the end of its region. The read brings 4 beats. `word` gives 8 words, of which the
 //! last four are 0; then `head` comes with `words` 4.
@@ -27,18 +27,18 @@ use crate::bus::{client, QueueId, ReadBeat, Rewind, SendHead, Vi};
 use crate::prims::Number;
 use crate::prims::{Fifo, RamFifo};
 
-/// What a descriptor read is for.
+/// The descriptor that a read is for.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct DescriptorRead {
-    /// The VI.
+    /// The VI whose descriptor it is.
     pub vi: Vi,
-    /// Receive queue.
+    /// The descriptor is of the VI's receive queue; otherwise it is of its send queue.
     pub receive: bool,
     /// Region that holds the descriptor.
     pub region: Bits<16>,
-    /// Its offset in the region, in units of 64 bytes.
+    /// Offset of the descriptor in that region, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// Its position in the ring.
+    /// Position of the descriptor in the ring.
     pub position: Bits<14>,
     /// See [`SendHead`].
     pub epoch: bool,
@@ -51,11 +51,11 @@ pub struct DescriptorRead {
 pub struct DescriptorBeat {
     /// Eight bytes.
     pub data: Bits<64>,
-    /// All eight are there.
+    /// All eight bytes are there.
     pub whole: bool,
-    /// Last of its access.
+    /// The beat is the last of its access.
     pub last: bool,
-    /// Refused or failed.
+    /// The access was refused or has failed.
     pub bad: bool,
 }
 
@@ -66,9 +66,9 @@ pub struct Landing {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets every read in flight.
     pub reset: Signal<In, bool>,
-    /// Eight bytes that a read brought, of any client; the block picks those of fetch.
+    /// Up to eight bytes that a read of any client brought, from dma/read; the block picks those of fetch.
     pub beat: FlowSink<ReadBeat>,
-    /// What the next descriptor read is for. `Fetch` gives it before it asks for the read.
+    /// The descriptor that the next read is for. `Fetch` gives it before it asks for the read.
     pub entry: Sink<DescriptorRead>,
     /// A word of a send descriptor, for gather.
     pub word: FlowSource<Bits<64>>,
@@ -78,7 +78,7 @@ pub struct Landing {
     pub number: Signal<Out, Bits<3>>,
     /// The descriptor that the word on show belongs to: its VI, its queue and its place.
     pub whose: Signal<Out, DescriptorRead>,
-    /// A send descriptor, whole: where it lies, and how many of its words are there.
+    /// A whole send descriptor, for gather: where it lies, and how many of its words are there.
     pub head: FlowSource<SendHead>,
     /// The rewind under way, from complete/sends; the first head behind it takes its skip count and PSN.
     pub rewind: Signal<In, Rewind>,
@@ -167,7 +167,7 @@ impl Logic for Landing {
         self.piece_in.next.bad = self.beat.data.val().refused | self.beat.data.val().failed;
         self.on_show.next = self.shown_valid.q.val() & !self.ended.q.val();
         self.refill.next = !self.shown_valid.q.val() | self.on_show.val();
-        // Past the queue, if it is empty.
+        // A piece goes past the queue if that is empty.
         self.past.next = !self.pieces.level.val().any() & self.refill.val();
         self.pieces.sink.valid.next = self.here.val() & !self.past.val();
         self.pieces.sink.data.next = self.piece_in.val();
@@ -197,7 +197,7 @@ impl Logic for Landing {
             }
         }
 
-        // All words are out: the fault first, if there is one, then the head.
+        // When all words are out the fault comes first, if there is one, then the head.
         // WQ-6: the control segment is outside live memory. WQ-8: or the host has not given the first 64 bytes.
         self.is_lost.next = self.bad.q.val() | (self.whole.q.val() < bits::<4>(4));
         self.complete.next = self.full.val() & self.ended.q.val();

@@ -1,4 +1,4 @@
-//! Ring lines under way, and the tokens that have come of them.
+//! Follows the ring lines that are being read, and keeps the tokens that they bring.
 //!
 //! ```text
 //!    ask ──►┌───────┐──► found   (a line is in)
@@ -8,7 +8,7 @@
 //! ```
 //! Contract: each queue has room for 8 tokens, that of position p in place p modulo 8. `ask` is accepted before its
 //! line's answer comes; answers come in the order asked, and bit 0 of `user` is set in all of them. The block puts a line's tokens
-//! in place, and then `found` says how many came. A token that could not be read, or has a position that is not its own, is wrong: the
+//! in place, and then `found` says how many came. A token that could not be read, or does not have the position of its slot, is wrong: the
 //! block puts a token of region 0 in its place. That region does not exist, so the descriptor cannot be read either. An answer has as
 //! many beats as tokens were asked for, or it ends with the first that could not be read. At most 16 lines are asked for and not taken
 //! from `found`. A queue asks for one line at a time. A line ends before the next position that is a multiple of 8, and nobody reads
@@ -36,7 +36,7 @@ const PLACE_LOG2: usize = QUEUE_LOG2 + 3;
 /// A line on its way.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AskedLine {
-    /// Its queue.
+    /// The queue whose line it is.
     pub queue: Bits<QUEUE_LOG2>,
     /// Position of its first token.
     pub position: Position,
@@ -45,18 +45,18 @@ pub struct AskedLine {
 /// Where a token says that its descriptor lies.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct DescriptorPlace {
-    /// Its offset in the region, in units of 64 bytes.
+    /// Offset of the descriptor in its region, in units of 64 bytes.
     pub offset: Bits<34>,
     /// Region that holds it; 0, which does not exist, if the token is wrong.
     pub region: Bits<16>,
 }
 
-/// What came of a line.
+/// A line that has come: its queue, and the number of its tokens.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct FoundTokens {
-    /// Its queue.
+    /// The queue whose line it is.
     pub queue: Bits<QUEUE_LOG2>,
-    /// Tokens.
+    /// How many tokens are in place.
     pub count: Bits<4>,
 }
 
@@ -69,7 +69,7 @@ pub struct Lines {
     pub reset: Signal<In, bool>,
     /// A ring line that is about to be read: its queue, and the position of its first token. `Fetch` gives it before the access.
     pub ask: Sink<AskedLine>,
-    /// Eight bytes that a read brought, of any client; the block picks the ring lines of fetch.
+    /// Up to eight bytes that a read of any client brought, from dma/read; the block picks the ring lines of fetch.
     pub beat: FlowSink<ReadBeat>,
     /// A line that is in: its queue, and how many of its tokens are in place.
     pub found: Source<FoundTokens>,
@@ -109,7 +109,7 @@ pub struct Lines {
     first: Signal<Local, Bits<14>>,
     position: Signal<Local, Bits<14>>,
     place_now: Signal<Local, Bits<3>>,
-    /// The token could not be read, or has a position that is not its own.
+    /// The token could not be read, or does not have the position of its slot.
     wrong: Signal<Local, bool>,
     more: Signal<Local, Bits<4>>,
     last: Signal<Local, bool>,
@@ -139,7 +139,7 @@ impl Logic for Lines {
         self.out.d.next = self.out.q.val() + self.step.val();
         self.empty.next = !self.out.q.val().any();
 
-        // A beat waits a cycle in a register, and is judged there.
+        // A beat waits a cycle in a register, and is tested there.
         self.word_valid.d.next = self.beat.valid.val()
             & (self.beat.data.val().client == self.own.val())
             & (self.beat.data.val().user & bits::<8>(1)).any();
@@ -152,7 +152,7 @@ impl Logic for Lines {
         drive!(self, asked.source.data => line; line.val().position => first; word.q => token_now.from);
         self.place_now.next = self.first.val().get_bits::<3>(0) + self.count.q.val().get_bits::<3>(0);
         self.position.next = ((self.first.val() >> 3) << 3) | bit_cast::<14, 3>(self.place_now.val());
-        // WQ-6: a slot that cannot be read (WQ-8: or that the host has not given), or without the token of its position.
+        // WQ-6: a token is wrong if its slot cannot be read (WQ-8: or the host has not given it), or if it is not that of its position.
         self.wrong.next =
             !self.word_whole.q.val() | (self.token_now.to.val().position != self.position.val());
         self.last.next = self.word_valid.q.val() & self.word_last.q.val();

@@ -1,12 +1,13 @@
 //! Takes the queues that have work one at a time, finds out how many descriptors may be fetched, and asks for them.
 //!
 //! ```text
-//!  send, receive ──►┌───────┐──► access                       (ring lines, descriptors)
-//!            row ◄─►│ Fetch │──► head, word / ahead, filled   (descriptors)
-//!      completed ◄─►│       │──► again                        (more to fetch than room for heads)
-//!       consumed ◄─►│       │
-//!   commit, beat ──►│       │──► fault
-//!         rewind ──►└───────┘
+//!         send, receive ──►┌───────┐──► access                       (ring lines, descriptors)
+//!                   row ◄─►│ Fetch │──► head, word / ahead, filled   (descriptors)
+//!             completed ◄─►│       │──► again                        (more to fetch than room for heads)
+//!              consumed ◄─►│       │
+//!          commit, beat ──►│       │──► fault
+//!                rewind ──►│       │
+//!   enabled, head_taken ──►└───────┘
 //! ```
 //! Inside:
 //!
@@ -23,18 +24,18 @@
 //!         └──────────────────────►└─────────┘
 //! ```
 //!
-//! A queue's turn waits for no memory. Tokens are read ahead, up to 8 of each queue, while the descriptors of those before
-//! are fetched; when a line of the ring is in, the queue has another turn.
+//! A queue's turn never waits for memory. Tokens are read ahead, up to 8 of each queue, while the descriptors of those before are
+//! fetched; when a line of the ring has come, the queue has another turn.
 //!
 //! Contract:
 //! - Each descriptor posted to an open queue comes out once, in order: 8 words, then its head or `filled`.
 //! - Of a VI, at most SEND_WINDOW descriptors are fetched and not completed, and RECEIVE_AHEAD fetched and not
 //!   consumed; at most 8 heads are fetched and not taken.
-//! - A queue found without window room is not queued again: who makes room updates its position, then requeues the
-//!   VI. A position read here is read after the queue's turn began, so room made later requeues it.
-//! - A rewind puts the send queue's position and epoch where it says, forgets its tokens and reads them from the ring again, and marks the
-//!   first head. It is taken when that is there, or when the queue is closed. Other queues
-//!   have their turns meanwhile.
+//! - A queue found without window room is not queued again: the block that makes room moves the position on and then requeues the VI. The
+//!   position is read here after the queue's turn began, so room made later requeues it.
+//! - A rewind puts the send queue's position and epoch where it says, forgets its tokens and reads them from the ring again, and marks
+//!   the first head. The block takes the rewind when that head is there, or when the queue is closed. Other queues have their turns
+//!   meanwhile.
 //! - A slot of the ring that cannot be read or is stale is a descriptor that cannot be read: a fault and a lost head.
 //! - An overrun queue raises its fault: more is posted than the ring holds, or less than was fetched before, as when a doorbell is set
 //!   back under a rewind. Its ring is followed to the first slot that is wrong, and at least through what was fetched before; then it
@@ -87,19 +88,19 @@ pub struct Fetch {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets what is in flight; the rows of the queues stay.
     pub reset: Signal<In, bool>,
-    /// Work queues are served; the agent's control register drives it.
+    /// Work queues are served; `admin/registers` drives it.
     pub enabled: Signal<In, bool>,
-    /// A VI that has work in its send queue, from that run queue.
+    /// A VI that has work in its send queue, from doorbell.
     pub send: Sink<Vi>,
-    /// A VI that has work in its receive queue, from that run queue.
+    /// A VI that has work in its receive queue, from doorbell.
     pub receive: Sink<Vi>,
     /// Asks doorbell for the row of a queue, {VI, receive}: what is posted, and the last token.
     pub row: LookUp<Queue, DoorbellRow>,
-    /// A table row on the bus; the block takes the WORK_QUEUE rows.
+    /// A table row, from `admin/broadcast`; the block takes the WORK_QUEUE rows.
     pub commit: Sink<Commit>,
-    /// Eight bytes that a read brought, of any client.
+    /// Up to eight bytes that a read of any client brought, from dma/read.
     pub beat: FlowSink<ReadBeat>,
-    /// An access to memory: a descriptor, or a line of a ring.
+    /// An access to memory, which `protect` checks: a descriptor, or a line of a ring.
     pub access: Source<Access>,
     /// Asks complete/sends for the completed position of a VI: the oldest send that is not done.
     pub completed: LookUp<Vi, Position>,
@@ -107,21 +108,21 @@ pub struct Fetch {
     pub consumed: LookUp<Vi, Position>,
     /// A VI that sends again, from complete/sends: where it begins. It is taken when the first head is there.
     pub rewind: Sink<Rewind>,
-    /// Pulses when gather is done with a head, so there is room for one more.
+    /// Pulses when gather is done with a head, so there is room for one more; send/gather drives it.
     pub head_taken: Signal<In, bool>,
-    /// A queue that has more to fetch: it goes to the end of its run queue.
+    /// A queue that has more to fetch, to doorbell: it goes to the end of its run queue.
     pub again: Source<QueueId>,
-    /// A send descriptor, whole: where it lies, and how many of its words are there.
+    /// A whole send descriptor, to send/gather: where it lies, and how many of its words are there.
     pub head: FlowSource<SendHead>,
-    /// A word of the send descriptor whose head comes next.
+    /// A word of the send descriptor whose head comes next, to send/gather.
     pub word: FlowSource<Bits<64>>,
-    /// A word of a receive descriptor, with its VI, slot and number.
+    /// A word of a receive descriptor, with its VI, slot and number, to receive/ahead.
     pub ahead: FlowSource<AheadWord>,
-    /// A receive descriptor, whole: its VI and slot, and where it lies.
+    /// A whole receive descriptor, to receive/ahead: its VI and slot, and where it lies.
     pub filled: FlowSource<Filled>,
-    /// What went wrong with a VI: its queue was overrun, or a descriptor could not be read.
+    /// What went wrong with a VI, to `vi/state`: its queue was overrun, or a descriptor could not be read.
     pub fault: Source<Fault>,
-    /// A queue is being served, or a read is in flight.
+    /// A queue is being served, or a read is in flight; `quiet` hears it.
     pub busy: Signal<Out, bool>,
 
     choice: Choice,
@@ -173,7 +174,7 @@ impl Logic for Fetch {
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.lines.beat);
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.landing.beat);
 
-        // Between queues, a commit. The doorbell block hears the same commit and takes it in the first cycle without
+        // A commit is taken between two turns. The doorbell block hears the same commit and takes it in the first cycle without
         // a store, so within two; only then is it taken here, and meanwhile no row is read that may be either's.
         self.idle.next = self.turn.idle.val();
         self.commit_here.next =
@@ -192,8 +193,8 @@ impl Logic for Fetch {
         drive!(self, commit_taken => commit.ready, queues.write; commit.data => queues.commit);
         join!(self, FlowSource<WorkQueue>, turn.store => queues.store);
 
-        // Which queue next.
-        // From a commit's second cycle on: what is read in its first is looked at later.
+        // The choice of the next queue.
+        // `hold` is high from a commit's second cycle on: a row that is read in its first cycle is looked at later.
         self.hold.d.next = (self.commit_here.val() & !self.commit_taken.val()) | !self.enabled.val();
         drive!(self, idle => choice.idle; rewind.data.val().vi => choice.rewind.data);
         self.choice.open.next = !self.hold.q.val();
@@ -232,7 +233,7 @@ impl Logic for Fetch {
             turn.tokens => request.tokens; turn.held => request.row);
         Source::<Access>::link(&mut self.access, &mut self.request.access);
 
-        // Faults: a lost descriptor's, then the queue's.
+        // The fault of a lost descriptor goes before that of an overrun queue.
         self.fault_free.next = !self.fault_waits.q.val();
         if self.fault.ready.val() {
             self.fault_waits.d.next = false;

@@ -1,22 +1,23 @@
 //! Works out how many descriptors of a queue to read now, and how many more of its tokens.
 //!
 //! ```text
-//!    count ──►┌──────┐──► some, overrun  (something is posted and not fetched; the numbers cannot be right)
-//!    weigh ──►│      │──► inlined        (the doorbell's token is the one to use)
-//!   decide ──►│ Plan │──► amount         (descriptors to read)
-//!   posted ──►│      │
-//! position ──►│      │──► tokens         (tokens to ask for)
-//!     done ──►│      │──► blocked        (only heads were missing for more)
-//!   cached ──►│      │
-//!    again ──►└──────┘
+//!     count ──►┌──────┐──► some, overrun  (something is posted and not fetched; the numbers cannot be right)
+//!     weigh ──►│      │──► inlined        (the doorbell's token is the one to use)
+//!    decide ──►│ Plan │──► amount         (descriptors to read)
+//!    posted ──►│      │
+//!  position ──►│      │──► tokens         (tokens to ask for)
+//!      done ──►│      │──► blocked        (only heads were missing for more)
+//!    cached ──►│      │
+//!     again ──►│      │
+//!       ... ──►└──────┘
 //! ```
 //! Contract: `count`, `weigh` and `decide` are high in three cycles, one after the other; the positions are read with
 //! `count`, `cached`, `again`, `lone` and `heads` with `weigh`, `filled` with `decide`; `receive` and `ring_log2` hold still.
 //! `tokens` is valid from the cycle after `decide`, the rest from the one after `weigh`, until the next `count`.
 //!
-//! `amount` is the least of: the tokens at hand, what is left of the window, and, for the send queue, of the 8 heads.
-//! `tokens` is 0 while more than 4 remain at hand after that: so a read brings several. Else it is the least of: what is posted beyond
-//! those, the slots to the end of the ring's 64-byte line, and the places that are free.
+//! `amount` is the least of: the tokens at hand, what is left of the window, and, for the send queue, of the 8 heads. `tokens` is 0 while
+//! more than 4 remain at hand after that, so that a read brings several. Otherwise it is the least of: what is posted beyond those, the
+//! slots to the end of the ring's 64-byte line, and the places that are free.
 //!
 //! Example: three sends are posted and none is fetched: `posted` is 3, `position`, `done`, `again` and `heads` are 0, and `cached` is
 //! 3. Then `amount` is 3. `tokens` is 0, since nothing is posted beyond the tokens at hand.
@@ -96,9 +97,9 @@ pub struct Plan {
     most: DFF<Bits<4>>,
     /// Places that are free behind the tokens that stay.
     places: DFF<Bits<4>>,
-    /// No place may be filled.
+    /// No token may be asked for: more than 4 stay at hand.
     closed: DFF<bool>,
-    /// Tokens stay on the NIC that the window would allow to be used.
+    /// Tokens stay on the NIC though the window would allow their descriptors to be read.
     stays: DFF<bool>,
 
     short: Signal<Local, bool>,

@@ -6,7 +6,7 @@
 //! issue, from_ring, rests ►└───────────────┘──► ended, stored
 //! ```
 //! Contract: `load` reads the row of the queue, and of a rewind the place where it begins again. `count` comes in the next cycle: a line
-//! that has landed adds its tokens to those at hand, unless they are spoilt, and a rewind forgets those at hand. Later
+//! that has come adds its tokens to those at hand, unless they are spoilt, and a rewind forgets those at hand. Later
 //! `issue` says that a descriptor is asked for (`from_ring`: by a token at hand), and `lined` that a line is asked for. `stored` is the row
 //! as it is to be written back.
 //!
@@ -31,13 +31,13 @@ pub struct QueueProgress {
     pub clock: Signal<In, Clock>,
     /// Pulse from `Turn`: `row` is the queue's.
     pub load: Signal<In, bool>,
-    /// Row of the queue, from `Queues`.
+    /// Row of the queue, from `QueueRows`.
     pub row: Signal<In, WorkQueue>,
-    /// The queue that has its turn, and why: if for a rewind, it begins again where `rewind` says.
+    /// The queue that has its turn, and why, from `Choice`. If it is for a rewind, the queue begins again where `rewind` says.
     pub queue: Signal<In, ChosenQueue>,
-    /// Where a rewound queue begins.
+    /// Where a rewound queue begins, from complete/sends.
     pub rewind: Signal<In, Rewind>,
-    /// Pulse from `Turn`, a cycle behind `load`: what came of a line is added.
+    /// Pulse from `Turn`, a cycle behind `load`: the tokens that a line has brought are added.
     pub count: Signal<In, bool>,
     /// Pulse from `Turn`: the descriptor at `position` is asked for.
     pub issue: Signal<In, bool>,
@@ -59,7 +59,7 @@ pub struct QueueProgress {
     pub asked: Signal<Out, bool>,
     /// Epoch of what is fetched: it turns with each rewind.
     pub epoch: Signal<Out, bool>,
-    /// Descriptors from `position` on that were fetched before the rewind; below none if `passed`.
+    /// Descriptors from `position` on that were fetched before the rewind; it has no meaning with `passed`.
     pub again: Signal<Out, Bits<5>>,
     /// More has been fetched than ever before.
     pub passed: Signal<Out, bool>,
@@ -68,12 +68,12 @@ pub struct QueueProgress {
     /// The row to write back.
     pub stored: Signal<Out, WorkQueue>,
 
-    /// What a block RAM gives comes late in the cycle: rows are only looked at from registers.
+    /// The row at hand. A block RAM gives a row late in its cycle, so it is only looked at in this register.
     row_now: DFF<WorkQueue>,
     position_now: DFF<Position>,
     cached_now: DFF<Bits<4>>,
     asked_now: DFF<bool>,
-    /// What the line under way brings is not wanted any more.
+    /// The tokens of the line under way are not wanted any more.
     spoilt: DFF<bool>,
     epoch_now: DFF<bool>,
     filled_now: DFF<Position>,
@@ -97,7 +97,7 @@ impl Logic for QueueProgress {
         self.low.next = self.position_now.q.val().get_bits::<5>(0);
         self.again_left.next = self.row_now.q.val().top - self.low.val();
         self.over.next = self.again_left.val().get_bit(4) & self.again_left.val().get_bits::<4>(0).any();
-        // More tokens than there can be.
+        // 15 tokens are more than there can be: the mark of a ring that was followed to its end.
         self.followed.next = self.cached_now.q.val().get_bit(3) & self.cached_now.q.val().get_bit(0);
 
         if self.load.val() {

@@ -33,7 +33,7 @@ pub struct WorkQueue {
     pub ring_region: Bits<REGION_LOG2>,
     /// log2 of the ring's slots.
     pub ring_log2: Bits<4>,
-    /// The queue is there.
+    /// The queue is open.
     pub open: bool,
     /// Tag of the ring's region.
     pub system_tag: Bits<16>,
@@ -41,11 +41,11 @@ pub struct WorkQueue {
     pub tag: Bits<16>,
     /// Position of the next descriptor to fetch.
     pub position: Bits<14>,
-    /// Tokens from there on that are on the NIC, 0 to 8; 15 if the queue was overrun and its ring followed to its end.
+    /// Tokens from `position` on that are on the NIC, 0 to 8; 15 if the queue was overrun and its ring followed to its end.
     pub cached: Bits<4>,
     /// A line of the ring is under way.
     pub asked: bool,
-    /// What it brings is not wanted any more.
+    /// The tokens that it brings are not wanted any more.
     pub spoilt: bool,
     /// Epoch of what is fetched: it turns with each rewind.
     pub epoch: bool,
@@ -62,7 +62,7 @@ pub struct QueueRows {
     pub write: Signal<In, bool>,
     /// The table row on the bus, as the agent committed it.
     pub commit: Signal<In, Commit>,
-    /// Queue whose row is read, and written with `store`.
+    /// Queue whose row is read, and written with `store`; `Fetch` drives it.
     pub queue: Signal<In, Bits<QUEUE_LOG2>>,
     /// The row that is written into that of `queue`: its progress after a turn.
     pub store: FlowSink<WorkQueue>,

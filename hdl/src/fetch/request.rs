@@ -1,9 +1,9 @@
 //! Makes the accesses of fetch: a descriptor, or a line of a ring.
 //!
 //! ```text
-//!  read         ──►┌─────────┐──► free
-//!  line, filled ──►│ Request │
-//!           row ──►└─────────┘──► access
+//!                   read ──►┌─────────┐──► free
+//!   line, filled, tokens ──►│ Request │
+//!                    row ──►└─────────┘──► access
 //! ```
 //! Contract: `read` or `line` comes only while `free`, never both; the access then waits in a register until it is taken. `row`
 //! and `filled` have been there for two cycles before `line`. A descriptor is read by offset with the tag of the VI,
@@ -42,7 +42,7 @@ pub struct Request {
     pub tokens: Signal<In, Bits<4>>,
     /// Row of the queue, from `Turn`: where the ring lies, and the tags.
     pub row: Signal<In, WorkQueue>,
-    /// An access to memory, for the checker: the descriptor, or the line.
+    /// An access to memory, which `protect` checks: the descriptor, or the line.
     pub access: Source<Access>,
 
     /// `held` waits to be taken.

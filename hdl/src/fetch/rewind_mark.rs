@@ -5,9 +5,9 @@
 //!  load, start, issue ──►│ RewindMark │──► restart
 //!   restarted, forget ──►└────────────┘
 //! ```
-//! Contract: `start` says that the rewind is in its queue's row: it is `begun`, until its first head is there (`restarted`) or a commit makes
-//! it begin again (`forget`). The next descriptor of that queue that is asked for (`issue`) is its first: `restart` is high until then, and in
-//! each later turn of the queue (`load`) until it has been.
+//! Contract: `start` says that the rewind is in its queue's row: it is `begun`, until its first head is there (`restarted`) or a commit
+//! makes it begin again (`forget`). The next descriptor of that queue that is asked for (`issue`) is its first: `restart` is high until
+//! then, and in each later turn of the queue (`load`) until it has been.
 //!
 //! Example: VI 3 is rewound, but its tokens are to be read first. `start` makes `begun` and `restart` high, and the turn ends without an
 //! `issue`. When the tokens are in, VI 3 has another turn: `load` makes `restart` high again, and the first `issue` makes it low.
@@ -27,11 +27,11 @@ pub struct RewindMark {
     pub clock: Signal<In, Clock>,
     /// Forgets the rewind under way.
     pub reset: Signal<In, bool>,
-    /// The rewind that is to be carried out; it holds still until its first head is there.
+    /// The rewind that is to be carried out, from complete/sends; it holds still until its first head is there.
     pub rewind: FlowSink<Rewind>,
     /// Pulse from `Turn`: the rows of a queue are there, and its turn begins.
     pub load: Signal<In, bool>,
-    /// The queue that has its turn.
+    /// The queue that has its turn, from `Choice`.
     pub queue: Signal<In, ChosenQueue>,
     /// Pulse from `Turn`: the rewind is in its queue's row.
     pub start: Signal<In, bool>,
@@ -73,7 +73,7 @@ impl Logic for RewindMark {
                 self.asked.d.next = true;
             }
         }
-        // A commit may have made the rewound queue anew: the rewind comes again.
+        // A commit may have replaced the row of the rewound queue, so the rewind begins again.
         if self.forget.val() | self.restarted.val() | !self.rewind.valid.val() {
             self.begun_now.d.next = false;
             self.asked.d.next = false;

@@ -3,22 +3,21 @@
 //! ```text
 //!     start, queue ──►┌──────┐──► issue                       (a descriptor)
 //!    row, doorbell ──►│ Turn │──► ask, filled, tokens        (a line of the ring)
-//!     done, heads ──►│      │──► store                      (the row)
-//!           token ──►│      │──► overrun                    (more is posted than the ring holds)
-//!          rewind ──►└──────┘──► again                      (there is more)
+//!      done, heads ──►│      │──► store                      (the row)
+//!            token ──►│      │──► overrun                    (more is posted than the ring holds)
+//!           rewind ──►└──────┘──► again                      (there is more)
 //! ```
-//! Contract: `start` comes while `idle`. `queue` says what for, from the next cycle on until the next `start`, and
-//! the rows of that queue come the cycle after. With `hold` the rows may be those of two queues: the block asks for nothing
-//! then, and queues the queue again. `issue` comes only while `request_free` and `entry_ready`, `ask` only while
-//! `request_free` and `ask_ready`; `ask_ready` does not fall during a turn. `token` is that of `place` of the cycle
-//! before. `rewind` holds still until `rewind.ready`; while `begun`, it is in its queue's row and its first head has
-//! not come. After `forget` it begins again.
+//! Contract: `start` comes while `idle`. `queue` says which queue and why, from the next cycle on until the next `start`, and the rows of
+//! that queue come the cycle after. With `hold` the rows may be those of two queues: the block then asks for nothing, and queues the
+//! queue again. `issue` comes only while `request_free` and `entry_ready`, `ask` only while `request_free` and `ask_ready`; `ask_ready`
+//! does not fall during a turn. `token` is that of `place` of the cycle before. `rewind` holds still until `rewind.ready`. `begun` says
+//! that the rewind is in its queue's row and that its first head has not come. After `forget` the rewind begins again.
 //!
-//! An overrun queue whose ring has come to its first wrong slot rests until it is rewound, which a VI that broke may
-//! still need, or committed anew.
+//! An overrun queue whose ring has come to its first wrong slot rests until it is rewound or committed anew. A VI that broke may still
+//! need the rewind.
 //!
-//! How: [`QueueProgress`] has the queue's row and counts, [`Plan`] decides how much to ask for, [`RewindMark`] knows which descriptor is the
-//! first of a rewind. The steps of the turn are here.
+//! How: [`QueueProgress`] has the queue's row and counts, [`Plan`] decides how much to ask for, [`RewindMark`] knows which descriptor is
+//! the first of a rewind. The steps of the turn are here.
 //!
 //! Example: a send queue has two tokens at hand, and both of its descriptors may be read. After `start` the block gives `issue` twice,
 //! three cycles apart; then `store` writes the row back, two positions further.
@@ -44,7 +43,7 @@ enum Step {
     Read,
     /// The rows are there.
     Look,
-    /// The rows are in registers: what came of a line is added.
+    /// The rows are in registers: the tokens that a line has brought are added.
     Count,
     /// Work out how many are posted, and how many are out.
     Weigh,
@@ -79,19 +78,19 @@ pub struct Turn {
     pub start: Signal<In, bool>,
     /// No turn is under way.
     pub idle: Signal<Out, bool>,
-    /// A commit is on the bus, or queues are not served: nothing is asked for.
+    /// A commit is on the bus, or queues are not served: nothing is asked for. `Fetch` drives it.
     pub hold: Signal<In, bool>,
     /// The queue that has its turn, and why, from `Choice`.
     pub queue: Signal<In, ChosenQueue>,
     /// Row of the queue, from `QueueRows`.
     pub row: Signal<In, WorkQueue>,
-    /// What the queue's last doorbell said, from doorbell.
+    /// The queue's row in doorbell: the position posted, and the last token.
     pub doorbell: Signal<In, DoorbellRow>,
     /// Position of the queue's oldest descriptor that is fetched and not done, from complete/sends or receive.
     pub done: Signal<In, Position>,
     /// Send heads in use in gather, 0 to 8.
     pub heads: Signal<In, Bits<4>>,
-    /// A VI that sends again: where it begins. It is taken when the first head is there, or when the queue is closed.
+    /// A VI that sends again, from complete/sends: where it begins. It is taken when the first head is there, or when the queue is closed.
     pub rewind: Sink<Rewind>,
     /// Pulses when the first head of the rewind is there; `Landing` drives it.
     pub restarted: Signal<In, bool>,
@@ -161,18 +160,18 @@ impl Logic for Turn {
         clock!(self, clock, plan, progress, mark);
         self.idle.next = self.step.q.val() == Step::Idle;
 
-        // How far the queue has come.
+        // The row of the queue, and its progress.
         self.progress.load.next = self.step.q.val() == Step::Look;
         drive!(self, row => progress.row; queue => progress.queue; rewind.data => progress.rewind);
         self.progress.count.next = self.step.q.val() == Step::Count;
 
-        // How many descriptors and tokens to fetch.
+        // The number of descriptors and of tokens to fetch.
         drive!(self, progress.again => plan.again; posted.q => plan.posted;
             progress.position => plan.position; oldest.q => plan.done; progress.cached => plan.cached);
         self.plan.count.next = self.step.q.val() == Step::Count;
         self.plan.weigh.next = self.step.q.val() == Step::Weigh;
         self.plan.decide.next = self.step.q.val() == Step::Decide;
-        // A line that is under way has the one token too.
+        // A line that is under way will bring that token too.
         self.plan.lone.next = self.with_token.q.val() & !self.progress.asked.val();
         drive!(self, progress.filled => plan.filled; queue.val().receive => plan.receive; heads => plan.heads;
             progress.held.val().ring_log2 => plan.ring_log2);
@@ -181,8 +180,8 @@ impl Logic for Turn {
         self.wants.next = self.plan.tokens.val().any() & !self.progress.asked.val();
         self.more_left.next = self.plan.blocked.val() | (self.wants.val() & !self.ask_ready.val());
 
-        // WQ-6: where the flush of an overrun queue ends.
-        // An overrun queue is followed to the first slot that is wrong, behind what was fetched before: nobody knows what was posted.
+        // WQ-6: the flush of an overrun queue ends at this slot.
+        // Nobody knows what was posted to an overrun queue, so it is followed to the first wrong slot behind what was fetched before.
         self.ends.next = self.plan.overrun.val()
             & !self.token_now.q.val().region.any()
             & (self.progress.passed.val() | (self.progress.again.val() < bits::<5>(2)));

@@ -1,17 +1,18 @@
 //! Counts the packets that the answer to a request has, and those that are left of the answer in a slot.
 //!
 //! ```text
-//!         step, mtu ──►┌─────────────────┐──► counted
-//!           request ──►│   AnswerSize    │──► packets
-//!   slot's progress ──►│ (PacketDivider) │──► left
-//!                      └─────────────────┘
+//!    step, mtu ──►┌─────────────────┐──► counted
+//!        bytes ──►│   AnswerSize    │──► packets
+//!     progress ──►│ (PacketDivider) │──► left
+//!                 └─────────────────┘
 //! ```
-//! Contract: `packets` is that of the request from the end of Count on, until the next request's Count. `left` is that of the slot in Measure, when
-//! `counted` is high there. An answer has one packet at least (WIRE-4).
+//! Contract: `packets` is that of the request from the end of Count on, until the next request's Count. `left` is that of the slot in
+//! Measure, when `counted` is high there. An answer has one packet at least (WIRE-4).
 //!
 //! Latency: `counted` is high 1 + `mtu` cycles behind Wait, and 2 + `mtu` behind Fetch.
 //!
-//! Example: a request for 2049 bytes with a path MTU of 1024 bytes: in Count, 3 cycles behind Wait, `counted` is high, and then `packets` is 3.
+//! Example: a request for 2049 bytes with a path MTU of 1024 bytes: in Count, 3 cycles behind Wait, `counted` is high, and then `packets`
+//! is 3.
 //!
 //! Tests: with the whole, `tests/reply/requests/`.
 
@@ -61,7 +62,7 @@ impl Logic for AnswerSize {
         self.divider.some.next = false;
         if self.fresh.q.val() {
             self.divider.bytes.next = self.rest.val();
-            // The packet of an answer of no bytes is still to come, also if the answer was forgotten.
+            // An answer of no bytes has one packet. While that is still to come it is left, even of an answer that was forgotten.
             self.divider.some.next = self.progress.val().first & !self.rest.val().any();
         }
         self.counted.next = self.divider.done.val() & !self.fresh.q.val();

@@ -1,12 +1,12 @@
-//! Points at one slot of the VI at hand after the other, the oldest first.
+//! Points at the slots of the VI at hand one after the other, the oldest first.
 //!
 //! ```text
 //!  step, oldest ──►┌────────────┐──► slot
 //!  found, waits ──►│ SlotCursor │──► last
 //!                  └────────────┘
 //! ```
-//! Contract: in Wait and Pick the slot becomes `oldest`. It moves on in Compare unless the request is `found` there, and in Place unless it `waits`.
-//! `last` says that the request has been compared with three other slots since Idle.
+//! Contract: in Wait and Pick the slot becomes `oldest`. It moves on in Compare unless the request is `found` there, and in Place unless
+//! it `waits`. `last` says that the request has been compared with three other slots since Idle.
 //!
 //! Latency: 1.
 //!

@@ -6,14 +6,14 @@
 //!     progress ──►│          │──► next_place, next_progress
 //!                 └──────────┘
 //! ```
-//! Contract: with `gives` the block cuts a packet of the path MTU, or of what is left, and shows it in `reply` until it is taken (`waits`). `last`,
-//! `next_place` and `next_progress` are of the packet that was cut last; the owner keeps `progress` for them. The owner gives nothing while a
-//! packet waits.
+//! Contract: with `gives` the block cuts a packet of the path MTU, or of what is left, and shows it in `reply` until it is taken
+//! (`waits`). `last`, `next_place` and `next_progress` are of the packet that was cut last; the owner keeps `progress` for them. The
+//! owner gives nothing while a packet waits.
 //!
 //! Latency: 1 from `gives` to `reply`. `mtu` is as of the cycle before.
 //!
-//! Example: 1500 bytes are left from PSN 7 on, and the path MTU is 1024 bytes. `reply` has 1024 bytes and PSN 7, `last` is low, and `next_progress` has
-//! 476 bytes and PSN 8.
+//! Example: 1500 bytes are left from PSN 7 on, and the path MTU is 1024 bytes. `reply` has 1024 bytes and PSN 7, `last` is low, and
+//! `next_progress` has 476 bytes and PSN 8.
 //!
 //! Tests: with the whole, `tests/reply/requests/`.
 
@@ -33,7 +33,7 @@ pub struct ReplyCut {
     pub reset: Signal<In, bool>,
     /// Pulse: a packet is cut; [`Requests`](super::Requests) drives this and the other inputs.
     pub gives: Signal<In, bool>,
-    /// The VI that answers.
+    /// The VI whose answer it is.
     pub vi: Signal<In, Vi>,
     /// Path MTU of the VI: 256 << `mtu` bytes.
     pub mtu: Signal<In, Bits<3>>,

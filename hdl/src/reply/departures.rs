@@ -1,13 +1,13 @@
-//! Follows the answers that are on their way, and holds the VIs until theirs are out.
+//! Counts the packets of answers that are on their way, and holds back the acknowledgements of a VI until its answers have left.
 //!
 //! ```text
-//!    begins, ends, vi ──►┌────────────┐──► mark, under_way
-//!                gone ──►│ Departures │──► out, out_vi, out_mark ◄── looks, done
-//!          hold, free ──►└────────────┘◄─► held
+//!     begins, ends, vi ──►┌────────────┐──► mark, under_way, room, waits
+//!                 gone ──►│ Departures │──► out, out_vi, out_mark ◄── looks, done
+//!           hold, free ──►└────────────┘◄─► held
 //! ```
-//! Contract: `begins` says that a packet is given out, `gone` that one has left or was dropped, in the same order. `ends` comes behind
-//! the last packet of a VI's answers, and the block remembers that packet. When it is gone, `out` is high until `done`. `hold` and
-//! `free` are for `vi`.
+//! Contract: `begins` says that a packet is given to send/gather, `gone` that one has left or was dropped, in the same order. `ends`
+//! comes behind the last packet of a VI's answers, and the block remembers that packet. When it is gone, `out` is high until `done`.
+//! `hold` and `free` say from when on the acknowledgements of `vi` are held, and from when on not.
 //!
 //! Example: VI 3 gives three packets out, so `begins` comes three times, and `ends` behind the third. Two cycles after the third
 //! `gone`, `out` is high with `out_vi` 3. When nothing else waits for VI 3, `free` lets its acknowledgements go.
@@ -38,9 +38,9 @@ pub struct Departures {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets all packets that are on their way.
     pub reset: Signal<In, bool>,
-    /// VI that `begins`, `ends`, `hold` and `free` are of.
+    /// VI that `begins`, `ends`, `hold` and `free` are of; [`Requests`](super::Requests) drives this and the other inputs, but `gone`.
     pub vi: Signal<In, Vi>,
-    /// Pulses when `Requests` gives a packet of `vi` out.
+    /// Pulses when a packet of `vi` is given out.
     pub begins: Signal<In, bool>,
     /// Packets given out so far, modulo 256.
     pub mark: Signal<Out, Mark>,
@@ -48,7 +48,7 @@ pub struct Departures {
     pub ends: Signal<In, bool>,
     /// There is room for another `ends`.
     pub room: Signal<Out, bool>,
-    /// Pulses when the oldest packet has left, or was dropped; transmit drives it.
+    /// Pulses when the oldest packet has left, or was dropped; send/transmit drives it.
     pub gone: Signal<In, bool>,
     /// At least one packet is on its way.
     pub under_way: Signal<Out, bool>,
@@ -76,7 +76,7 @@ pub struct Departures {
     begun: DFF<Mark>,
     /// Packets that have left or were dropped, modulo 256.
     ended: DFF<Mark>,
-    /// From the last packet that is remembered to those that have left.
+    /// How far the packets that have left are beyond the oldest last packet that is remembered.
     past: Distance<8>,
     /// The oldest last packet that is remembered has left.
     left_tail: DFF<bool>,

@@ -19,9 +19,10 @@ use rust_hdl::prelude::*;
 pub struct PacketDivider {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Pulse: a new count begins with `bytes`, `some` and `mtu`; [`AnswerSize`](super::answer_size::AnswerSize) drives this and the other inputs.
+    /// Pulse: a new count begins with `bytes`, `some` and `mtu`; [`AnswerSize`](super::answer_size::AnswerSize) drives this and the other
+    /// inputs.
     pub load: Signal<In, bool>,
-    /// Bytes to send.
+    /// Bytes to divide into packets.
     pub bytes: Signal<In, Bits<32>>,
     /// No bytes count as one packet.
     pub some: Signal<In, bool>,

@@ -6,8 +6,8 @@
 //!            mark ──►│  (Behind)  │──► alone, full
 //!                    └────────────┘
 //! ```
-//! Contract: `now` is the row of `vi`, `known` what it was in the cycle before; the other outputs are of `known` and `slot`. `change` says what
-//! becomes of the row at the end of the cycle:
+//! Contract: `now` is the row of `vi`, `known` what it was in the cycle before; the other outputs are of `known` and `slot`. `change`
+//! says what becomes of the row at the end of the cycle:
 //!
 //! | change | the row |
 //! |---|---|
@@ -19,8 +19,8 @@
 //!
 //! Latency: none from `vi` to `now`, 1 to `known`.
 //!
-//! Example: slots 1 and 2 wait, 1 is the oldest, and four may wait. The read of slot 1 comes again (TakesAgain): slot 2 waits no more, for the peer
-//! asks for it again, too.
+//! Example: slots 1 and 2 wait, 1 is the oldest, and four may wait. The read of slot 1 comes again (TakesAgain): slot 2 waits no more,
+//! because the peer asks for it again, too.
 //!
 //! Tests: with the whole, `tests/reply/requests/`.
 
@@ -34,10 +34,10 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::profile::{READ_DEPTH, VI_LOG2};
 
-// Slots are the bits of `ReadQueue::pending`.
+// `ReadQueue::pending` has a bit for each slot.
 const _: () = assert!(READ_DEPTH == 4);
 
-/// What is known of a VI.
+/// The row of a VI: its slots, and how many requests may wait.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadQueue {
     /// Slot of the next new request: the oldest.
@@ -54,7 +54,7 @@ pub struct ReadQueue {
     pub mark: Mark,
 }
 
-/// What becomes of a VI's row.
+/// A change of a VI's row.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum QueueChange {
     /// It stays.
@@ -80,7 +80,7 @@ pub struct ReadQueues {
     pub vi: Signal<In, Vi>,
     /// The slot at hand, 0 to 3.
     pub slot: Signal<In, Bits<2>>,
-    /// What becomes of the VI's row.
+    /// The change of the VI's row.
     pub change: Signal<In, QueueChange>,
     /// With Begins: the RECEIVE row.
     pub commit: Signal<In, Commit>,
@@ -92,9 +92,9 @@ pub struct ReadQueues {
     pub known: Signal<Out, ReadQueue>,
     /// The slot waits for its answer.
     pub waits: Signal<Out, bool>,
-    /// The slot is in use.
+    /// The slot holds a request.
     pub used: Signal<Out, bool>,
-    /// Only this slot waits.
+    /// No other slot of the VI waits.
     pub alone: Signal<Out, bool>,
     /// In the cycle before, as many requests waited as may.
     pub full: Signal<Out, bool>,
@@ -140,7 +140,7 @@ impl Logic for ReadQueues {
                 self.queues.write_enable.next = false;
             }
             QueueChange::Begins => {
-                // LIFE-2: with a RECEIVE row the reads of before are forgotten.
+                // LIFE-2: a RECEIVE row forgets the reads of the connection before.
                 self.queues.write_data.next.oldest = bits::<2>(0);
                 self.queues.write_data.next.pending = bits::<4>(0);
                 self.queues.write_data.next.used = bits::<4>(0);
@@ -159,7 +159,7 @@ impl Logic for ReadQueues {
                 self.queues.write_data.next.oldest = self.slot.val() + 1;
             }
             QueueChange::TakesAgain => {
-                // RSP-1: in place of what has not left of that answer and of those behind it.
+                // RSP-1: the new answer takes the place of what has not left of the old one, and of those behind it.
                 self.queues.write_data.next.pending =
                     (self.pending.val() & !self.behind.behind.val()) | self.one.val();
             }

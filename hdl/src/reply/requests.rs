@@ -9,14 +9,15 @@
 //!  arriving   │ ReplyCut   Departures │
 //!             └───────────────────────┘
 //! ```
-//! How: [`ReplySteps`] has the order of what is done. [`ReadQueues`] has what is known of each VI, [`Slots`] its requests, of which [`SlotCursor`] points
-//! at one. [`AnswerSize`] counts packets, [`SlotMatch`] compares a request that comes again with a slot, [`ReplyCut`] cuts a packet off an answer, and
-//! [`Departures`] follows the packets until they have left.
+//! How: [`ReplySteps`] has the order of what is done. [`ReadQueues`] has what is known of each VI, [`Slots`] its requests, of which
+//! [`SlotCursor`] points at one. [`AnswerSize`] counts packets, [`SlotMatch`] compares a request that comes again with a slot,
+//! [`ReplyCut`] cuts a packet off an answer, and [`Departures`] follows the packets until they have left.
 //!
 //! Contract: docs/semantics.md, RSP-1, RSP-6 and RSP-7.
-//! - A request stays on show until `answer`: its `ok` says that the request is kept, its `packets` how many PSNs the answer
-//!   has; `packets` stays until the next request. The block looks at a request when the writes granted before it have left the edge, so a read finds what was written
-//!   before; at one of Reliable Reception when all that was received before is in memory (not `arriving`), for its answer acknowledges that.
+//! - A request stays on show until `answer`: its `ok` says that the request is kept, its `packets` how many PSNs the answer has;
+//!   `packets` stays until the next request. The block looks at a request when the writes granted before it have left the edge, so a read
+//!   finds what was written before; at one of Reliable Reception when all that was received before is in memory (not `arriving`), because
+//!   its answer acknowledges that.
 //! - A VI has READ_DEPTH slots, used in turn. A new request goes into the oldest. It is not kept if as many as the VI's RECEIVE row
 //!   allows wait for their answers. None is kept where the row does not allow RDMA reads; `answer` then says `denied`. A request that
 //!   comes `again` is kept if its PSNs lie within those of a request that is still in its slot; its own address, handle and length count
@@ -60,21 +61,21 @@ pub struct Requests {
     pub reset: Signal<In, bool>,
     /// An RDMA read that a peer asks for, from receive/delivery. It stays on show until `answer`.
     pub request: FlowSink<ReadRequest>,
-    /// What becomes of the request: whether it is kept, whether it is denied, and how many PSNs its answer takes.
+    /// What becomes of the request, to receive/delivery: whether it is kept, whether it is denied, and how many PSNs its answer takes.
     pub answer: FlowSource<Admission>,
-    /// Write commands that the write engine has been given, modulo 256.
+    /// Write commands that the write engine has been given, modulo 256, from `protect`.
     pub issued: Signal<In, Mark>,
-    /// Write commands whose bytes have left the edge, modulo 256.
+    /// Write commands whose bytes have left the edge, modulo 256, from `dma/write`.
     pub retired: Signal<In, Mark>,
     /// Something that was received before is not in memory yet, status included: `receive`, `complete/writer` or `send/ack` has it.
     pub arriving: Signal<In, bool>,
-    /// A table row on the bus; the block takes the RECEIVE rows.
+    /// A table row, from `admin/broadcast`; the block takes the RECEIVE rows.
     pub commit: Sink<Commit>,
     /// A packet of an answer, without its bytes, for send/gather.
     pub reply: Source<Reply>,
-    /// Pulses when the oldest packet taken has left, or was dropped; transmit drives it.
+    /// Pulses when the oldest packet of an answer has left, or was dropped; send/transmit drives it.
     pub gone: Signal<In, bool>,
-    /// The NAK for a packet whose bytes could not be read, from transmit.
+    /// The NAK for a packet whose bytes could not be read, from send/transmit.
     pub failed: Sink<AckRequest>,
     /// A refusal to send, for send/ack: the NAK of a failed answer.
     pub word: Source<AckRequest>,
@@ -84,7 +85,7 @@ pub struct Requests {
     pub free: Source<Vi>,
     /// Pulses when a request is kept.
     pub count_request: Pulse,
-    /// Answers wait, or are on their way.
+    /// Answers wait, or are on their way; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     steps: ReplySteps,
     cursor: SlotCursor,
@@ -103,7 +104,7 @@ pub struct Requests {
     at: DFF<AnswerProgress>,
     /// The mark of the request's writes; valid in Wait.
     mark: DFF<Mark>,
-    /// From the request's writes to those that have left the edge.
+    /// How far the writes that have left the edge are beyond those before the request.
     since: Distance<8>,
     /// Nothing was `arriving` in the cycle before.
     rests: DFF<bool>,
@@ -127,7 +128,7 @@ pub struct Requests {
     takes_row: Signal<Local, bool>,
     /// The request lies within the slot at hand.
     found: Signal<Local, bool>,
-    /// Who holds the VI's acknowledgements knows that they may go, or still may not.
+    /// send/ack knows that the VI's acknowledgements may go, or they still may not.
     freed: Signal<Local, bool>,
     /// The request is being written.
     keeps: Signal<Local, bool>,
@@ -175,7 +176,7 @@ impl Logic for Requests {
             slots.handle => cut.handle; at.q => cut.progress);
         Source::<Reply>::link(&mut self.reply, &mut self.cut.reply);
 
-        // What is kept: a request as it came, then as each packet moves it on.
+        // Writing a request: as it came, and then as each packet moves it on.
         self.keeps.next = (self.step.val() == ReplyStep::Keep) | (self.step.val() == ReplyStep::Note);
         self.slots.write.next =
             self.keeps.val() | (self.step.val() == ReplyStep::Shift) | (self.step.val() == ReplyStep::Store);
@@ -193,7 +194,7 @@ impl Logic for Requests {
             }
         }
 
-        // Who is held.
+        // The VIs whose acknowledgements are held.
         drive!(self, vi.q => departures.vi; gone => departures.gone; departures.out_vi => free.data);
         self.departures.begins.next = self.step.val() == ReplyStep::Give;
         self.departures.looks.next = self.step.val() == ReplyStep::Free;
@@ -203,12 +204,12 @@ impl Logic for Requests {
             (self.step.val() == ReplyStep::Free) & self.weighed.q.val() & !self.holding.q.val();
         self.holding.d.next = self.queues.now.val().pending.any()
             | (self.queues.now.val().mark != self.departures.out_mark.val());
-        // In Free it comes a cycle later.
+        // In Free `holding` is right a cycle later.
         self.weighed.d.next = self.step.val() == ReplyStep::Free;
         self.word.valid.next = self.step.val() == ReplyStep::Say;
         self.word.data.next = self.failure.q.val();
 
-        // What is done next.
+        // The steps.
         drive!(self, failed.valid => steps.failure; departures.out => steps.departure;
             commit.valid => steps.row);
         self.steps.request.next = self.request.valid.val() & !self.told.q.val();
@@ -293,12 +294,12 @@ impl Logic for Requests {
                 self.turn.push.valid.next = self.queues.known.val().pending.any();
             }
             ReplyStep::Free => {
-                // If another request came meanwhile, its answer brings this again.
+                // If another request came meanwhile, the VI stays held, and the last packet of that answer brings Free again.
                 self.departures.free.next = self.freed.val() & !self.holding.q.val();
                 self.departures.done.next = self.freed.val();
             }
             ReplyStep::Fail => {
-                // RSP-6: no answer comes behind one that cannot be made.
+                // RSP-6: no answer follows one that cannot be made.
                 self.queues.change.next = QueueChange::Forgets;
                 self.departures.free.next = true;
             }

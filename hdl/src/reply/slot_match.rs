@@ -5,14 +5,14 @@
 //!  start, next_psn, ──►│ SlotMatch │
 //!              left    └───────────┘
 //! ```
-//! Contract: the request's PSNs are `psn` and the `packets` - 1 behind it. The slot's are those from `start` on, as far as `left` packets from `next_psn` on.
-//! `covered` is high if all of the former are among the latter. Neither has more than 2^23 of them.
+//! Contract: the request's PSNs are the `packets` from `psn` on. The slot's are those from `start` on, up to the last of the `left`
+//! packets from `next_psn` on. `covered` is high if all of the former are among the latter. Neither has more than 2^23 of them.
 //!
-//! Latency: 1 from `psn`, `packets`, `next_psn` and `left`; none from `start`. How: both ends wait in registers, for sums of three are dear. The owner keeps
-//! all inputs for two cycles.
+//! Latency: 1 from `psn`, `packets`, `next_psn` and `left`; none from `start`. How: both ends wait in registers, because sums of three
+//! are large. The owner keeps all inputs for two cycles.
 //!
-//! Example: a slot has PSNs 100 to 103, of which 102 and 103 are left: `start` is 100, `next_psn` 102, `left` 2. A request of 3 packets from 101 on lies
-//! within, one of 4 does not.
+//! Example: a slot has PSNs 100 to 103, of which 102 and 103 are left: `start` is 100, `next_psn` 102, `left` 2. A request of 3 packets
+//! from 101 on lies within, one of 4 does not.
 //!
 //! Tests: `tests/reply/slot_match.rs`.
 
@@ -29,7 +29,7 @@ pub struct SlotMatch {
     pub psn: Signal<In, Bits<24>>,
     /// Packets of the request's answer.
     pub packets: Signal<In, Bits<24>>,
-    /// PSN of the first packet that the slot has ever had.
+    /// PSN of the first packet of the answer in the slot.
     pub start: Signal<In, Bits<24>>,
     /// PSN of the slot's next packet.
     pub next_psn: Signal<In, Bits<24>>,
@@ -37,9 +37,9 @@ pub struct SlotMatch {
     pub left: Signal<In, Bits<24>>,
     /// All of the request's PSNs are the slot's.
     pub covered: Signal<Out, bool>,
-    /// PSN behind the request's.
+    /// PSN behind the request's last one.
     request_end: DFF<Bits<24>>,
-    /// PSN behind the slot's.
+    /// PSN behind the slot's last one.
     slot_end: DFF<Bits<24>>,
     /// Where the request begins, from the slot's first PSN on.
     first: Distance<24>,

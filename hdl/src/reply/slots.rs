@@ -1,4 +1,4 @@
-//! Keeps the reads that the peer of each VI asked for.
+//! Keeps the RDMA reads that the peer of each VI asked for, and how far their answers are.
 //!
 //! ```text
 //!               vi, slot, second ──►┌───────┐──► place, handle, progress
@@ -40,7 +40,7 @@ pub struct AnswerProgress {
     pub psn: Bits<24>,
     /// Number of the request's message.
     pub msn: Bits<24>,
-    /// Bytes to come.
+    /// Bytes of the answer still to come.
     pub left: Bits<32>,
     /// The next packet is the first of its answer.
     pub first: bool,
@@ -60,18 +60,18 @@ pub struct SlotRow {
 /// A message's number, in two parts: it is wider than what is left of either column.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct SplitMsn {
-    /// What is in [`FixedColumns`].
+    /// The part in [`FixedColumns`].
     pub low: Bits<9>,
-    /// What is in [`MovingColumns`].
+    /// The part in [`MovingColumns`].
     pub high: Bits<15>,
 }
 
-/// What moves on with each packet.
+/// The columns that move on with each packet.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct MovingColumns {
     /// PSN of the next packet.
     pub psn: Bits<24>,
-    /// Bytes to come.
+    /// Bytes of the answer still to come.
     pub left: Bits<32>,
     /// The next packet is the first of its answer.
     pub first: bool,
@@ -79,7 +79,7 @@ pub struct MovingColumns {
     pub msn_high: Bits<15>,
 }
 
-/// What stays the same for a whole request.
+/// The columns that stay the same for a whole request.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct FixedColumns {
     /// PSN of the original's first packet.

@@ -15,19 +15,19 @@
 //!  a turn:     Idle ─► Pick ─► Place ─► Progress ─► Give ─► Move ─► Shift ─► Store ─► Idle
 //!  a departure:  Idle ─► Free ─► Idle          a failure:  Idle ─► Fail ─► Say ─► Idle
 //! ```
-//! A row takes no step: it is taken in Idle, when [`Requests`](super::Requests) can. `keeps` and `refuses` say what became of a request, in the
-//! last cycle before Idle.
+//! A row takes no step: it is taken in Idle, when [`Requests`](super::Requests) can. `keeps` and `refuses` say what became of a request,
+//! in the last cycle before Idle.
 //!
 //! Latency: 1 cycle a step; Wait, Count, Measure, Note, Place, Free and Say last until what they wait for has come.
 //!
-//! Example: a new request comes, its answer has one packet, and the writes before it are out. The steps are Wait, Count, Sort, Keep, Note, and `keeps`
-//! is high in Note.
+//! Example: a new request comes, its answer has one packet, and the writes before it are out. The steps are Wait, Count, Sort, Keep,
+//! Note, and `keeps` is high in Note.
 //!
 //! Tests: with the whole, `tests/reply/requests/`.
 
 use rust_hdl::prelude::*;
 
-/// What is taken in Idle.
+/// A job that the block takes in Idle.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum ReplyJob {
     /// Nothing waits, or a step is under way.
@@ -44,7 +44,7 @@ pub enum ReplyJob {
     Turn,
 }
 
-/// What is done in this cycle.
+/// A step; the drawing has their order.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum ReplyStep {
     /// Take the next job.
@@ -106,7 +106,7 @@ pub struct ReplySteps {
     pub row: Signal<In, bool>,
     /// A VI has its turn, and there is room for its packet.
     pub turn: Signal<In, bool>,
-    /// In Wait: what came before the request is where it belongs.
+    /// In Wait: the writes before the request have left the edge, or are in memory.
     pub in_order: Signal<In, bool>,
     /// In Count and Measure: the packets are counted.
     pub counted: Signal<In, bool>,
@@ -124,13 +124,13 @@ pub struct ReplySteps {
     pub owes: Signal<In, bool>,
     /// In Place: the slot waits for its answer.
     pub waits: Signal<In, bool>,
-    /// In Free: who holds acknowledgements knows.
+    /// In Free: send/ack knows that the VI's acknowledgements may go, or they still may not.
     pub freed: Signal<In, bool>,
     /// In Say: the NAK is taken.
     pub said: Signal<In, bool>,
-    /// What is taken in this cycle.
+    /// The job that is taken in this cycle.
     pub job: Signal<Out, ReplyJob>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, ReplyStep>,
     /// Pulse: the request is kept.
     pub keeps: Signal<Out, bool>,
@@ -198,7 +198,7 @@ impl Logic for ReplySteps {
                 }
             }
             ReplyStep::Compare => {
-                // RSP-1: within one of the last four reads; otherwise it is dropped.
+                // RSP-1: a read that comes again is answered if it lies within one of the last four; otherwise it is dropped.
                 if self.found.val() {
                     self.at.d.next = ReplyStep::Keep;
                 } else if self.last_slot.val() {

@@ -6,13 +6,12 @@
 //!           commit, beat ──►│     │◄─► held
 //!             word, free ──►└─────┘──► busy, waits, count_rnr
 //! ```
-//! Contract: the block releases a request when the write engine has retired as many commands as had been issued when it was
-//! made (`request_mark`), so nothing is acknowledged before its data has left the edge. A request with `reception` waits until the data
-//! is in memory ([`FlushRead`]). Released requests are state, one for each VI, and not a queue: a newer one replaces an older one that
-//! still waits, except that an ACK does not replace a NAK of a later PSN. VIs are served in turn. Requests therefore never wait for the
-//! wire.
+//! Contract: the block releases a request when the write engine has retired as many commands as had been issued when it was made
+//! (`request_mark`), so nothing is acknowledged before its data has left the edge. A request with `reception` waits until the data is in
+//! memory ([`FlushRead`]). Released requests are not queued: the block keeps one for each VI, and a newer one replaces an older one that
+//! still waits, except that an ACK does not replace a NAK of a later PSN. VIs are served in turn. So requests never wait for the wire.
 //!
-//! The block sends nothing of a VI while it is `held`: answers to its peer's reads go before what was asked for later.
+//! The block sends nothing of a VI while it is `held`: answers to its peer's reads go before acknowledgements of later requests.
 //!
 //! The block keeps the last word of a connection (`bus::word`): nothing replaces it, and the block says it again for each request to
 //! repeat it, until a new connection forgets it. An acknowledgement that is on offer then stays on offer, but its `kind` becomes FORGET:
@@ -23,7 +22,7 @@
 //!
 //! Latency: 6 cycles from release to `ack`, one request every 3 cycles. The first 64 cycles after reset clear the rows.
 //!
-//! Tests: `tests/complete/ack.rs`.
+//! Tests: `tests/complete/ack/`.
 
 use super::FlushRead;
 use crate::arithmetic::Distance;
@@ -46,14 +45,14 @@ struct MarkedAck {
     mark: Bits<16>,
 }
 
-/// What a VI has to say.
+/// The acknowledgement that a VI has to send.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct AckRow {
     psn: Bits<24>,
     msn: Bits<24>,
     syndrome: Bits<8>,
     waiting: bool,
-    /// What the row says is the connection's last word.
+    /// The acknowledgement in the row is the connection's last word.
     last: bool,
 }
 
@@ -73,31 +72,31 @@ pub struct Ack {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets all requests and begins to clear its rows.
     pub reset: Signal<In, bool>,
-    /// An acknowledgement that is asked for, from receive by way of complete.
+    /// An acknowledgement that receive asks for; it comes by way of `complete/writer`.
     pub request: Sink<AckRequest>,
-    /// Write commands that had been issued when `request` was made, modulo 256.
+    /// Write commands that had been issued when `request` was made, modulo 256, from `complete/writer`.
     pub request_mark: Signal<In, Bits<8>>,
-    /// Write commands whose bytes have left the edge, modulo 256.
+    /// Write commands whose bytes have left the edge, modulo 256, from `dma/write`.
     pub retired: Signal<In, Bits<8>>,
-    /// A table row on the bus; another block takes it, and this one only listens.
+    /// A table row, from `admin/broadcast`; another block takes it, and this one only listens.
     pub commit: FlowSink<Commit>,
     /// A read of eight bytes of the arena, for an acknowledgement of Reliable Reception: see [`FlushRead`].
     pub access: Source<Access>,
-    /// Eight bytes that a read brought, of any client.
+    /// Up to eight bytes that a read of any client brought, from dma/read.
     pub beat: FlowSink<ReadBeat>,
     /// A refusal from [`Requests`](crate::reply::Requests); it is taken while no other request is offered.
     pub word: Sink<AckRequest>,
     /// Asks [`Requests`](crate::reply::Requests) whether the acknowledgements of a VI are held behind answers to its peer's reads.
     pub held: LookUp<Vi, bool>,
-    /// A VI whose answers have all left: its acknowledgements may go.
+    /// A VI whose answers have all left, from [`Requests`](crate::reply::Requests): its acknowledgements may go.
     pub free: Sink<Vi>,
     /// An acknowledgement for transmit to send, or to forget (`kind` is FORGET).
     pub ack: Source<AckRequest>,
     /// Pulses when a receiver-not-ready answer leaves.
     pub count_rnr: Pulse,
-    /// An acknowledgement waits.
+    /// An acknowledgement waits; `quiet` hears it.
     pub busy: Signal<Out, bool>,
-    /// A request waits until its data is where it must be.
+    /// A request waits until its data has left the edge, or is in memory; [`Requests`](crate::reply::Requests) looks at it.
     pub waits: Signal<Out, bool>,
     requests: Fifo<MarkedAck, 3, 4>,
     flush: FlushRead,
@@ -121,7 +120,8 @@ pub struct Ack {
     /// `offer` stands at `ack`.
     offered: DFF<bool>,
     offer: DFF<AckRequest>,
-    /// What waits in the row may not be replaced. This is looked at in the cycle before, because a memory takes half of a cycle.
+    /// The acknowledgement that waits in the row may not be replaced. This is looked at in the cycle before, because a memory takes half
+    /// of a cycle.
     kept: DFF<bool>,
     /// The row holds the last word of its connection; looked at in the cycle before, like `kept`.
     closed: DFF<bool>,
@@ -193,7 +193,7 @@ impl Logic for Ack {
             | self.turn.held.val()
             | self.offered.q.val();
 
-        // RSP-7: its writes have left.
+        // RSP-7: a request waits until its writes have left.
         // Signed: the write engine may have retired more than was issued at the mark, or not yet as much.
         self.since.number.next = self.all_retired.val();
         self.since.from.next = self.requests.source.data.val().mark;
@@ -218,7 +218,7 @@ impl Logic for Ack {
             request_now.val().vi => turn.push.data, rows.read_address, rows.write_address;
             turn.pop.data => held.index);
         // RSP-7: a NAK that waits stands for a duplicate's acknowledgement.
-        // An ACK of a PSN before that of a NAK that waits.
+        // The row stays as it is if the request is an ACK of a PSN before that of a NAK that waits.
         self.psns.number.next = self.request_now.val().psn;
         self.psns.from.next = self.rows.read_data.val().psn;
         self.row_syndrome.from.next = self.rows.read_data.val().syndrome;
@@ -290,7 +290,7 @@ impl Logic for Ack {
             }
             AckStep::Load => {
                 self.turn.pop.ready.next = true;
-                // RSP-7: not ahead of the answer to a read before it.
+                // RSP-7: an acknowledgement does not go ahead of the answer to a read before it.
                 self.offered.d.next = self.rows.read_data.val().waiting & !self.held.row.val();
                 self.offer.d.next.vi = self.turn.pop.data.val();
                 self.offer.d.next.psn = self.rows.read_data.val().psn;
@@ -300,7 +300,7 @@ impl Logic for Ack {
                 self.offer.d.next.reception = false;
                 self.row.next = self.rows.read_data.val();
                 self.row.next.waiting = false;
-                // What is held stays, and its VI is queued again when it is free.
+                // A row that is held stays, and its VI is queued again when it is free.
                 self.rows.write_enable.next = !self.held.row.val();
                 self.rows.write_address.next = self.turn.pop.data.val();
                 self.step.d.next = AckStep::Idle;

@@ -5,7 +5,7 @@
 //!  frame_loopback, frame_vlan ──►│ Egress │──► loopback
 //!                                └────────┘──► count_frame
 //! ```
-//! Contract: `frame_loopback` and `frame_vlan` stay the same for a whole frame. To the MAC a tag that is not 0 goes in
+//! Contract: `frame_loopback` and `frame_vlan` stay the same for a whole frame. In a frame for the MAC a tag that is not 0 goes in
 //! behind the source address, four bytes; loopback frames stay untagged. A frame once begun pauses only when its
 //! receiver does. Padding to 60 bytes and FCS are the MAC's.
 //!
@@ -38,17 +38,17 @@ pub struct Egress {
     pub clock: Signal<In, Clock>,
     /// While high, the block drops the frame under way.
     pub reset: Signal<In, bool>,
-    /// A beat of an untagged frame, from transmit.
+    /// Up to eight bytes of an untagged frame, from send/transmit.
     pub frame: Sink<FrameBeat>,
     /// The frame goes back to our own receive side, not to the MAC; transmit drives it.
     pub frame_loopback: Signal<In, bool>,
-    /// VLAN tag of the frame in wire order, first byte in bits 7:0; 0: the frame has none.
+    /// VLAN tag of the frame in wire order, first byte in bits 7:0; 0: the frame has none. Transmit drives it.
     pub frame_vlan: Signal<In, Bits<32>>,
-    /// A beat for the MAC.
+    /// A beat for the MAC, through send/eth_transmit.
     pub tx: Source<FrameBeat>,
-    /// A beat for our own receive side.
+    /// A beat for our own receive side, receive/ingress.
     pub loopback: Source<FrameBeat>,
-    /// Pulses when a frame has left, to either side.
+    /// Pulses when a frame has left, to either side; `admin/counters` counts it.
     pub count_frame: Pulse,
     held_valid: DFF<bool>,
     /// The beat that waits to go on.

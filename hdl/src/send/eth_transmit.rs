@@ -1,13 +1,13 @@
-//! Frames to the MAC, and to whoever watches those that turn round inside.
+//! Gives frames to the MAC, and shows a test bench the frames that turn round inside the NIC.
 //!
 //! ```text
 //!                    beat ──►┌─────────────┐──► tx
 //!    turns, turn_has_room ──►│ EthTransmit │──► watch
 //!                            └─────────────┘
 //! ```
-//! Contract: a beat goes to `tx` in its cycle, with a mask in place of the number of its bytes. A beat that turns round inside shows the same
-//! data at `beat`, without its `valid`: `turns` says in its place that it is offered, and `turn_has_room` that the receive side takes it.
-//! `watch` shows such a beat.
+//! Contract: a beat goes to `tx` in its cycle, with a mask in place of the number of its bytes. Of a beat that turns round inside, `beat`
+//! has the same data but no `valid`. In its place `turns` says that egress offers the beat, and `turn_has_room` that the receive side
+//! takes it; `watch` shows the beat.
 //!
 //! Latency: none; logic alone.
 //!

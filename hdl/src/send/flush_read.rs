@@ -5,16 +5,16 @@
 //!  commit ──►│ FlushRead │──► access
 //!    beat ──►└───────────┘──► busy
 //! ```
-//! Contract: requests go in when their writes have left the edge, and come out in order; one without `reception` comes out as soon as
-//! it is the oldest. For the others the block reads eight bytes of the agent's arena, from the ring of the work queue that was opened
-//! last. PCIe keeps a read behind the writes before it. So whatever had gone in when the read was asked for may come out when it is
-//! back. There is one read at a time. Requests are numbered, and the read covers those before the next number. When the read is
-//! refused, or fails on the bus, nobody knows where the data is: the block drops the oldest request, and the peer will ask again.
+//! Contract: a request comes in when its writes have left the edge, and requests go out in order. One without `reception` goes out as
+//! soon as it is the oldest. For the others the block reads eight bytes of the agent's arena, from the ring of the work queue that was
+//! opened last. PCIe keeps a read behind the writes before it, so all requests that had come in when the read was asked for may go out
+//! when it is back. There is one read at a time. Requests are numbered, and the read covers those before the next number. When the read
+//! is refused, or fails on the bus, nobody knows where the data is: the block drops the oldest request, and the peer will ask again.
 //!
 //! Example: requests 0 and 1 of Reliable Reception go in, and the block asks for its read. Request 2 goes in while the read is under
 //! way. When the read is back, 0 and 1 come out; 2 waits for a second read.
 //!
-//! Latency: 1 cycle without `reception`; with it the checker's and up to two round trips of the bus.
+//! Latency: 1 cycle without `reception`; with it that of `protect` and up to two round trips of the bus.
 //!
 //! Tests: `tests/complete/flush_read.rs`.
 
@@ -40,15 +40,15 @@ pub struct FlushRead {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets all requests and where the arena is.
     pub reset: Signal<In, bool>,
-    /// A table row on the bus; another block takes it, and this one only listens.
+    /// A table row, from `admin/broadcast`. The block notes where the ring of a work queue lies that opens; it does not take the row.
     pub commit: FlowSink<Commit>,
-    /// An acknowledgement whose writes have left the edge.
+    /// An acknowledgement whose writes have left the edge, from send/ack.
     pub sink: Sink<AckRequest>,
-    /// An acknowledgement that may be sent now.
+    /// An acknowledgement that may be sent now, for send/ack.
     pub source: Source<AckRequest>,
-    /// A read of eight bytes of the arena, for the checker.
+    /// A read of eight bytes of the arena, which `protect` checks.
     pub access: Source<Access>,
-    /// Eight bytes that a read brought, of any client; the block picks its own.
+    /// Up to eight bytes that a read of any client brought, from dma/read; the block picks its own.
     pub beat: FlowSink<ReadBeat>,
     /// At least one request waits.
     pub busy: Signal<Out, bool>,
@@ -146,7 +146,7 @@ impl Logic for FlushRead {
             }
         }
 
-        // The oldest of a read under way stays until it is back: so what that covers lies in front of it.
+        // While a read is under way the oldest request stays, so every request that the read covers is still here when it is back.
         self.leaves.next = (self.source.valid.val() & self.source.ready.val()) | self.fails.val();
         self.requests.source.ready.next = self.leaves.val();
         if self.leaves.val() {

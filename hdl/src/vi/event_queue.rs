@@ -1,4 +1,4 @@
-//! The events that wait for the error ring.
+//! Keeps the events that wait for the error ring.
 //!
 //! ```text
 //!   report, fault, broke ──►┌────────────┐──► ring_event
@@ -46,7 +46,7 @@ pub struct EventQueue {
     pub fault: Signal<In, Fault>,
     /// With `report`: the VI went into Error by it.
     pub broke: Signal<In, bool>,
-    /// The oldest event that waits.
+    /// The oldest event that waits, to `complete/queues`.
     pub ring_event: Source<EventWord>,
     /// An event found no room and is lost.
     pub count_lost: Pulse,

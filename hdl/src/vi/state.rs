@@ -6,17 +6,19 @@
 //!          settle ──►│         │◄── query: VI, its state
 //!   event_writing ──►└─────────┘──► settling, count_lost, count_broken
 //! ```
-//! Contract: a commit of VI_STATE sets any state. A fault may put its VI into Error and may make an event: [`FaultVerdict`] says when. Events wait for
-//! the error ring in an [`EventQueue`], which drops and counts what finds no room: it waits for nobody. A fault is taken (`ready`) in the cycle in
-//! which the new state is on the bus: the source that goes on in the next cycle finds its own copy up to date. Faults are served round robin.
+//! Contract: a commit of VI_STATE sets any state. A fault may put its VI into Error and may make an event: [`FaultVerdict`] says when.
+//! Events wait for the error ring in an [`EventQueue`], which drops and counts an event that finds no room. A fault is taken (`ready`) in
+//! the cycle in which the new state is on the bus: the source that goes on in the next cycle finds its own copy up to date. Faults are
+//! served round robin.
 //!
-//! After a `settle` pulse, `settling` is high until every event of a fault of before is in the error ring: see [`Settle`].
+//! After a `settle` pulse, `settling` is high until the faults offered then are taken and their events are in the error ring or lost: see
+//! [`Settle`].
 //!
-//! Latency: a fault 5 cycles, its event one more, a commit 2. Who offers a fault, and what, goes into registers first.
+//! Latency: a fault 5 cycles, its event one more, a commit 2. The offers and their faults go into registers first.
 //! `query` answers in the same cycle.
 //!
-//! Example: VI 5 is connected and fetch offers a fault of it with `breaks` and a code: 5 cycles later `state` says that VI 5 is in Error and the
-//! fault is taken; a cycle after that `ring_event` has the event, with `broke`.
+//! Example: VI 5 is connected and fetch offers a fault of it with `breaks` and a code: 5 cycles later `state` says that VI 5 is in Error
+//! and the fault is taken; a cycle after that `ring_event` has the event, with `broke`.
 //!
 //! Tests: `tests/admin/state.rs`, `tests/admin/settle.rs`.
 
@@ -47,7 +49,7 @@ pub struct ViState {
     pub clock: Signal<In, Clock>,
     /// Forgets events. The states themselves are cleared by commits.
     pub reset: Signal<In, bool>,
-    /// A row of VI_STATE: the new state of a VI.
+    /// A row of VI_STATE, from `admin/broadcast`: the new state of a VI.
     pub commit: Sink<Commit>,
     /// Faults of `fetch`.
     pub fetch_fault: Sink<Fault>,
@@ -61,23 +63,23 @@ pub struct ViState {
     pub writer_fault: Sink<Fault>,
     /// Faults of `complete/queues`.
     pub queues_fault: Sink<Fault>,
-    /// The VI that changes its state in this cycle, and the new state.
+    /// The VI that changes its state in this cycle, and the new state; send/gather, send/transmit, receive and complete/sends listen.
     pub state: FlowSource<StateWrite>,
-    /// For a VI: its state, in the same cycle.
+    /// For a VI: its state, in the same cycle; `admin/command` asks.
     pub query: Table<Vi, Bits<2>>,
     /// An event for the error ring, to `complete/queues`.
     pub ring_event: Source<EventWord>,
-    /// An event that was taken is neither in the error ring nor lost yet.
+    /// An event that was taken is neither in the error ring nor lost yet; `complete/queues` drives it.
     pub event_writing: Signal<In, bool>,
-    /// `admin/command` begins to wait for the events of before.
+    /// Pulses when `admin/command` begins to wait for the faults and events that are there now.
     pub settle: Signal<In, bool>,
-    /// Some fault or event of before that `settle` has not come to its end.
+    /// Some fault or event that was there at the last `settle` has not come to its end; `admin/command` waits.
     pub settling: Signal<Out, bool>,
     /// An event found the queue full and is lost.
     pub count_lost: Pulse,
     /// A fault has put a VI into Error.
     pub count_broken: Pulse,
-    /// What is done with the fault at hand.
+    /// The step of the commit or the fault at hand.
     step: DFF<Step>,
     /// State of each VI.
     states: LutRam<Bits<2>, VI_LOG2>,
@@ -87,7 +89,7 @@ pub struct ViState {
     arbiter: Arbiter<FAULT_SOURCES, 3>,
     /// The sources that offer a fault.
     offers: Cast<FaultSources, Bits<FAULT_SOURCES>>,
-    /// The sources that offered a fault in the cycle before, if that was an idle one: with the states as they are now.
+    /// The sources that offered a fault in the cycle before, if no fault or commit was at hand then.
     offered: DFF<Bits<FAULT_SOURCES>>,
     /// The source whose fault is at hand, one-hot.
     granted: DFF<Bits<FAULT_SOURCES>>,
@@ -126,7 +128,7 @@ impl Logic for ViState {
             queues_fault.valid => queues);
         self.row.from.next = self.commit.data.val();
 
-        // Copies of the states: written when told, so that they change with everybody else's.
+        // Copies of the states are written when the change is told, so they change when those of the other blocks do.
         drive!(self, telling.q => states.write_enable, query_states.write_enable, state.valid;
             told.q.val().vi => states.write_address, query_states.write_address;
             told.q.val().state => states.write_data, query_states.write_data;

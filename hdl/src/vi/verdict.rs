@@ -6,13 +6,13 @@
 //!                   └──────────────┘
 //! ```
 //! Contract: a fault with `breaks` breaks a connected VI; an idle one only if the fault comes of the VI's own queues, that is of `fetch`,
-//! `complete/writer` or `complete/queues`. A fault with a code makes an event, with two exceptions. CONN_LOST makes one only if the VI breaks by
-//! it. Of a VI in Error no event is made of what `fetch` finds, and none of what would break the VI again, but for COMP_PROT.
+//! `complete/writer` or `complete/queues`. A fault with a code makes an event, with two exceptions. CONN_LOST makes one only if the VI
+//! breaks by it. Of a VI in Error no event is made of what `fetch` finds, and none of what would break the VI again, but for COMP_PROT.
 //!
 //! Latency: none.
 //!
-//! Example: VI 5 is idle and `send/transmit` has a fault of it, with `breaks` and the code CONN_LOST: the VI stays idle, and there is no event. Were
-//! the VI connected, it would break, with an event.
+//! Example: VI 5 is idle and `send/transmit` has a fault of it, with `breaks` and the code CONN_LOST: the VI stays idle, and there is no
+//! event. Were the VI connected, it would break, with an event.
 //!
 //! Tests: with `ViState`, `tests/admin/state.rs`.
 

@@ -73,7 +73,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("protect/", "in protect"),
     ("quiet", "one register; its test has all inputs"),
     ("send/eth_transmit", "logic alone; its test has all inputs"),
-    ("receive/", "in receive/ingress, parse, store or path"),
+    ("receive/", "in receive/ingress, parse, store, reads or receive"),
     ("mac/", "in mac"),
     ("vi/settle", "one counter; its tests run with those of vi/state"),
     ("echo/", "a board's first light: no part of the NIC"),

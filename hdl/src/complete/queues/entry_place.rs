@@ -6,14 +6,14 @@
 //!         entry_end ──►│ (NextEntry) │──► full, gone
 //!                      └─────────────┘
 //! ```
-//! Contract: the block takes the queue's `row` and `taken` in Read, `place` in First, `home` in Second. `full` is valid in Second; `at` from the next
-//! cycle on. `gone` says in Lost and Break that the entry is not lost for want of room: there is no such queue, or `entry_end` was false, so its memory
-//! is refused. `written` and `told` are those of `row`.
+//! Contract: the block takes the queue's `row` and `taken` in Read, `place` in First, `home` in Second. `full` is valid in Second; `at`
+//! from the next cycle on. `gone` says in Lost and Break that the entry is not lost for want of room: there is no such queue, or
+//! `entry_end` was false, so its memory is refused. `written` and `told` are those of `row`.
 //!
-//! Latency: 1 from each.
+//! Latency: 1 cycle from each of them.
 //!
-//! Example: a ring of 4 entries lies 640 bytes behind its region's base, and has 5 entries written and 3 taken. `full` is low, and `at` has the address
-//! 656: the second entry.
+//! Example: a ring of 4 entries lies 640 bytes behind its region's base, and has 5 entries written and 3 taken. `full` is low, and `at`
+//! has the address 656: the second entry.
 //!
 //! Tests: with the whole, `tests/complete/queues.rs`.
 
@@ -35,7 +35,7 @@ pub struct EntryAddress {
     pub region: Bits<16>,
     /// Tag that the region must have.
     pub tag: Bits<16>,
-    /// Where in it: bytes from the region's base rounded down to 64.
+    /// Where the entry lies in the region: bytes from the region's base rounded down to 64.
     pub address: Bits<40>,
     /// Phase of the ring's lap.
     pub phase: bool,
@@ -48,17 +48,17 @@ pub struct EntryPlace {
     pub clock: Signal<In, Clock>,
     /// The step of [`CompletionQueues`](super::CompletionQueues), which drives this and the other inputs.
     pub step: Signal<In, CqStep>,
-    /// What is known of the completion queue.
+    /// The row of the completion queue, from the indices.
     pub row: Signal<In, CqRow>,
     /// Entries that its consumer has taken.
     pub taken: Signal<In, CqIndex>,
-    /// Where its ring lies.
+    /// Where its ring lies in its region.
     pub place: Signal<In, RingPlace>,
-    /// In which region.
+    /// In which region its ring lies.
     pub home: Signal<In, RingHome>,
-    /// The entry is done; false: its memory is refused.
+    /// The entry is done; true: it is written, false: its memory is refused.
     pub entry_end: FlowSink<bool>,
-    /// Where the entry goes.
+    /// Where the entry goes: the ring's region and tag, and the address and the phase of the entry.
     pub at: Signal<Out, EntryAddress>,
     /// Entries written before it.
     pub written: Signal<Out, CqIndex>,

@@ -5,8 +5,8 @@
 //!                      │ ErrorRing │──► overrun
 //!                      └───────────┘
 //! ```
-//! Contract: with `commits`, `row` is committed for `cq`: if it is live and takes events, the error ring is `cq` from then on; otherwise, if `cq` was the
-//! error ring, there is none. `overrun` is the event that says that `cq` has lost an entry.
+//! Contract: with `commits`, `row` is committed for `cq`: if it is live and takes events, the error ring is `cq` from then on; otherwise,
+//! if `cq` was the error ring, there is none. `overrun` is the event that says that `cq` has lost an entry.
 //!
 //! Latency: 1 from `commits`, otherwise 0.
 //!

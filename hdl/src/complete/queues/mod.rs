@@ -1,36 +1,37 @@
 //! Completion queues: an entry for each completion of a work queue that has one, and for each event.
 //!
 //! ```text
-//!          closed ──►┌────────────┐──► entry
-//!      ring_event ──►│   Queues   │◄── entry_end
-//!           store ──►│ CqSteps    │──► raise
-//!          commit ──►│ CqWords    │──► fault
-//!                    │ Indices    │──► result, count_*
-//!                    │ EntryPlace │
-//!                    │ ErrorRing  │
-//!                    └────────────┘
+//!           closed ──►┌──────────────────┐──► entry
+//!       ring_event ──►│ CompletionQueues │◄── entry_end
+//!            store ──►│ CqSteps          │──► raise
+//!           commit ──►│ CqWords          │──► fault, event_writing
+//!                     │ Indices          │──► result, count_*
+//!                     │ EntryPlace       │
+//!                     │ ErrorRing        │
+//!                     └──────────────────┘
 //! ```
 //! Contract:
-//! - WORK_QUEUE rows say which completion queue a work queue has; a commit starts its positions at 0. Each descriptor that
-//!   ends counts a position; one whose status is written makes an entry {token, VI, receive}.
+//! - WORK_QUEUE rows say which completion queue a work queue has; a commit starts its positions at 0. Each descriptor that ends counts a
+//!   position; one whose status is written makes an entry {token, VI, receive}.
 //! - An event makes an entry of the queue that has EVENTS. Without such a queue, or without room in it, it is lost and counted.
-//! - `entry` stays until `entry_end`, which says whether it was granted; then it is in the queue, and an armed
-//!   queue is raised. `complete/writer` writes it: behind the status, which was written before `closed`.
-//! - Without room the entry is lost and counted, and CONN_LOST breaks its VI. Before that, the first entry lost since the queue had
-//!   room is reported by the event CQ_OVERRUN, which names the queue. Without such a queue or such memory, COMP_PROT breaks the VI.
+//! - `entry` stays until `entry_end`, which says whether it was granted; then it is in the queue, and an armed queue is raised.
+//!   `complete/writer` writes it: behind the status, which was written before `closed`.
+//! - Without room the entry is lost and counted, and CONN_LOST breaks its VI. Before that, the first entry lost since the queue had room
+//!   is reported by the event CQ_OVERRUN, which names the queue. Without such a queue or such memory, COMP_PROT breaks the VI.
 //! - A commit of COMPLETION_QUEUE is taken between entries: `result` is the number of entries that the old ring has.
-//! - A commit of WORK_QUEUE comes behind the descriptors of that queue that have ended: whoever saw their status has them on
-//!   the old row.
-//! - The block does one thing at a time. A commit waits for one descriptor or event at most, and a descriptor goes before an event. A store
-//!   holds nobody up for more than two cycles.
+//! - A commit of WORK_QUEUE comes behind the descriptors of that queue that have ended: whoever saw their status has their entries in the
+//!   old completion queue.
+//! - The block does one thing at a time. A commit waits for one descriptor or event at most, and a descriptor goes before an event. A
+//!   store holds nothing up for more than two cycles.
 //!
 //! Latency: 7 cycles from `closed` to `entry`; 4 if the work queue has no completion queue.
 //!
-//! How: [`CqSteps`] has the order of what is done. [`CqWords`] has the ring places and the work queues' rows in one block RAM of 36-bit words, read a
-//! word at a time; [`Indices`] has how far each ring is. [`EntryPlace`] collects where an entry goes, and [`ErrorRing`] knows where events go.
+//! How: [`CqSteps`] has the order of what is done. [`CqWords`] has the ring places and the work queues' rows in one block RAM of 36-bit
+//! words, read a word at a time; [`Indices`] has how far each ring is. [`EntryPlace`] collects where an entry goes, and [`ErrorRing`]
+//! knows where events go.
 //!
-//! Example: a work queue has completion queue 3, which is armed and has room. `closed` of its descriptor gives an `entry` {token, VI, receive} 7
-//! cycles later; when `entry_end` is true, the queue's vector is raised.
+//! Example: a work queue has completion queue 3, which is armed and has room. `closed` of its descriptor gives an `entry` {token, VI,
+//! receive} 7 cycles later; when `entry_end` is true, the queue's vector is raised.
 //!
 //! Tests: `tests/complete/queues.rs`, `cq_random.rs`.
 
@@ -65,23 +66,23 @@ pub struct CompletionQueues {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way; the rows are cleared by commits.
     pub reset: Signal<In, bool>,
-    /// A row of WORK_QUEUE or COMPLETION_QUEUE.
+    /// A row of WORK_QUEUE or COMPLETION_QUEUE, from `admin/broadcast`.
     pub commit: Sink<Commit>,
-    /// Number of entries written to the old ring of the completion queue that was committed last.
+    /// Number of entries written to the old ring of the completion queue that was committed last, to `admin/command`.
     pub result: Signal<Out, CqIndex>,
     /// A descriptor that has ended, from `complete/writer`.
     pub closed: Sink<Closed>,
     /// An event for the error ring, from `vi/state`.
     pub ring_event: Sink<EventWord>,
-    /// The host stores to the page of a completion queue.
+    /// The host stores to the page of a completion queue; `doorbell/cq_pages` drives it.
     pub store: FlowSink<CqStore>,
     /// The entry to write, to `complete/writer`; it holds still until `entry_end`.
     pub entry: FlowSource<CqEntry>,
     /// `complete/writer` is done with the entry; true: it is written, false: its memory is refused.
     pub entry_end: FlowSink<bool>,
-    /// The vector to raise for a consumer that sleeps.
+    /// The vector to raise for a consumer that sleeps, to `interrupt/vectors`.
     pub raise: Source<Vector>,
-    /// A VI breaks because an entry of its is lost.
+    /// A VI breaks because one of its entries is lost; to `vi/state`.
     pub fault: Source<Fault>,
     /// An entry found no room and is lost.
     pub count_overrun: Pulse,
@@ -89,9 +90,9 @@ pub struct CompletionQueues {
     pub count_lost: Pulse,
     /// A store to a queue that is not live is ignored.
     pub count_ignored: Pulse,
-    /// An event that was taken is neither in the error ring nor lost yet.
+    /// An event that was taken is neither in the error ring nor lost yet; `vi/state` waits for it.
     pub event_writing: Signal<Out, bool>,
-    /// A commit, a descriptor, an event or a store is under way.
+    /// A commit, a descriptor, an event or a store is under way; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     /// Places of the rings and words of the work queues.
     words: CqWords,
@@ -101,7 +102,7 @@ pub struct CompletionQueues {
     /// Where the entry goes.
     entry_place: EntryPlace,
     steps: CqSteps,
-    /// A commit is next. From a register: what `complete/writer` does next hangs on it.
+    /// A commit is next. A register says so, because `closed.ready`, on which `complete/writer` waits, comes of it.
     commit_turn: DFF<bool>,
     /// The descriptor that has ended and is at hand.
     closing: DFF<Closed>,
@@ -218,7 +219,7 @@ impl Logic for CompletionQueues {
             entry_place.at.val().address => address; token.q => token; closing.q.val().vi => vi;
             closing.q.val().receive => receive; entry_place.at.val().phase => phase);
 
-        // What is done next.
+        // The steps.
         drive!(self, commit_turn.q => steps.row; of_work_queue => steps.work_row;
             closed.valid => steps.closed; ring_event.valid => steps.ring_event;
             errors.is_there => steps.ring_is_there; indices.ready => steps.ready);
@@ -229,13 +230,13 @@ impl Logic for CompletionQueues {
         self.steps.entry_end.data.next = self.entry_end.data.val();
         self.steps.is_event.next = self.is_event.q.val();
         self.steps.broken.next = self.fault.ready.val();
-        // What was told of an overrun already is not told again.
+        // An overrun that the error ring knows of is not told again.
         self.steps.tells.next =
             !self.entry_place.told.val() & self.errors.is_there.val() & !self.entry_place.gone.val();
 
         self.fault.valid.next = self.step.val() == CqStep::Break;
         self.fault.data.next.vi = self.closing.q.val().vi;
-        // CQ-2: CONN_LOST for want of room. CQ-4: COMP_PROT otherwise.
+        // CQ-2: an entry without room breaks its VI with CONN_LOST. CQ-4: any other lost entry with COMP_PROT.
         self.fault.data.next.code = self.conn_lost.val();
         if self.entry_place.gone.val() {
             self.fault.data.next.code = self.comp_prot.val();

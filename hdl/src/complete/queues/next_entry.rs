@@ -1,14 +1,15 @@
 //! Where in its ring the next entry of a completion queue goes, and whether there is room.
 //!
 //! ```text
-//!  row, taken, offset ──►┌───────────┐──► slot, phase, full
-//!          slot (held) ─►│ NextEntry │──► address
-//!                        └───────────┘
+//!   row, taken, offset ──►┌───────────┐──► slot, phase, full
+//!            held_slot ──►│ NextEntry │──► address
+//!                         └───────────┘
 //! ```
-//! Contract: the block has no state. `slot`, `phase` and `full` are of the entry behind the `written` ones of `row`, of which `taken` have been taken;
-//! `address` is that of the entry in `held_slot` of the ring at `offset`, in bytes. An entry has 16 bytes.
+//! Contract: the block has no state. `slot`, `phase` and `full` are those of the next entry of a queue with `written` entries in `row`,
+//! of which `taken` have been taken; `address` is that of the entry in `held_slot` of the ring at `offset`, in bytes. An entry has 16
+//! bytes.
 //!
-//! Latency: none; the owner keeps `slot` in a register between the two.
+//! Latency: none; `EntryPlace` keeps `slot` in a register, which comes back as `held_slot`.
 //!
 //! Example: a ring of 4 entries has 5 written and 3 taken: `slot` is 1, `phase` is low since it is the second lap, and `full` is low.
 //!
@@ -25,7 +26,7 @@ use viaduct_dialect::wires;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct NextEntry {
-    /// What is known of the queue; [`CompletionQueues`](super::CompletionQueues) drives this and the other inputs.
+    /// The row of the completion queue; `EntryPlace` drives this and the other inputs.
     pub row: Signal<In, CqRow>,
     /// How many entries its consumer has taken.
     pub taken: Signal<In, CqIndex>,
@@ -37,7 +38,7 @@ pub struct NextEntry {
     pub full: Signal<Out, bool>,
     /// Offset of the ring in its region, in units of 64 bytes.
     pub offset: Signal<In, Bits<34>>,
-    /// A place in the ring.
+    /// A place in the ring, which was `slot` before.
     pub held_slot: Signal<In, CqIndex>,
     /// Where the entry of that place goes: bytes from the region's base rounded down to 64.
     pub address: Signal<Out, Bits<40>>,
@@ -55,7 +56,7 @@ impl Logic for NextEntry {
     #[hdl_gen]
     fn update(&mut self) {
         drive!(self, row.val().written => place.position; row.val().log2 => place.log2; place.slot => slot);
-        // CQ-1: phase 1 in the first lap.
+        // CQ-1: the phase is 1 in the first lap.
         self.phase.next = !self.place.odd_lap.val();
         self.waiting.next = self.row.val().written - self.taken.val();
         self.level.level.next = self.waiting.val();

@@ -26,7 +26,7 @@
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 
-/// What is taken in Idle.
+/// A job that the block takes in Idle.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum CqJob {
     /// Nothing waits, or a step is under way.
@@ -39,7 +39,7 @@ pub enum CqJob {
     Event,
 }
 
-/// What is done in this cycle.
+/// A step; the drawing has their order.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum CqStep {
     /// Take a commit, a descriptor or an event.
@@ -103,9 +103,9 @@ pub struct CqSteps {
     pub broken: Signal<In, bool>,
     /// In Break: the error ring is to be told.
     pub tells: Signal<In, bool>,
-    /// What is taken in this cycle.
+    /// The job that is taken in this cycle.
     pub job: Signal<Out, CqJob>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, CqStep>,
     at: DFF<CqStep>,
 }

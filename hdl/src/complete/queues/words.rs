@@ -5,9 +5,9 @@
 //!   write_* ──►│ CqWords │
 //!     new_* ──►└─────────┘
 //! ```
-//! Contract: `place`, `home` and `work` are three views of the word that was named in the cycle before: that of `read_queue` if `reads_work` was high,
-//! otherwise that of `read_ring`. The view of its kind counts. With `write` the word of `write_queue` becomes `new_work`, or that of `write_ring`
-//! becomes `new_place` or `new_home`, which is of its kind.
+//! Contract: `place`, `home` and `work` are three views of the word that was named in the cycle before: that of `read_queue` if
+//! `reads_work` was high, otherwise that of `read_ring`. Only the view of the word's own kind means something. With `write` the word of
+//! `write_queue` becomes `new_work`, or that of `write_ring` becomes `new_place` or `new_home`, which is of its kind.
 //!
 //! | word | of | what |
 //! |---|---|---|
@@ -17,7 +17,8 @@
 //!
 //! Latency: 1.
 //!
-//! Example: `reads_work` is high and `read_queue` VI 3's receive queue in cycle 0: in cycle 1 `work` has that queue's completion queue and its position.
+//! Example: `reads_work` is high and `read_queue` VI 3's receive queue in cycle 0: in cycle 1 `work` has that queue's completion queue
+//! and its position.
 //!
 //! Tests: with the whole, `tests/complete/queues.rs`, `cq_random.rs`.
 
@@ -63,20 +64,20 @@ pub struct RingPlace {
 /// In which region a ring lies.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct RingHome {
-    /// The region.
+    /// The region of the ring.
     pub region: Bits<16>,
     /// The tag that it must have.
     pub tag: Bits<16>,
 }
 
-/// What is known of a work queue.
+/// The completion queue of a work queue, and the work queue's position.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct WorkWord {
     /// How many of its descriptors have ended.
     pub position: Position,
-    /// Its completion queue.
+    /// The work queue's completion queue.
     pub cq: Bits<10>,
-    /// It has one.
+    /// The work queue has a completion queue.
     pub to_cq: bool,
 }
 

@@ -5,15 +5,16 @@
 //! window, answer ──►│ Answered │──► progress, open, reached, refusal
 //!      connected ──►└──────────┘──► flight
 //! ```
-//! Contract: an answer is `taken` when its PSN is in flight; otherwise it is a Ghost. One that is taken moves the window to `reached`, and is
-//! one of Moves, Missing, Insists, NotReady and Refused; or it is Deaf, and moves nothing.
+//! Contract: an answer is `taken` when its PSN is in flight; otherwise it is a Ghost. One that is taken moves the window to `reached`,
+//! and is one of Moves, Missing, Insists, NotReady and Refused; or it is Deaf, and moves nothing.
 //!
 //! `answer` stands from the cycle of `load` on, in which `row` is the window as it comes from memory; `window` is the
 //! same from the cycle behind on.
 //!
 //! Latency: 1 from `load`.
 //!
-//! Example: PSNs 10 to 14 are in flight and an ACK of 12 comes: `finding` is Moves, `taken`, `progress` and `open` are high, and `reached` is 13.
+//! Example: PSNs 10 to 14 are in flight and an ACK of 12 comes: `finding` is Moves, `taken`, `progress` and `open` are high, and
+//! `reached` is 13.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
@@ -33,7 +34,7 @@ pub struct Answered {
     pub clock: Signal<In, Clock>,
     /// `row` is the VI's window in this cycle.
     pub load: Signal<In, bool>,
-    /// The VI's window as the memory gives it, with `load`.
+    /// The VI's window as the memory gives it, with `load`; `Findings` drives this and the other inputs.
     pub row: Signal<In, Window>,
     /// The VI's window, from the cycle behind `load` on.
     pub window: Signal<In, Window>,
@@ -41,7 +42,7 @@ pub struct Answered {
     pub answer: Signal<In, Acknowledged>,
     /// The VI is connected: only then the answer has consequences.
     pub connected: Signal<In, bool>,
-    /// What the answer means.
+    /// Ghost, Deaf, Moves, Missing, Insists, NotReady or Refused.
     pub finding: Signal<Out, Finding>,
     /// The answer's PSN is in flight: the answer counts.
     pub taken: Signal<Out, bool>,
@@ -51,7 +52,7 @@ pub struct Answered {
     pub open: Signal<Out, bool>,
     /// The oldest PSN that the answer does not acknowledge.
     pub reached: Signal<Out, Bits<24>>,
-    /// Of an answer that refuses: why; see [`refusal`](super::refusal).
+    /// With Refused: why the peer refuses; see [`refusal`](super::refusal).
     pub refusal: Signal<Out, Bits<3>>,
     /// Number of packets in flight at `load`.
     pub flight: Signal<Out, Bits<24>>,
@@ -62,7 +63,7 @@ pub struct Answered {
     /// The syndrome is a NAK.
     nak: Signal<Local, bool>,
     is_taken: Signal<Local, bool>,
-    /// It is not one that a broken VI is deaf to.
+    /// The VI hears the answer: it is connected, or the answer is no refusal from `crate::bus::local`.
     heard: Signal<Local, bool>,
     /// `reached` is another PSN than the window's oldest.
     later: Signal<Local, bool>,
@@ -72,7 +73,7 @@ pub struct Answered {
     missing: Signal<Local, bool>,
     /// The receiver is not ready.
     not_ready: Signal<Local, bool>,
-    /// It says more than what the receiver's time that runs has said.
+    /// The answer says more than the one whose receiver's time runs.
     says_more: Signal<Local, bool>,
     /// The syndrome is one of `crate::bus::local`.
     inner: Signal<Local, bool>,
@@ -95,13 +96,13 @@ impl Logic for Answered {
             row.val().fresh => flown.fresh; flown.size => flight; answer.val().syndrome => parts.from;
             parts.to => syndrome);
         self.nak.next = self.syndrome.val().class == self.nak_class.val();
-        // That class does not come from the wire: `receive/reads` drops it there.
+        // This class is the NIC's own: `receive/reads` drops it when it comes from the wire.
         self.inner.next = self.syndrome.val().class == self.inner_class.val();
         // REQ-2: an answer to no PSN in flight is a ghost.
         self.is_taken.next = self.flown.in_flight.val();
         self.taken.next = self.is_taken.val();
         // REQ-2: an ACK acknowledges its own PSN, too. REQ-4, REQ-6: no NAK does.
-        // A NAK acknowledges what is before its PSN.
+        // A NAK acknowledges the packets before its PSN.
         self.behind.d.next = self.answer.val().psn;
         if self.syndrome.val().class == self.ack_class.val() {
             self.behind.d.next = self.answer.val().psn + 1;
@@ -109,8 +110,8 @@ impl Logic for Answered {
         self.reached.next = self.behind.q.val();
         self.later.next = self.behind.q.val() != self.window.val().oldest;
         self.open.next = self.behind.q.val() != self.window.val().fresh;
-        // A refusal behind a read acknowledges what is before it, but not the read. A window that will not be refused any more could not
-        // tell them apart.
+        // Such a refusal behind a read acknowledges what is before it, but not the read. The window of a VI that is not connected takes
+        // no refusal, so it could not tell the two apart, and the answer is not heard.
         self.heard.next = self.connected.val() | !self.inner.val();
         self.progress.next = self.is_taken.val() & self.heard.val() & self.later.val();
         self.missing.next = self.answer.val().syndrome == self.sequence_nak.val();

@@ -1,16 +1,17 @@
-//! The VI at hand: what has come for it, its window, and one of its messages; and the memories that they come from.
+//! Keeps the VI at hand: what has come for it, its window, and one of its messages; and the memories that they come from.
 //!
 //! ```text
-//!    step, intake's vi, ──►┌───────────────┐──► hand
-//!   arrival, answer, ended │    AtHand     │──► row, read_after
+//!              step, vi ──►┌───────────────┐──► hand
+//!   sent, answer, ended ──►│    AtHand     │──► row, read_after
 //!   state, after, place ──►│ (MessageRing) │──► flying
 //!       records, record ──►└───────────────┘
 //! ```
-//! Contract: in Idle the block takes up what the intake shows, in Load its window (`row`), and in each later step it makes the window what `after` says.
-//! In Fetch and Read it takes up a message: the one at `place` behind the oldest, or the oldest; with `records` it keeps `record` at `place`. It writes
-//! the window in Look, Write and Committed.
+//! Contract: in Idle the block takes up what the intake shows, in Load its window (`row`), and in each later step it makes the window
+//! what `after` says. In Fetch and Read it takes up a message: the one at `place` behind the oldest, or the oldest; with `records` it
+//! keeps `record` at `place`. It writes the window in Look, Write and Committed.
 //!
-//! Latency: 1. `read_after` is of the message that is taken up, in the same cycle. `connected` in `hand`, and `flying`, are as of the cycle before.
+//! Latency: 1. `read_after` is of the message that is taken up, in the same cycle. `connected` in `hand`, and `flying`, are as of the
+//! cycle before.
 //!
 //! Example: the intake shows an ACK of VI 3 in Idle: `hand` has VI 3 and the answer in Load, and its window in Apply.
 //!
@@ -30,14 +31,14 @@ use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
 
-/// What is at hand.
+/// The VI at hand, with what has come for it.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Hand {
-    /// The VI.
+    /// The VI at hand.
     pub vi: Vi,
     /// The VI is connected.
     pub connected: bool,
-    /// What has left, if that is the cause.
+    /// The packet that has left, or the message that has ended, if that is the cause.
     pub sent: Sent,
     /// The answer, if that is the cause.
     pub answer: Acknowledged,
@@ -45,7 +46,7 @@ pub struct Hand {
     pub ended: TimerEnd,
     /// The VI's window.
     pub window: Window,
-    /// One of its messages.
+    /// One of the window's messages: the known one, or the oldest.
     pub message: SentMessage,
 }
 
@@ -56,11 +57,11 @@ pub struct AtHand {
     pub clock: Signal<In, Clock>,
     /// The step of [`Sends`](super::Sends), which drives this and the other inputs.
     pub step: Signal<In, SendStep>,
-    /// The VI that changes its state, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
     /// The VI that the intake shows.
     pub vi: Signal<In, Vi>,
-    /// What has left, as the intake shows it.
+    /// The packet that has left, or the message that has ended, as the intake shows it.
     pub sent: Signal<In, Sent>,
     /// The answer that the intake shows.
     pub answer: Signal<In, Acknowledged>,
@@ -72,9 +73,9 @@ pub struct AtHand {
     pub place: Signal<In, Bits<5>>,
     /// Pulse: `record` is kept at `place`.
     pub records: Signal<In, bool>,
-    /// The message to keep.
+    /// The message to keep at `place`.
     pub record: Signal<In, SentMessage>,
-    /// What is at hand.
+    /// The VI, what has come for it, its window and one of its messages.
     pub hand: Signal<Out, Hand>,
     /// The window as it comes from memory, in Load.
     pub row: Signal<Out, Window>,

@@ -1,17 +1,17 @@
 //! Remembers that the VI at hand is to break, and breaks it when its turn comes.
 //!
 //! ```text
-//!       vi, effect ──►┌──────────┐──► fault
-//! forgets, now, .. ──►│ Breaking │──► breaks, broken
-//!                     └──────────┘
+//!               vi, effect ──►┌──────────┐──► fault
+//!  connected, forgets, now ──►│ Breaking │──► breaks, broken
+//!                             └──────────┘
 //! ```
-//! Contract: from an effect with `breaks` on, `breaks` is high, until `forgets` or until the VI has broken. `now` gives the fault; `broken` says that it is
-//! taken, or that the VI is not connected, so nothing is left to break.
+//! Contract: from an effect with `breaks` on, `breaks` is high, until `forgets` or until the VI has broken. `now` gives the fault;
+//! `broken` says that it is taken, or that the VI is not connected, so nothing is left to break.
 //!
 //! Latency: 1 from `effect` to `breaks`, 0 from `now` to `fault`.
 //!
-//! Example: a NAK that refuses comes: `effect` has `breaks` and CONN_LOST. Two messages before it are completed; then `now` comes, and `fault` has
-//! CONN_LOST of the VI until it is taken.
+//! Example: a NAK that refuses comes: `effect` has `breaks` and CONN_LOST. Two messages before it are completed; then `now` comes, and
+//! `fault` has CONN_LOST of the VI until it is taken.
 //!
 //! Tests: with the whole, `tests/complete/refusals.rs`.
 
@@ -30,11 +30,11 @@ pub struct Breaking {
     pub vi: Signal<In, Vi>,
     /// The VI is connected.
     pub connected: Signal<In, bool>,
-    /// What happens to it.
+    /// The effect; it breaks the VI with `breaks`.
     pub effect: Signal<In, Effect>,
-    /// Another VI is taken up.
+    /// Another VI is taken up, so what is remembered of this one is forgotten.
     pub forgets: Signal<In, bool>,
-    /// The VI breaks now.
+    /// The VI is to break now: what is acknowledged has been completed.
     pub now: Signal<In, bool>,
     /// The VI is to break.
     pub breaks: Signal<Out, bool>,

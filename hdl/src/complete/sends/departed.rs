@@ -4,14 +4,14 @@
 //!          load, row ──►┌──────────┐──► packet, finding, compared
 //!       window, sent ──►│ Departed │──► departure, record
 //!  message, resuming ──►│          │──► whole, closes
-//!  connected, waits ──►└──────────┘
+//!   connected, waits ──►└──────────┘
 //! ```
-//! Contract: `packet` says whether `sent` is a packet that has left, and whether it had left before; `finding` what its message is: one that waits for
-//! a read (Parks, or Unfit if it may not), a new one (Enters), or one of which something had left before (Known). `departure` says where it stands
-//! behind the oldest message of the window, and `record` is what the ring has to remember of it.
+//! Contract: `packet` says whether `sent` is a packet that has left, and whether it had left before; `finding` what its message is: one
+//! that waits for a read (Parks, or Unfit if it may not), a new one (Enters), or one of which something had left before (Known).
+//! `departure` says where it stands behind the oldest message of the window, and `record` is what the ring has to remember of it.
 //!
-//! A known message is compared with what the ring remembers of it (`message`): `compared` is Same, Fails or Changed. What is remembered is the
-//! message's end, or, if only its beginning has left, what that said. A message that is acknowledged whole may be anything.
+//! A known message is compared with what the ring remembers of it (`message`): `compared` is Same, Fails or Changed. What is remembered
+//! is the message's end, or, if only its beginning has left, what that said. A message that is acknowledged whole may be anything.
 //!
 //! `sent` stands from the cycle of `load` on, in which `row` is the window as it comes from memory; `window` is the
 //! same from the cycle behind on.
@@ -36,11 +36,11 @@ use crate::prims::Number;
 /// Where what has left stands.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Departure {
-    /// It is of the window's epoch.
+    /// The packet or message is of the window's epoch.
     pub current: bool,
-    /// Its message has ended.
+    /// The message has ended.
     pub ends: bool,
-    /// Its message had not ended before.
+    /// The message had not ended before.
     pub is_new: bool,
     /// How many messages of the window come before its message.
     pub place: Bits<5>,
@@ -65,19 +65,19 @@ pub struct Departed {
     pub sent: Signal<In, Sent>,
     /// The VI is connected: only then a message that is not the same has consequences.
     pub connected: Signal<In, bool>,
-    /// What the ring remembers of the message.
+    /// The message as the ring remembers it.
     pub message: Signal<In, SentMessage>,
     /// The message of `message` waits for its acknowledgement.
     pub waits: Signal<In, bool>,
-    /// What has left.
+    /// Whether `sent` is a packet that has left, and whether it had left before.
     pub packet: Signal<Out, LeftPacket>,
-    /// What its message is.
+    /// Whether its message waits for a read, is new, or is known.
     pub finding: Signal<Out, Finding>,
-    /// What a known message is beside `message`.
+    /// Same, Fails or Changed: a known message beside `message`.
     pub compared: Signal<Out, Finding>,
-    /// Where it stands.
+    /// Where the packet stands in the window.
     pub departure: Signal<Out, Departure>,
-    /// What to remember of the message.
+    /// The message as the ring is to remember it.
     pub record: Signal<Out, SentMessage>,
     /// The message has left whole for the first time.
     pub whole: Signal<Out, bool>,
@@ -101,7 +101,7 @@ pub struct Departed {
     same: Signal<Local, bool>,
     /// How many messages come before it.
     base: DFF<Bits<5>>,
-    /// What the message came to, but for what depends on the window: see [`kind`].
+    /// The end of the message, without what depends on the window: see [`kind`].
     verdict: DFF<Bits<3>>,
     /// The message was flushed.
     is_flushed: DFF<bool>,
@@ -110,7 +110,7 @@ pub struct Departed {
     next_psn: Signal<Local, Bits<24>>,
     /// No entry is known at `place`.
     unseen: Signal<Local, bool>,
-    /// What the message has come to: see [`kind`].
+    /// The end of the message: see [`kind`].
     outcome: Signal<Local, Bits<3>>,
     done: Number<3, { kind::DONE }>,
     waits_kind: Number<3, { kind::WAITS }>,
@@ -132,7 +132,7 @@ impl Logic for Departed {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, behind, fresh, base, verdict, is_flushed, is_failed);
-        // What has left has a PSN.
+        // A packet has left if `sent` has a PSN: it is no message's end alone, and no message that waits for a read.
         self.left.next = (!self.sent.val().ends | self.sent.val().acknowledged) & !self.sent.val().parked;
         self.next_psn.next = self.sent.val().psn + 1;
         self.behind.d.next = self.next_psn.val();
@@ -148,7 +148,8 @@ impl Logic for Departed {
             }
         }
 
-        // Until the first of the new epoch, those of the old one count on.
+        // Until something of the new epoch has left, places go on behind those that have come. What is of the new epoch begins at the
+        // oldest.
         self.ours.next = self.sent.val().epoch == self.row.val().epoch;
         if self.load.val() {
             self.base.d.next = self.row.val().come;
@@ -176,7 +177,7 @@ impl Logic for Departed {
         self.closes.next = self.sent.val().ends & self.unseen.val();
         self.whole.next = self.sent.val().ends & self.unseen.val() & !self.is_failed.q.val();
 
-        // What the message has come to.
+        // The end of the message.
         // UNR-1: an unreliable message is done when it has left.
         self.verdict.d.next = self.done.val();
         if self.sent.val().acknowledged {

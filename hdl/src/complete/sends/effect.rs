@@ -4,7 +4,7 @@
 
 use rust_hdl::prelude::*;
 
-/// What happens.
+/// The change of a VI's window, and what else is to be done.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Effect {
     /// The window: something of the VI has come out of the NIC.
@@ -57,7 +57,7 @@ pub struct Effect {
     pub queues: bool,
 }
 
-/// What is counted.
+/// The counters that go up.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct SendCounts {
     /// A message has left whole for the first time.

@@ -1,12 +1,13 @@
 //! The table of the requester: what has come for a VI, what its row says, and what happens then.
 //!
 //! ```text
-//!    packet ──►┌─────────┐──► effect
+//!       packet ──►┌─────────┐──► effect
 //!      finding ──►│ Effects │──► counts
-//!     facts ──►└─────────┘
+//!        facts ──►└─────────┘
 //! ```
-//! Contract: the block has no state; `effect` and `counts` are those of `packet`, `finding` and `facts` in the same cycle. [`Sends`](super::Sends)
-//! asks it in each of its steps that decide; in the others `packet` is Absent and `finding` Nothing, and nothing happens.
+//! Contract: the block has no state; `effect` and `counts` are those of `packet`, `finding` and `facts` in the same cycle.
+//! [`Sends`](super::Sends) asks it in each of its steps that decide; in the others `packet` is Absent and `finding` Nothing, and nothing
+//! happens.
 //!
 //! | packet | rule | the window | the timer | otherwise |
 //! |---|---|---|---|---|
@@ -47,13 +48,13 @@
 //! | Queues | | | | the VI is looked at again |
 //! | Needless | | does not go again | | |
 //!
-//! An answer that moves the window also clears the timer's counts and starts it anew, or stops it if nothing is in flight (REQ-5); it ends a rest
-//! (REQ-6). It counts by the frame that it was.
+//! An answer that moves the window also clears the timer's counts and starts it anew, or stops it if nothing is in flight (REQ-5); it
+//! ends a rest (REQ-6). It counts by the frame that it was.
 //!
 //! Latency: none.
 //!
-//! Example: PSNs 5 to 9 are in flight and a NAK_SEQUENCE of 7 comes. `finding` is Missing, and `progress` is high in `facts`: the window begins at 7
-//! and is pending, the timer is cleared and runs, and `counts` has a NAK.
+//! Example: PSNs 5 to 9 are in flight and a NAK_SEQUENCE of 7 comes. `finding` is Missing, and `progress` is high in `facts`: the window
+//! begins at 7 and is pending, the timer is cleared and runs, and `counts` has a NAK.
 //!
 //! Tests: `tests/complete/effects.rs`, row by row; with the whole, `sends.rs`, `refusals.rs`, `again.rs`, `rewinds.rs` there.
 
@@ -68,15 +69,15 @@ use viaduct_spec::register::event_code;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Effects {
-    /// What has left; [`Sends`](super::Sends) drives this and the other inputs.
+    /// Whether a packet has left; [`Sends`](super::Sends) drives this and the other inputs.
     pub packet: Signal<In, LeftPacket>,
-    /// What has come, or how the VI stands.
+    /// What has come for the VI, or how it stands: a row of the second table.
     pub finding: Signal<In, Finding>,
-    /// What else is known of both.
+    /// Conditions of both, such as whether packets are in flight.
     pub facts: Signal<In, Facts>,
-    /// What happens.
+    /// The change of the window, and what else is to be done.
     pub effect: Signal<Out, Effect>,
-    /// What is counted.
+    /// The counters that go up.
     pub counts: Signal<Out, SendCounts>,
     no_refusal: Number<3, { refusal::NONE }>,
     operational: Number<3, { refusal::OPERATIONAL }>,
@@ -108,7 +109,7 @@ impl Logic for Effects {
                 self.counts.next.message = self.facts.val().whole;
                 // REQ-1: with 3 x 2^20 PSNs in flight all may be sent again.
                 self.effect.next.pends = self.facts.val().long;
-                // REQ-5: TIMEOUT runs from the first packet in flight on.
+                // REQ-5: TIMEOUT runs from when the first packet is in flight.
                 self.effect.next.times = !self.facts.val().flying & self.facts.val().connected;
                 self.effect.next.runs = true;
             }
@@ -129,11 +130,11 @@ impl Logic for Effects {
 
         match self.finding.val() {
             Finding::Parks => {
-                // REQ-9: it comes again when a read is complete.
+                // REQ-9: the message comes again when a read is complete.
                 self.effect.next.parks = true;
             }
             Finding::Unfit => {
-                // REQ-7: what had begun does not wait.
+                // REQ-7: a message that had begun does not wait.
                 self.effect.next.parks = true;
                 self.effect.next.breaks = self.facts.val().connected;
                 self.effect.next.code = self.post_desc.val();
@@ -150,12 +151,12 @@ impl Logic for Effects {
                 self.effect.next.records = self.facts.val().closes;
             }
             Finding::Fails => {
-                // WQ-4: its own error says more than what becomes of its VI.
+                // WQ-4: the message's own error says more than the one of its VI's break.
                 self.effect.next.lands = true;
                 self.effect.next.records = true;
             }
             Finding::Changed => {
-                // REQ-7: it is not the same as the first time.
+                // REQ-7: the message is not the same as the first time.
                 self.effect.next.lands = true;
                 self.effect.next.records = self.facts.val().closes;
                 self.effect.next.breaks = true;
@@ -169,36 +170,36 @@ impl Logic for Effects {
                 self.effect.next.moves = true;
             }
             Finding::Missing => {
-                // REQ-4: all from its PSN on goes again.
+                // REQ-4: all packets from the NAK's PSN on go again.
                 self.effect.next.moves = true;
                 self.effect.next.pends = true;
             }
             Finding::Insists => {
-                // REQ-6: nothing goes again while the receiver's time runs.
+                // REQ-6: no packet goes again while the receiver's time runs.
                 self.effect.next.moves = true;
                 self.effect.next.drops = true;
             }
             Finding::NotReady => {
-                // REQ-6: the time of its code, in which TIMEOUT does not run.
+                // REQ-6: the VI rests for the time of the answer's code, in which TIMEOUT does not run.
                 self.effect.next.moves = true;
                 self.effect.next.drops = true;
                 self.effect.next.rests = true;
                 self.effect.next.times = true;
             }
             Finding::Refused => {
-                // REQ-4: what is before its PSN is acknowledged; the VI breaks behind that.
+                // REQ-4: the packets before the NAK's PSN are acknowledged; the VI breaks when their messages are completed.
                 self.effect.next.moves = true;
                 self.effect.next.refuses = true;
                 self.effect.next.breaks = true;
             }
             Finding::TimeOut => {
-                // REQ-5: all from the oldest packet on goes again.
+                // REQ-5: all packets from the oldest one on go again.
                 self.counts.next.timeout = true;
                 self.effect.next.wakes = true;
                 self.effect.next.pends = true;
             }
             Finding::RestOver => {
-                // REQ-6: all from the refused PSN on goes again.
+                // REQ-6: all packets from the refused PSN on go again.
                 self.effect.next.wakes = true;
                 self.effect.next.pends = true;
             }
@@ -226,7 +227,7 @@ impl Logic for Effects {
                 self.effect.next.clears = true;
             }
             Finding::Placing => {
-                // WQ-4: a read ends when no byte of its answers moves any more.
+                // WQ-4: a read ends when no byte of its answers is on its way to memory.
                 self.effect.next.queues = true;
             }
             Finding::Completes => {
@@ -252,7 +253,7 @@ impl Logic for Effects {
                 self.effect.next.drops = true;
             }
             Finding::GoesOn => {
-                // REQ-9: what was parked comes again.
+                // REQ-9: the message that was parked comes again.
                 self.effect.next.turns = true;
             }
             Finding::Queues => {

@@ -5,10 +5,10 @@
 //! length, status, show ──►│ Emission │──► waits
 //!                         └──────────┘
 //! ```
-//! Contract: `show` comes only while nothing `waits`, and in the cycle behind that in which `vi`, `message`, `length` and `status` began to stand. They
-//! are on show until they are taken. A message whose descriptor could not be read is completed too, though nothing is written.
+//! Contract: `show` comes only while nothing `waits`, in the cycle after `vi`, `message`, `length` and `status` began to stand. The
+//! completion is on show until it is taken. A message whose descriptor could not be read is completed too, though nothing is written.
 //!
-//! Latency: 1. The completion waits in a register, because who writes it decides late in the cycle.
+//! Latency: 1. The completion waits in a register, because the writer decides late in its cycle whether it takes one.
 //!
 //! Example: `show` comes in cycle 0. In cycle 1 `completion` is valid; it is taken at once, and nothing `waits` in cycle 2.
 //!
@@ -31,7 +31,7 @@ pub struct Emission {
     pub reset: Signal<In, bool>,
     /// The VI at hand; [`Sends`](super::Sends) drives this and the other inputs.
     pub vi: Signal<In, Vi>,
-    /// Its oldest message.
+    /// The VI's oldest message, which is complete.
     pub message: Signal<In, SentMessage>,
     /// Length to write, in bytes.
     pub length: Signal<In, Bits<32>>,
@@ -69,7 +69,7 @@ impl Logic for Emission {
             self.held.d.next.offset = self.message.val().offset;
             self.held.d.next.length = self.length.val();
             self.held.d.next.status = self.status.val();
-            // What a completion says to the peer is of receives.
+            // The fields by which a completion acknowledges a message are for receives.
             self.held.d.next.has_immediate = false;
             self.held.d.next.immediate = bits::<32>(0);
             self.held.d.next.acknowledge = false;

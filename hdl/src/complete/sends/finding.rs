@@ -1,13 +1,13 @@
-//! What has come for a VI, and how the VI stands: what [`Effects`](super::Effects) is asked.
+//! What has come for a VI, and how the VI stands: the question that [`Effects`](super::Effects) answers.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
 
-/// What has left the NIC of the VI.
+/// Whether a packet of the VI has left the NIC.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum LeftPacket {
-    /// Nothing is told of what has left.
+    /// No packet has left, and no message has ended.
     Absent,
     /// A message has ended, and no packet of it has left.
     Unsent,
@@ -82,7 +82,7 @@ pub enum Finding {
     Needless,
 }
 
-/// What the table asks beside the finding.
+/// Conditions that the table asks for beside the finding.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Facts {
     /// The VI is connected.

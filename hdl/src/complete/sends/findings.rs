@@ -18,13 +18,13 @@
 //! | Settle | whether the VI is sent again: `rewinds`, from [`Rewinder`](super::Rewinder) |
 //! | Commit | Begins |
 //!
-//! `row` is the window as it comes from memory in the step Load; in `hand` it stands from then on. The message of `hand` is the one that is compared in
-//! Compare, the oldest from Decide to Move; `read_after` is its PSN a cycle before.
+//! `row` is the window as it comes from memory in the step Load; in `hand` it stands from then on. The message of `hand` is the one that
+//! is compared in Compare, the oldest from Decide to Move; `read_after` is its PSN a cycle before.
 //!
 //! Latency: 0 from the step's inputs. What takes a carry chain begins in Load.
 //!
-//! Example: an ACK of a PSN in flight has come: in Apply `finding` is Moves, and `facts` has `taken` and `progress`. In the other steps it is Nothing, until
-//! Decide finds that the oldest message Completes.
+//! Example: an ACK of a PSN in flight has come: in Apply `finding` is Moves, and `facts` has `taken` and `progress`. In the other steps
+//! it is Nothing, until Decide finds that the oldest message Completes.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
@@ -66,15 +66,15 @@ pub struct Findings {
     pub placing: Signal<In, bool>,
     /// Whether the VI is sent again.
     pub rewinds: Signal<In, Finding>,
-    /// What has left.
+    /// Whether a packet has left.
     pub packet: Signal<Out, LeftPacket>,
-    /// What has come, or how the VI stands.
+    /// What has come for the VI, or how it stands.
     pub finding: Signal<Out, Finding>,
-    /// What else is known of both.
+    /// Conditions of both, such as whether packets are in flight.
     pub facts: Signal<Out, Facts>,
     /// Where what has left stands.
     pub departure: Signal<Out, Departure>,
-    /// What to remember of its message.
+    /// The message that has left, as the ring is to remember it.
     pub record: Signal<Out, SentMessage>,
     /// The oldest PSN that the answer does not acknowledge.
     pub reached: Signal<Out, Bits<24>>,

@@ -1,17 +1,18 @@
 //! What waits for `complete/sends`, and which of it comes next.
 //!
 //! ```text
-//!               sent ──►┌────────────┐──► shows, vi
-//!       acknowledged ──►│            │──► arrival, answer
-//!       state, again ──►│ SendIntake │──► busy
-//! timeout, committed ──►│            │
-//!   free, hold, take ──►└────────────┘
+//!                sent ──►┌────────────┐──► shows, vi
+//!        acknowledged ──►│            │──► arrival, answer
+//!        state, again ──►│ SendIntake │──► busy
+//!  timeout, committed ──►│            │
+//!             settled ──►│            │
+//!    free, hold, take ──►└────────────┘
 //! ```
 //! Contract: `shows` says what comes next, for `vi`; with `take` the owner takes it. Ends
 //! of timers go first; then, when `free`, what has left, answers, tables, and last the VIs that want to be looked at: those that broke, and
-//! those of `again`. So an answer never comes before the packet that it answers, and what has left is always taken after a while. `hold`
-//! keeps the VIs back that want to be looked at. While a table row waits, nothing more comes in: the row goes when what came before it has
-//! gone, and when its VI is `settled`.
+//! those of `again`. So an answer is never shown before the packet that it answers, and what has left is always taken after a while. `hold`
+//! keeps back the VIs that want to be looked at. While a table row waits, nothing more comes in: the row goes when everything that came
+//! before it has gone, and when its VI is `settled`.
 //!
 //! Latency: 1 cycle, 2 for a VI that is to be looked at.
 //!
@@ -41,7 +42,7 @@ pub struct SendIntake {
     pub sent: Sink<Sent>,
     /// An answer from the wire, from receive.
     pub acknowledged: Sink<Acknowledged>,
-    /// The VI that changes its state, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
     /// The VI whose timer has ended.
     pub timeout: FlowSink<Vi>,
@@ -57,9 +58,9 @@ pub struct SendIntake {
     pub hold: Signal<In, bool>,
     /// The owner takes what is on show.
     pub take: Signal<In, bool>,
-    /// What is on show.
+    /// The kind of the thing that comes next.
     pub shows: Signal<Out, SendCause>,
-    /// The VI that the one on show is about.
+    /// The VI that it is about.
     pub vi: Signal<Out, Vi>,
     /// The oldest packet that has left, or message that has ended.
     pub arrival: Signal<Out, Sent>,
@@ -77,13 +78,13 @@ pub struct SendIntake {
     committing: DFF<bool>,
     /// A VI has broken in this cycle.
     broke: Signal<Local, bool>,
-    /// No end of a timer, and the owner is free.
+    /// No timer's end waits, and the owner is free.
     first: Signal<Local, bool>,
-    /// Nor has anything left.
+    /// With `first`: nothing that has left waits.
     second: Signal<Local, bool>,
-    /// Nor has an answer come.
+    /// With `second`: no answer waits.
     third: Signal<Local, bool>,
-    /// Nor a table row, and the owner looks at VIs.
+    /// With `third`: no table row waits, and the owner looks at VIs.
     last: Signal<Local, bool>,
     error_state: Number<2, { vi_states::ERROR as u64 }>,
 }
@@ -103,7 +104,7 @@ impl Logic for SendIntake {
         self.answers.sink.valid.next = self.acknowledged.valid.val() & !self.committing.q.val();
         self.acknowledged.ready.next = self.answers.sink.ready.val() & !self.committing.q.val();
 
-        // What is shown, in the order of the contract.
+        // One thing is shown, in the order of the contract.
         self.first.next = self.free.val() & !self.timeout.valid.val();
         self.second.next = self.first.val() & !self.arrivals.source.valid.val();
         self.third.next = self.second.val() & !self.answers.source.valid.val();
@@ -129,7 +130,7 @@ impl Logic for SendIntake {
         self.answers.source.ready.next = self.take.val() & self.second.val();
         self.attention.pop.ready.next = self.take.val() & self.last.val();
 
-        // The VI does not depend on `free`, because the window is read by it.
+        // The VI does not depend on `free`, because it is the address at which the window is read.
         self.vi.next = self.attention.pop.data.val();
         if self.committed.valid.val() {
             self.vi.next = self.committed.data.val();
@@ -144,7 +145,7 @@ impl Logic for SendIntake {
             self.vi.next = self.timeout.data.val();
         }
 
-        // The news of a VI that broke is a pulse; the other can wait.
+        // The news of a VI that broke is a pulse and goes first; `again` can wait.
         self.broke.next = self.state.valid.val() & (self.state.data.val().state == self.error_state.val());
         self.attention.push.valid.next = self.broke.val() | self.again.valid.val();
         self.attention.push.data.next = self.again.data.val();

@@ -1,5 +1,5 @@
-//! Completes send descriptors: unreliable ones when they have left, reliable ones when they are acknowledged; and has
-//! what is lost sent again.
+//! Completes send descriptors, unreliable ones when they have left, reliable ones when they are acknowledged; and has lost packets sent
+//! again.
 //!
 //! ```text
 //!                sent ──►┌──────────────────────┐──► completion
@@ -10,22 +10,22 @@
 //!            time_now ──►│ Rewinder      Timers │──► deadline
 //!                        └──────────────────────┘
 //! ```
-//! How: [`SendIntake`] shows what comes next; [`AtHand`] reads the VI's rows; [`Findings`] finds out what that means; [`Effects`], the table, says what
-//! happens; [`NextWindow`] changes the window, and the other blocks do the rest. [`SendSteps`] has the order.
+//! How: [`SendIntake`] shows what comes next; [`AtHand`] reads the VI's rows; [`Findings`] finds out what that means; [`Effects`], the
+//! table, says what happens; [`NextWindow`] changes the window, and the other blocks do the rest. [`SendSteps`] has the order.
 //!
 //! Contract: docs/semantics.md, "Reliable service: the requester (REQ)"; docs/architecture.md, "Life of a retransmission".
-//! - A ring of SEND_WINDOW messages for each VI, oldest first. The oldest completes when it has come since the last
-//!   rewind and waits for nothing, is acknowledged, or its VI is not connected. After each completion the position
-//!   moves on first and the queue is queued again second, so fetch finds the room.
+//! - A ring of SEND_WINDOW messages for each VI, oldest first. The oldest completes when it has come since the last rewind, and either
+//!   waits for nothing, or is acknowledged, or is of a VI that is not connected. After each completion the block first moves the position
+//!   on and then has the queue queued again, so fetch finds the room.
 //! - An answer counts when its PSN is in flight; others are dropped and counted.
-//! - A rewind of a VI starts when none of it is under way and its oldest message is not all acknowledged; the epoch
-//!   turns in the same cycle, and the rewind is under way until something of the new epoch has left. One rewind waits
-//!   for fetch at a time. With 3 x 2^20 packets in flight the VI is rewound too.
+//! - A rewind of a VI starts when none of it is under way and its oldest message is not all acknowledged; the epoch turns in the same
+//!   cycle, and the rewind is under way until something of the new epoch has left. One rewind waits for fetch at a time. With 3 x 2^20
+//!   packets in flight the VI is rewound too.
 //! - A message that comes again, whole or in part, and is not the same breaks its VI with POST_DESC.
-//! - A refusal, or retries that are used up, break the VI with CONN_LOST, behind what is acknowledged; with
-//!   RDMA_TRANSPORT if it is a read that time-outs end.
-//! - A commit of TRANSMIT empties the ring and sets the position to 0, the epoch to 0 and the PSNs. It comes behind all that
-//!   has come in before it, behind the completions of that, and behind the VI's rewind; meanwhile nothing else comes in.
+//! - A refusal, or retries that are used up, break the VI with CONN_LOST, when all that is acknowledged is completed; with RDMA_TRANSPORT
+//!   if it is a read that time-outs end.
+//! - A commit of TRANSMIT empties the ring and sets the position to 0, the epoch to 0 and the PSNs. It is done behind all that came in
+//!   before it, behind the completions of that, and behind the VI's rewind; meanwhile nothing else comes in.
 //! - `sent` is always taken after a while, whatever waits: transmit needs it to let a rewind through.
 //!
 //! Latency: 7 cycles from `sent` or `acknowledged` to `completion`, 5 more for each further one.
@@ -91,43 +91,43 @@ pub struct Sends {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way; commits clear the rows.
     pub reset: Signal<In, bool>,
-    /// A packet that has left, or a message that has ended, from transmit.
+    /// A packet that has left, or a message that has ended, from send/transmit.
     pub sent: Sink<Sent>,
     /// An answer from the wire, from receive.
     pub acknowledged: Sink<Acknowledged>,
-    /// A row of TRANSMIT: a new connection of a VI.
+    /// A row of TRANSMIT, from `admin/broadcast`: a new connection of a VI.
     pub commit: Sink<Commit>,
-    /// The VI that changes its state, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
     /// A send descriptor to complete, to `complete/writer`.
     pub completion: Source<Completion>,
-    /// A VI that breaks, and why.
+    /// A VI that breaks, and why, to `vi/state`.
     pub fault: Source<Fault>,
     /// A VI that sends again, and from where, to fetch.
     pub rewind: Source<Rewind>,
-    /// The VI that changes its epoch in this cycle, and the new epoch.
+    /// The VI that changes its epoch in this cycle, and the new epoch, to send/gather and send/transmit.
     pub epoch: FlowSource<EpochWrite>,
     /// A VI whose window has room again, to `doorbell`.
     pub again_send: Source<Vi>,
-    /// For a VI: the position of its oldest message that is not complete.
+    /// For a VI: the position of its oldest message that is not complete; fetch asks.
     pub completed: Table<Vi, Position>,
-    /// For a VI: how many of its reads are complete, modulo 8.
+    /// For a VI: how many of its reads are complete, modulo 8; send/gather asks.
     pub reads: Table<Vi, Bits<3>>,
-    /// The VIs of which the answer to a read is being placed, or may be soon.
+    /// The VIs of which the answer to a read is being placed in memory, or may be soon; receive drives it.
     pub placing: Signal<In, Placing>,
-    /// A time before which no timer ends; given while a timer runs.
+    /// Device time before which no timer ends, in ticks; given while a timer runs. It leaves the NIC as `send_deadline`.
     pub deadline: FlowSource<Bits<32>>,
-    /// Something waits to be looked at. Messages that wait for their acknowledgement do not count, nor timers.
+    /// Something waits to be looked at. Messages that wait for their acknowledgement do not count, nor timers; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     /// A message has left whole for the first time.
     pub count_message: Pulse,
-    /// An ACK counts.
+    /// An ACK counts: its PSN is in flight.
     pub count_ack: Pulse,
-    /// A NAK counts.
+    /// A NAK counts: its PSN is in flight.
     pub count_nak: Pulse,
-    /// A receiver-not-ready answer counts.
+    /// A receiver-not-ready answer counts: its PSN is in flight.
     pub count_rnr: Pulse,
     /// An answer is dropped: it is of no packet in flight.
     pub count_ghost: Pulse,
@@ -150,7 +150,7 @@ pub struct Sends {
     positions: Positions,
     /// The oldest message is acknowledged, but has not come since the last rewind.
     unseen: DFF<bool>,
-    /// What is counted.
+    /// The counters that go up.
     counted: DFF<SendCounts>,
     step: Signal<Local, SendStep>,
     effect: Signal<Local, Effect>,
@@ -170,14 +170,14 @@ impl Logic for Sends {
         self.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
         self.step.next = self.steps.step.val();
 
-        // What comes next.
+        // The intake: what comes next.
         drive!(self, reset => intake.reset; timers.expired.valid => intake.timeout.valid;
             timers.expired.data.val().vi => intake.timeout.data; commit.valid => intake.committed.valid;
             commit_vi => intake.committed.data);
         Sink::<Sent>::link(&mut self.sent, &mut self.intake.sent);
         Sink::<Acknowledged>::link(&mut self.acknowledged, &mut self.intake.acknowledged);
         FlowSink::<StateWrite>::link(&mut self.state, &mut self.intake.state);
-        // No completion waits to be written, and fetch knows of no rewind: both would come behind.
+        // No completion waits to be written, and no rewind of the VI waits for fetch: either would come behind the row.
         self.intake.settled.next = !self.emission.waits.val()
             & (!self.rewinder.waits.val() | (self.rewinder.rewind.data.val().vi != self.commit_vi.val()));
         // Only the end of a timer may come before a command to the timers is taken.
@@ -191,17 +191,17 @@ impl Logic for Sends {
             intake.answer => at_hand.answer; timers.expired.data => at_hand.ended; at_hand.hand => hand;
             hand.val().vi => vi; hand.val().window => window);
 
-        // What has come, and how the VI stands.
+        // The findings: what has come, and how the VI stands.
         drive!(self, step => findings.step; steps.cause => findings.cause; hand => findings.hand;
             at_hand.row => findings.row; at_hand.read_after => findings.read_after;
             breaking.breaks => findings.breaks; progress.resuming => findings.resuming);
-        // A VI that broke: its read is completed when no answer of it moves any more.
+        // When a VI breaks, its read is completed only when no byte of an answer to it is on its way to memory.
         self.findings.placing.next = (self.placing.val().placed
             & (self.placing.val().placed_vi == self.vi.val()))
             | (self.placing.val().looked_up & (self.placing.val().looked_up_vi == self.vi.val()));
         self.findings.rewinds.next = self.rewinder.finding.val();
 
-        // What happens, and what is next.
+        // The effect, and the next step.
         drive!(self, findings.packet => effects.packet; findings.finding => effects.finding;
             findings.facts => effects.facts; effects.effect => effect; reset => steps.reset;
             intake.shows => steps.shows; effect => steps.effect; breaking.breaks => steps.breaks;
@@ -247,14 +247,15 @@ impl Logic for Sends {
         Source::<Rewind>::link(&mut self.rewind, &mut self.rewinder.rewind);
         FlowSource::<EpochWrite>::link(&mut self.epoch, &mut self.rewinder.epoch);
 
-        // What breaks it.
+        // The break of the VI.
         drive!(self, vi => breaking.vi; hand.val().connected => breaking.connected;
             effect => breaking.effect);
         self.breaking.forgets.next = self.step.val() == SendStep::Idle;
         self.breaking.now.next = self.step.val() == SendStep::Break;
         Source::<Fault>::link(&mut self.fault, &mut self.breaking.fault);
 
-        // What is completed. Whoever is woken finds the new position; the window is written when it has been looked at once more.
+        // What is completed. The position is written with the wake-up, so fetch finds the new one; the window is written when the block
+        // looks at it again.
         drive!(self, reset => emission.reset;
             vi => emission.vi, positions.vi, again_send.data, intake.again.data;
             hand.val().message => emission.message; findings.length => emission.length;

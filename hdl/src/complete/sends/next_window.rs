@@ -1,9 +1,9 @@
 //! The window of a VI as an effect leaves it.
 //!
 //! ```text
-//!     window, effect ──►┌────────────┐──► after
-//! departure, reached ──►│ NextWindow │
-//!       message, row ──►└────────────┘
+//!              window, effect ──►┌────────────┐──► after
+//!          departure, reached ──►│ NextWindow │
+//!  acknowledged, message, row ──►└────────────┘
 //! ```
 //! Contract: the block has no state; `after` is `window` with what `effect` says, in the same cycle.
 //!
@@ -28,9 +28,9 @@ use viaduct_spec::tables::service;
 pub struct NextWindow {
     /// The window of the VI at hand; [`Sends`](super::Sends) drives this and the other inputs.
     pub window: Signal<In, Window>,
-    /// What happens to it.
+    /// The effect that changes the window.
     pub effect: Signal<In, Effect>,
-    /// What has left, with `comes`, `advances` and `lands`.
+    /// Where the packet that has left stands; it counts with `comes`, `advances` and `lands`.
     pub departure: Signal<In, Departure>,
     /// With `moves`: the oldest PSN that the answer does not acknowledge.
     pub reached: Signal<In, Bits<24>>,
@@ -40,7 +40,7 @@ pub struct NextWindow {
     pub message: Signal<In, SentMessage>,
     /// With `begins`: the TRANSMIT row of the VI.
     pub row: Signal<In, Commit>,
-    /// The window behind the effect.
+    /// The window after the effect.
     pub after: Signal<Out, Window>,
     transmit: Unpack<Commit, TransmitRow>,
     begun: Signal<Local, TransmitRow>,

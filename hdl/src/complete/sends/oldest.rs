@@ -1,20 +1,21 @@
 //! What becomes of a VI's oldest message.
 //!
 //! ```text
-//! window, message, connected ──►┌────────┐──► finding, reaches, waits
-//! read_after, placing.. ───────►│ Oldest │──► status, length, ends_read, tells
-//!                               └────────┘
+//!    window, message, connected ──►┌────────┐──► finding, reaches, waits
+//!                    read_after ──►│ Oldest │──► status, length, ends_read, tells
+//!       breaks, silent, placing ──►└────────┘
 //! ```
-//! Contract: docs/semantics.md, WQ-4 and REQ-4, and `viaduct_spec::refusal`. `message` is the window's oldest. `finding` is Completes when it has come
-//! and waits for nothing, is acknowledged, or its VI is not connected; Placing if it is a read that ends so without its answer while bytes
-//! of an answer are still on their way to memory; Breaks or ReadBreaks if it stays and its VI is to break. Otherwise Nothing.
+//! Contract: docs/semantics.md, WQ-4 and REQ-4, and `viaduct_spec::refusal`. `message` is the window's oldest. `finding` is Completes
+//! when the message has come since the last rewind, and either waits for nothing, or is acknowledged, or is of a VI that is not
+//! connected; Placing if it is a read that would complete so without its answer, while bytes of an answer are still on their way to
+//! memory; Breaks or ReadBreaks if it stays and its VI is to break. Otherwise it is Nothing.
 //!
-//! `read_after` is the message's PSN a cycle earlier than `message`, straight from memory, and stays.
+//! `read_after` is the message's PSN straight from memory, a cycle earlier than `message`; it stays.
 //!
 //! Latency: 0 to `finding`, `reaches`, `waits` and `ends_read`, 1 to the others.
 //!
-//! Example: the oldest message is a send of 100 bytes that must be acknowledged, and is: `finding` is Completes; in the next cycle `status` is DONE and
-//! `length` 100.
+//! Example: the oldest message is a send of 100 bytes that must be acknowledged, and is: `finding` is Completes; in the next cycle
+//! `status` is DONE and `length` 100.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/refusals.rs`.
 
@@ -35,7 +36,7 @@ pub struct Oldest {
     pub clock: Signal<In, Clock>,
     /// PSN behind the message's last packet, from memory, a cycle before `message`.
     pub read_after: Signal<In, Bits<24>>,
-    /// The window of the VI.
+    /// The window of the VI; `Findings` drives this and the other inputs.
     pub window: Signal<In, Window>,
     /// The oldest message of the window.
     pub message: Signal<In, SentMessage>,
@@ -43,7 +44,7 @@ pub struct Oldest {
     pub connected: Signal<In, bool>,
     /// The VI is to break.
     pub breaks: Signal<In, bool>,
-    /// It is to break because TIMEOUT is over once too often.
+    /// The VI is to break because TIMEOUT is over once too often.
     pub silent: Signal<In, bool>,
     /// Bytes of an answer to a read of the VI are on their way to memory, or may be soon.
     pub placing: Signal<In, bool>,
@@ -57,15 +58,15 @@ pub struct Oldest {
     pub ends_read: Signal<Out, bool>,
     /// Low 20 bits of the message's status.
     pub status: Signal<Out, Bits<20>>,
-    /// With the message's completion the refusal is told: it has an error bit, and the refusal was not of a message behind it.
+    /// The message's completion tells of the refusal: its status has an error bit, and the refusal was of no message behind it.
     pub tells: Signal<Out, bool>,
     /// Length to write into the descriptor, in bytes.
     pub length: Signal<Out, Bits<32>>,
-    /// The oldest PSN that is not acknowledged, from the one behind the message.
+    /// From the PSN behind the message to the oldest PSN that is not acknowledged.
     reached: Distance<24>,
     is_waiting: Signal<Local, bool>,
     is_reached: Signal<Local, bool>,
-    /// All of the message's packets are acknowledged, and by answers of its own.
+    /// All of the message's packets are acknowledged, and by answers to them.
     acked: Signal<Local, bool>,
     ends_one: Signal<Local, bool>,
     /// The message is to be completed.
@@ -117,7 +118,7 @@ pub struct Oldest {
     status_write: Number<20, { (status::DONE | status::OP_RDMA_WRITE) as u64 }>,
 }
 
-// What the block takes to be the same.
+// The codes that the block takes to be equal.
 const _: () = {
     const fn same(syndrome: u8, rdma: bool, reception: bool, other: u32) {
         assert!(error(syndrome, rdma, reception) == other);
@@ -144,7 +145,7 @@ impl Logic for Oldest {
         drive!(self, ends_one => ends_read; window.val().refusal => refused.from; refused.to => refusal);
         self.behind.d.next = self.refusal.val().behind & self.refusal.val().reason.any();
         self.unanswered.next = self.behind.q.val() & self.read.val();
-        // REQ-2: its last PSN is acknowledged.
+        // REQ-2: the message's last PSN is acknowledged.
         self.is_reached.next = self.is_waiting.val() & !self.short.q.val();
         self.reaches.next = self.is_reached.val();
         self.misses.next = self.is_reached.val() & self.unanswered.val();
@@ -187,7 +188,7 @@ impl Logic for Oldest {
             self.errors.next = self.transport.val();
         }
         // REQ-4: the table of refusals.
-        // The message that the peer refused; what had its own error keeps it.
+        // This message is the one that the peer refused. A message that has an error of its own keeps that.
         if (self.window.val().refusal != self.no_refusal.val())
             & !self.misses.val()
             & ((self.errors.val() == self.transport.val()) | (self.errors.val() == self.flushed.val()))

@@ -1,12 +1,12 @@
-//! The position of each VI's oldest message, for who makes room in the window.
+//! Keeps the position of each VI's oldest message, for fetch, which asks how much room the window has.
 //!
 //! ```text
 //!  vi, position, write ──►┌───────────┐
 //!                         │ Positions │◄─► completed: VI, its position
 //!                         └───────────┘
 //! ```
-//! Contract: `write` keeps `position` for `vi`. The row of `completed` is that of its index in the cycle before. It is looked up in any cycle,
-//! so the memory is distributed RAM.
+//! Contract: `write` keeps `position` for `vi`. The row of `completed` is that of its index in the cycle before. It is looked up in any
+//! cycle, so the memory is distributed RAM.
 //!
 //! Latency: 1.
 //!

@@ -6,14 +6,14 @@
 //!  ends, tells, clears ──►│              │◄── reads: VI, its reads done
 //!     rewinds, resumes ──►└──────────────┘
 //! ```
-//! Contract: `parks`: a message that gather has dropped is to come again when another read than those of its `number` is complete (`moved`). A
-//! rewind (`rewinds`) makes it come; with `resumes` it only goes on behind what was known (`resuming`). `ends`: a read is
+//! Contract: `parks`: a message that gather has dropped is to come again when another read than those of its `number` is complete
+//! (`moved`). A rewind (`rewinds`) makes it come; with `resumes` it only goes on behind what was known (`resuming`). `ends`: a read is
 //! complete; whoever asks by `reads` sees it once the VI `tells`. At most one of these in a cycle, all of `vi`.
 //!
 //! Latency: 0 to `resuming` and the row of `reads`, 1 to `parked` and `moved`.
 //!
-//! Example: two reads are complete when a message comes to wait: `parks`, and `number` is 2. When the third `ends`, `moved` is high in the next
-//! cycle.
+//! Example: two reads are complete when a message comes to wait: `parks`, and `number` is 2. When the third `ends`, `moved` is high in
+//! the next cycle.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`.
 
@@ -30,7 +30,7 @@ use viaduct_spec::profile::VI_LOG2;
 pub struct ReadProgress {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The VI that all other inputs are about.
+    /// The VI that all other inputs are about; [`Sends`](super::Sends) drives it and them.
     pub vi: Signal<In, Vi>,
     /// A message of the VI waits for a read.
     pub parks: Signal<In, bool>,
@@ -54,13 +54,13 @@ pub struct ReadProgress {
     pub resuming: Signal<Out, bool>,
     /// For a VI: how many of its reads are complete, modulo 8.
     pub reads: Table<Vi, Bits<3>>,
-    /// What is known of each VI's reads.
+    /// The reads of each VI.
     parkings: LutRam<Parking, VI_LOG2>,
-    /// What `reads` shows of each VI.
+    /// The number of complete reads that `reads` shows for each VI.
     completed_reads: LutRam<Bits<3>, VI_LOG2>,
-    /// What is known of the reads of `vi`.
+    /// The reads of `vi`.
     row: Signal<Local, Parking>,
-    /// What was known in the cycle before.
+    /// The reads of `vi` as they were in the cycle before.
     known: DFF<Parking>,
 }
 

@@ -1,10 +1,10 @@
 //! Decides whether a VI is sent again, and from where, and has it sent.
 //!
 //! ```text
-//!          vi, window ──►┌──────────┐──► finding
-//!      unseen, flying ──►│          │──► rewind, waits
-//!       parked, moved ──►│ Rewinder │──► epoch
-//! turns, back, clears ──►└──────────┘
+//!                 vi, window ──►┌──────────┐──► finding
+//!  connected, unseen, flying ──►│          │──► rewind, waits
+//!              parked, moved ──►│ Rewinder │──► epoch
+//!        turns, back, clears ──►└──────────┘
 //! ```
 //! Contract: `finding` says whether the VI goes back to its oldest packet that is not acknowledged (GoesBack), goes on with what was parked
 //! (GoesOn), would do either but another rewind waits for fetch (Queues), or need not go back though its window says so (Needless). While a
@@ -16,8 +16,8 @@
 //!
 //! Latency: 0 to `finding`, 1 to the others.
 //!
-//! Example: VI 2 is connected and its window is pending, with packets in flight: `finding` is GoesBack. `turns` and `back` come in cycle 0: `waits` is
-//! high and `epoch` is given in cycle 1; `waits` falls when fetch takes `rewind`.
+//! Example: VI 2 is connected and its window is pending, with packets in flight: `finding` is GoesBack. `turns` and `back` come in cycle
+//! 0: `waits` is high and `epoch` is given in cycle 1; `waits` falls when fetch takes `rewind`.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
@@ -51,7 +51,7 @@ pub struct Rewinder {
     pub moved: Signal<In, bool>,
     /// Whether the VI is to be sent again.
     pub finding: Signal<Out, Finding>,
-    /// The VI is sent again.
+    /// The VI is sent again from now on.
     pub turns: Signal<In, bool>,
     /// With `turns`: it goes back to its oldest packet; otherwise on to what it has never sent.
     pub back: Signal<In, bool>,
@@ -113,7 +113,7 @@ impl Logic for Rewinder {
         self.epoch.data.next.vi = self.vi.val();
         self.epoch.data.next.epoch = self.window.val().epoch;
 
-        // REQ-4, REQ-5, REQ-6: all from the oldest PSN on goes again. REQ-8: of a read what is missing.
+        // REQ-4, REQ-5, REQ-6: all packets from the oldest PSN on go again. REQ-8: of a read, what is missing.
         // The oldest packet that is not acknowledged, and which of its message it is.
         self.skip.next = self.window.val().oldest - self.window.val().first;
         self.behind.next = self.window.val().completed + bit_cast::<14, 5>(self.window.val().known);

@@ -9,8 +9,8 @@
 //!
 //! Latency: 1.
 //!
-//! Example: `vi` is 3, `position` 17 and `write` high in cycle 0, and so they are but for `write` in cycle 1. In cycle 2 `message` is the record of
-//! cycle 0.
+//! Example: `vi` is 3, `position` 17 and `write` high in cycle 0, and so they are but for `write` in cycle 1. In cycle 2 `message` is the
+//! record of cycle 0.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`.
 

@@ -1,9 +1,10 @@
 //! The steps in which [`Sends`](super::Sends) serves a VI.
 //!
 //! ```text
-//!  shows, effect ──►┌───────────┐──► step, cause
-//!   empty, ends, ──►│ SendSteps │
-//!     shut, ...     └───────────┘
+//!   shows, effect, empty ──►┌───────────┐──► step, cause
+//!         breaks, broken ──►│ SendSteps │
+//!     completing, timing ──►│           │
+//!         woken, put_off ──►└───────────┘
 //! ```
 //! Contract: in Idle the block takes what the intake `shows`, in each other step it goes on as the effect says and the neighbours let it:
 //!
@@ -14,10 +15,10 @@
 //!                                                  └── Again ◄─ Move ◄─ Emit
 //!  Idle ─► Commit ─► Committed ─► Idle
 //! ```
-//! Fetch and Compare are for a message that is known. A window without messages goes from Look to Settle, or to Break. In Decide and Settle the
-//! VI may be put off (`queues`): then it is looked at again later.
+//! Fetch and Compare are for a message that is known. A window without messages goes from Look to Settle, or to Break. In Decide and
+//! Settle the VI may be put off (`queues`): then it is looked at again later.
 //!
-//! Latency: 1 cycle a step; Break, Emit, Again and Committed wait for who takes what they give.
+//! Latency: 1 cycle a step; Break, Emit, Again and Committed last until what they give is taken.
 //!
 //! Example: the ACK of a VI's only message comes: Idle, Load, Apply, Look, Read, Decide, Emit, Move, Again, Look, Settle, Idle.
 //!
@@ -44,7 +45,7 @@ pub enum SendCause {
     Row,
 }
 
-/// What is done in this cycle.
+/// A step; the drawing has their order.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum SendStep {
     /// Take what comes next.
@@ -69,7 +70,7 @@ pub enum SendStep {
     Emit,
     /// Move the window on.
     Move,
-    /// Have the queue put into the run queue; then look again.
+    /// Have doorbell put the send queue into its run queue; then look again.
     Again,
     /// Decide whether the VI is sent again.
     Settle,
@@ -90,7 +91,7 @@ pub struct SendSteps {
     pub reset: Signal<In, bool>,
     /// What comes next, from the intake.
     pub shows: Signal<In, SendCause>,
-    /// What happens in this step.
+    /// The effect of this step.
     pub effect: Signal<In, Effect>,
     /// The window has no message.
     pub empty: Signal<In, bool>,
@@ -100,13 +101,13 @@ pub struct SendSteps {
     pub broken: Signal<In, bool>,
     /// A completion waits for the writer.
     pub completing: Signal<In, bool>,
-    /// The queue is taken that has work again.
+    /// Doorbell takes the VI whose send queue has room again.
     pub woken: Signal<In, bool>,
-    /// The VI is taken that is to be looked at again.
+    /// The intake takes the VI that is to be looked at again.
     pub put_off: Signal<In, bool>,
     /// A command waits for the timers.
     pub timing: Signal<In, bool>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, SendStep>,
     /// Why the VI at hand is looked at.
     pub cause: Signal<Out, SendCause>,

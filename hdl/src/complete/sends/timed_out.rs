@@ -5,7 +5,8 @@
 //!                               │ TimedOut │
 //!                               └──────────┘
 //! ```
-//! Contract: the block has no state; `finding` is Nothing unless packets of a connected VI are in flight, for then a timer that ends says nothing.
+//! Contract: the block has no state; `finding` is Nothing unless packets of a connected VI are in flight, for then a timer that ends says
+//! nothing.
 //!
 //! Latency: none.
 //!
@@ -26,7 +27,7 @@ pub struct TimedOut {
     pub connected: Signal<In, bool>,
     /// Packets of the VI are in flight.
     pub flying: Signal<In, bool>,
-    /// What it means.
+    /// TimeOut, RestOver, Silent, NeverReady or Nothing.
     pub finding: Signal<Out, Finding>,
 }
 

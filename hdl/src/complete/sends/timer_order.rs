@@ -5,12 +5,13 @@
 //!                          │ TimerOrder │──► waits
 //!                          └────────────┘
 //! ```
-//! Contract: with `times` in `effect`, `command` is for `vi` as the effect says; it is on show until it is taken, and meanwhile it `waits` and no other
-//! one comes. With `begins` it has the timers keep the settings of the TRANSMIT row.
+//! Contract: with `times` in `effect`, `command` is for `vi` as the effect says; it is on show until it is taken, and meanwhile it
+//! `waits` and no other one comes. With `begins` it has the timers keep the settings of the TRANSMIT row.
 //!
 //! Latency: 1.
 //!
-//! Example: `effect` has `times`, `runs` and `clears` in cycle 0: from cycle 1 on `command` starts the timer of `vi` anew and clears its counts.
+//! Example: `effect` has `times`, `runs` and `clears` in cycle 0: from cycle 1 on `command` starts the timer of `vi` anew and clears its
+//! counts.
 //!
 //! Tests: with the whole, `tests/complete/again.rs`.
 
@@ -30,11 +31,11 @@ pub struct TimerOrder {
     pub reset: Signal<In, bool>,
     /// The VI at hand; [`Sends`](super::Sends) drives this and the next two.
     pub vi: Signal<In, Vi>,
-    /// What happens to it.
+    /// The effect; it has a command for the timer with `times`.
     pub effect: Signal<In, Effect>,
     /// The answer that has come; a receiver that is not ready says in the low bits of its syndrome for how long.
     pub answer: Signal<In, Acknowledged>,
-    /// What is to be done to the VI's timer.
+    /// The command for the VI's timer.
     pub command: Source<TimerCommand>,
     /// The command is not taken yet.
     pub waits: Signal<Out, bool>,

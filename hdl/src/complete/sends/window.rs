@@ -31,7 +31,7 @@ pub struct Window {
     pub resting: bool,
     /// Packets behind the newest entry have left; what is known of their message stands in the next one.
     pub partial: bool,
-    /// Reliable Reception.
+    /// The VI's service is Reliable Reception.
     pub reception: bool,
     /// Why the peer refused the oldest message: see [`refusal`].
     pub refusal: Bits<3>,
@@ -48,13 +48,13 @@ pub struct SentMessage {
     pub length: Bits<32>,
     /// PSN behind its last packet.
     pub after: Bits<24>,
-    /// See [`kind`].
+    /// How the message has ended, or that it waits: see [`kind`].
     pub kind: Bits<3>,
     /// `viaduct_spec::descriptor::control` bits 1:0.
     pub operation: Bits<2>,
 }
 
-/// What is known of a VI's RDMA reads.
+/// The RDMA reads of a VI: how many are complete, and whether a message waits for one.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Parking {
     /// Reads complete, modulo 8.
@@ -76,7 +76,7 @@ pub struct Refusal {
     pub behind: bool,
 }
 
-/// What a message has come to.
+/// How a message has ended, or that it waits.
 pub mod kind {
     /// The message has left and nobody acknowledges it.
     pub const DONE: u64 = 0;

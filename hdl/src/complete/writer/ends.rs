@@ -1,16 +1,17 @@
-//! Tells of each descriptor that has ended, until everybody who asks knows.
+//! Tells `interrupt/notify` and `complete/queues` of each descriptor that has ended.
 //!
 //! ```text
 //!  ends, at, written ──►┌────────────────┐──► ended
 //!                       │ DescriptorEnds │──► closed
 //!                       └────────────────┘──► waits
 //! ```
-//! Contract: with `ends`, the descriptor of the completion `at` has ended, if that says so. Then `ended` names its queue and `closed` the descriptor,
-//! each until it is taken; `waits` until both are. The owner ends no other descriptor while the block `waits`.
+//! Contract: with `ends`, the descriptor of the completion `at` has ended, if that says so. Then `ended` names its queue and `closed` the
+//! descriptor, each until it is taken; `waits` until both are. The owner ends no other descriptor while the block `waits`.
 //!
 //! Latency: 1 from `ends`.
 //!
-//! Example: a receive of VI 3 ends and its status is written: in the next cycle `ended` has queue 7, and `closed` VI 3's receive with `written`.
+//! Example: a receive of VI 3 ends and its status is written: in the next cycle `ended` has queue 7, and `closed` VI 3's receive with
+//! `written`.
 //!
 //! Tests: with the whole, `tests/complete/writer/`.
 
@@ -29,15 +30,15 @@ pub struct DescriptorEnds {
     pub reset: Signal<In, bool>,
     /// Pulse: the completion is over; [`Writer`](super::Writer) drives this and the other inputs.
     pub ends: Signal<In, bool>,
-    /// The completion.
+    /// The completion that is over.
     pub at: Signal<In, Completion>,
-    /// Its status is written.
+    /// The status of the completion is written.
     pub written: Signal<In, bool>,
     /// The work queue of which a descriptor has ended, to `interrupt/notify`.
     pub ended: Source<Queue>,
     /// The descriptor that has ended, to `complete/queues`.
     pub closed: Source<Closed>,
-    /// Somebody does not know yet.
+    /// `ended` or `closed` is not taken yet.
     pub waits: Signal<Out, bool>,
     /// `ended` is not taken yet.
     ended_waits: DFF<bool>,

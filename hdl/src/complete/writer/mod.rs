@@ -1,12 +1,12 @@
 //! Writes completions into descriptors, in place, and lets the acknowledgement follow; and completion queue entries.
 //!
 //! ```text
-//!   receive, send ──►┌────────────────┐──► access, write
-//!           entry ──►│     Writer     │──► entry_end
-//!         verdict ──►│ WriterSteps    │──► request, request_mark
-//!          issued ──►│ Written        │──► fault
-//!          commit ──►│ DescriptorEnds │──► ended, closed
-//!                    └────────────────┘
+//!    receive, send ──►┌────────────────┐──► access, write
+//!            entry ──►│     Writer     │──► entry_end
+//!          verdict ──►│ WriterSteps    │──► request, request_mark
+//!           issued ──►│ Written        │──► fault, receiving
+//!           commit ──►│ DescriptorEnds │──► ended, closed
+//!                     └────────────────┘
 //! ```
 //! Contract: completions are written in the order in which each input gives them, the two inputs in turn:
 //! ImmediateData if any, then Length and Status as one aligned 8-byte write. The acknowledgement is asked for when
@@ -21,13 +21,13 @@
 //! (true), or refused (false).
 //! A row of RECEIVE is a new connection: the last word of the one before is forgotten (`bus::word`).
 //!
-//! How: [`WriterSteps`] has the order of what is done, [`Written`] says what is written in each step, and [`DescriptorEnds`] tells of the descriptors
-//! that have ended.
+//! How: [`WriterSteps`] has the order of what is done, [`Written`] says what is written in each step, and [`DescriptorEnds`] tells of the
+//! descriptors that have ended.
 //!
-//! Latency: 2 cycles and the checker's to the status's data, twice that with immediate data.
+//! Latency: 2 cycles and those of `protect` to the status's data, twice that with immediate data.
 //!
-//! Example: a receive of 8 bytes without immediate data asks `access` for 8 bytes at the descriptor's Length; `verdict` grants them, `write` brings
-//! Length and Status, and `request` asks for the acknowledgement with `issued` as its mark.
+//! Example: a receive of 8 bytes without immediate data asks `access` for 8 bytes at the descriptor's Length; `verdict` grants them,
+//! `write` brings Length and Status, and `request` asks for the acknowledgement with `issued` as its mark.
 //!
 //! Tests: `tests/complete/writer/`.
 
@@ -60,39 +60,39 @@ pub struct Writer {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way.
     pub reset: Signal<In, bool>,
-    /// A receive descriptor to complete, and the acknowledgement that follows it.
+    /// A receive descriptor to complete, and the acknowledgement that follows it, from receive.
     pub receive: Sink<Completion>,
-    /// A send descriptor to complete.
+    /// A send descriptor to complete, from complete/sends.
     pub send: Sink<Completion>,
-    /// A row of RECEIVE: the VI's tag, and the beginning of a connection.
+    /// A row of RECEIVE, from `admin/broadcast`: the VI's tag, and the beginning of a connection.
     pub commit: Sink<Commit>,
     /// A write that `protect` is asked for.
     pub access: Source<Access>,
     /// The verdict of `protect` on a write of any client; only those of COMPLETE count here.
     pub verdict: FlowSink<WriteVerdict>,
-    /// The data of a granted write, to the write engine.
+    /// The data of a granted write, to `dma/write`.
     pub write: Source<WriteBeat>,
     /// Number of write commands issued, modulo 256, from `protect`.
     pub issued: Signal<In, Bits<8>>,
-    /// An acknowledgement to send.
+    /// An acknowledgement to send, to send/ack.
     pub request: Source<AckRequest>,
     /// The number of write commands, modulo 256, that must be out before the acknowledgement of `request`.
     pub request_mark: Signal<Out, Bits<8>>,
-    /// A VI breaks because a completion's memory is refused.
+    /// A VI breaks because a completion's memory is refused; to `vi/state`.
     pub fault: Source<Fault>,
     /// The work queue of which a descriptor has ended, to `interrupt/notify`.
     pub ended: Source<Queue>,
     /// The descriptor that has ended, to `complete/queues`.
     pub closed: Source<Closed>,
-    /// A completion queue entry to write; it holds still until `entry_end`.
+    /// A completion queue entry to write, from `complete/queues`; it holds still until `entry_end`.
     pub entry: FlowSink<CqEntry>,
-    /// The entry is done; true: it is written, false: its memory is refused.
+    /// The entry is done; true: it is written, false: its memory is refused. To `complete/queues`.
     pub entry_end: FlowSource<bool>,
     /// A completion with an error bit is written.
     pub count_error: Pulse,
-    /// A completion is under way.
+    /// A completion is under way; `quiet` hears it.
     pub busy: Signal<Out, bool>,
-    /// The completion under way is a receive's.
+    /// The completion under way is a receive's; reply/requests waits for it.
     pub receiving: Signal<Out, bool>,
     steps: WriterSteps,
     written: Written,
@@ -119,7 +119,7 @@ pub struct Writer {
     own_verdict: Signal<Local, bool>,
     /// The completion is over.
     ends: Signal<Local, bool>,
-    /// The bytes that were granted are taken, or would be.
+    /// The write is granted, and the write engine has room for its bytes.
     goes: Signal<Local, bool>,
     /// Bits of a status that say that something went wrong.
     error_bits: Number<20, { status::ERROR_MASK as u64 }>,
@@ -152,7 +152,7 @@ impl Logic for Writer {
             self.refused.d.next = !self.verdict.data.val().ok;
         }
 
-        // What is written.
+        // The access and the bytes of each step.
         drive!(self, step => written.step; at.q => written.at; tag.q => written.tag;
             entry.data => written.entry; asks.q => access.valid; written.access => access.data;
             written.beat => write.data);
@@ -162,7 +162,7 @@ impl Logic for Writer {
         self.write.valid.next = false;
         self.goes.next = self.granted.q.val() & self.write.ready.val();
 
-        // What is done next.
+        // The steps.
         drive!(self, commit.valid => steps.row; entry.valid => steps.entry; receive.valid => steps.receive;
             at.q => steps.at; access.ready => steps.asked; goes => steps.written; write.ready => steps.taken;
             refused.q => steps.refused; request.ready => steps.acknowledged; fault.ready => steps.broken;
@@ -241,7 +241,7 @@ impl Logic for Writer {
                 }
             }
             WriterStep::Refused => {
-                // WQ-7: COMP_PROT. RSP-7: a NAK takes the place of the acknowledgement.
+                // WQ-7: the fault is COMP_PROT. RSP-7: a NAK takes the place of the acknowledgement.
                 self.at.d.next.syndrome = self.nak.val();
                 self.at.d.next.kind = self.last_word.val();
                 self.ends.next = self.fault.ready.val();

@@ -24,7 +24,7 @@
 use crate::bus::Completion;
 use rust_hdl::prelude::*;
 
-/// What is taken in Idle.
+/// A job that the block takes in Idle.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum WriterJob {
     /// Nothing waits, or a step is under way.
@@ -39,7 +39,7 @@ pub enum WriterJob {
     Receive,
 }
 
-/// What is done in this cycle.
+/// A step; the drawing has their order.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum WriterStep {
     /// Take the next job.
@@ -81,25 +81,25 @@ pub struct WriterSteps {
     pub send: Signal<In, bool>,
     /// A receive's completion waits.
     pub receive: Signal<In, bool>,
-    /// A completion may be taken: who is told of the end of the one before knows of it.
+    /// A completion may be taken: `interrupt/notify` and `complete/queues` know of the end of the one before.
     pub rest: Signal<In, bool>,
     /// The completion at hand.
     pub at: Signal<In, Completion>,
     /// The access on show is taken.
     pub asked: Signal<In, bool>,
-    /// The write is granted, and its data is taken, or would be.
+    /// The write is granted, and the write engine has room for its data.
     pub written: Signal<In, bool>,
-    /// The data on show is taken, or would be.
+    /// The write engine has room for data.
     pub taken: Signal<In, bool>,
-    /// The write is refused.
+    /// `protect` refuses the write.
     pub refused: Signal<In, bool>,
     /// In Acknowledge: the acknowledgement is taken.
     pub acknowledged: Signal<In, bool>,
     /// In Refused: the fault is taken.
     pub broken: Signal<In, bool>,
-    /// What is taken in this cycle.
+    /// The job that is taken in this cycle.
     pub job: Signal<Out, WriterJob>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, WriterStep>,
     now: DFF<WriterStep>,
 }

@@ -1,4 +1,4 @@
-//! What is written in each step, and where: the access that is asked for, and the bytes.
+//! Says which access each step asks for, and which bytes it writes.
 //!
 //! ```text
 //!  step, at, tag ──►┌─────────┐──► access
@@ -42,7 +42,7 @@ pub struct EndWords {
 /// An entry, in the words that are written.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct EntryWords {
-    /// Token or event.
+    /// Token of the descriptor, or an event.
     pub token: Bits<64>,
     /// Whose it is, and the phase.
     pub owner: Bits<64>,
@@ -55,13 +55,13 @@ pub struct Written {
     pub step: Signal<In, WriterStep>,
     /// The completion at hand.
     pub at: Signal<In, Completion>,
-    /// The tag of its VI.
+    /// The tag of the VI at hand.
     pub tag: Signal<In, Bits<16>>,
-    /// The entry at hand.
+    /// The entry at hand, from `complete/queues`.
     pub entry: Signal<In, CqEntry>,
-    /// The write to ask for.
+    /// The write that `protect` is asked for.
     pub access: Signal<Out, Access>,
-    /// The bytes to write.
+    /// The bytes to write, for `dma/write`.
     pub beat: Signal<Out, WriteBeat>,
     base: Signal<Local, Bits<64>>,
     end_words: Cast<EndWords, Bits<64>>,

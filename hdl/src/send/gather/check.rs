@@ -9,20 +9,19 @@
 //!                             └────────────────────────────────────────┘
 //! ```
 //! Contract: `load` takes the oldest head that waits, and the block works on it until its `message` is taken, or until `drop` says that
-//! there is none: the head was stale when its turn came. All segments are read and their lengths summed up before `message` is
-//! offered, so a wrong descriptor sends nothing. Segments beyond the first two are read at once, up to 4000 bytes, into the tail memory.
-//! While `message` is not offered its data is what is known so far. What it is offered with stands until it is taken; the first
-//! segment's words are then the last two that the word reader has shown. A message that may not begin before reads are complete is
-//! offered as `parks`; one that is wrong, or of a VI that is not connected, as `ends`, with the reason. A change of state or epoch is
-//! heeded a cycle late.
+//! there is none: the head was stale when its turn came. All segments are read and their lengths summed up before `message` is offered,
+//! so a wrong descriptor sends nothing. Segments beyond the first two are read at once, up to 4000 bytes, into the tail memory. Until
+//! `message` is offered its data is what is known so far; from then on it stands until it is taken, and the first segment's words are the
+//! last two that the word reader has shown. A message that may not begin before reads are complete is offered as `parks`; one that is
+//! wrong, or of a VI that is not connected, as `ends`, with the reason. A change of state or epoch shows a cycle late.
 //!
 //! Example: a send of 1500 bytes in one segment. The block reads words 1 to 3, and 5 for the segment's length; the VI's GATHER row says
 //! that 1500 bytes may be, and `message` is offered with `length` 1500, while the word reader shows words 4 and 5.
 //!
 //! Latency: 8 cycles from `load` to `message` with one segment, one more with two, one more for RDMA.
 //!
-//! How: memories take most of a cycle, so their words go straight into registers, and what must be true of a word is
-//! looked at in the cycle behind, in `late`. What is known of the VI stands in registers too, from CheckStep::Immediate on.
+//! How: a memory gives its word late in the cycle, so words go straight into registers, and the block tests a word in the cycle behind,
+//! in `late`. What is known of the VI stands in registers too, from CheckStep::Immediate on.
 //!
 //! Tests: alone `tests/send/gather/latency.rs`; with the whole of gather the others there.
 
@@ -50,7 +49,7 @@ pub struct Check {
     pub clock: Signal<In, Clock>,
     /// While high, the block drops the descriptor under way.
     pub reset: Signal<In, bool>,
-    /// A head waits in the inbox.
+    /// A head waits in the inbox, which drives it.
     pub waits: Signal<In, bool>,
     /// The head that was loaded last, from the inbox.
     pub head: Signal<In, SendHead>,
@@ -58,11 +57,11 @@ pub struct Check {
     pub hold: Signal<In, bool>,
     /// Pulses when the oldest head that waits is to be loaded.
     pub load: Signal<Out, bool>,
-    /// Pulses when the head at hand is done with, and there is no message.
+    /// Pulses when the block is done with the head at hand and there is no message.
     pub drop: Signal<Out, bool>,
     /// A descriptor is being worked on, here or by cut.
     pub busy: Signal<Out, bool>,
-    /// What is true of the head's VI.
+    /// State and reads of the head's VI, and whether the head is stale, from the owner.
     pub now: Signal<In, OwnerNow>,
     /// To the owner: the VI's sends come again, and this many of its reads, modulo 8, count as sent.
     pub restart: FlowSource<Bits<3>>,
@@ -74,7 +73,7 @@ pub struct Check {
     pub word: Signal<In, Bits<64>>,
     /// The word that was on show in the cycle before.
     pub late: Signal<In, Bits<64>>,
-    /// A read of the descriptor's tail, for the protection checker.
+    /// A read of the descriptor's tail, which `protect` checks.
     pub tail: Source<Access>,
     /// Length in bytes of a segment of the tail that has come in.
     pub tail_length: FlowSink<Bits<32>>,
@@ -114,7 +113,7 @@ impl Logic for Check {
         FlowSource::<Bits<9>>::link(&mut self.seek, &mut self.steps.seek);
         self.busy.next = self.steps.step.val() != CheckStep::Idle;
 
-        // What the descriptor and the row say.
+        // The fields of the descriptor and of the row.
         drive!(self, steps.step => control.step, segments.step, limits.step, reads.step;
             word => control.word, segments.word, limits.word;
             late => control.late, segments.late, limits.late; head.val().words => control.held, segments.held;
@@ -130,7 +129,7 @@ impl Logic for Check {
         drive!(self, head => place.head; control.fields.val().segments => place.segments;
             limits.limits.val().tag => place.tag; steps.asks => tail.valid; place.access => tail.data);
 
-        // What becomes of the message.
+        // The verdict on the message.
         drive!(self, now.val().connected => judge.connected; unread.q => judge.unread;
             malformed.q => judge.malformed; control.fields => judge.fields; control.reads => judge.reads;
             reads.may_read => judge.may_read; limits.limits.val().raw => judge.raw;

@@ -1,13 +1,13 @@
 //! The steps in which check reads a descriptor, and which word of it is read in each.
 //!
 //! ```text
-//!         waits, hold ──►┌────────────┐──► load, drop
-//!  lost, stale, rdma, .. │            │──► step
-//!           malformed ──►│ CheckSteps │──► seek, read_row
-//!  asked, ended, taken ─►└────────────┘──► asks
+//!               waits, hold ──►┌────────────┐──► load, drop
+//!    lost, stale, connected ──►│            │──► step
+//!         fields, malformed ──►│ CheckSteps │──► seek, read_row
+//!       asked, ended, taken ──►└────────────┘──► asks
 //! ```
-//! Contract: a word that is asked for in one step is on show in the next, and in `late` in the one behind that. In Idle the block waits for a
-//! head, and `load` takes it. What the next steps read depends on how many segments the descriptor has:
+//! Contract: a word that is asked for in one step is on show in the next, and in `late` in the one behind that. In Idle the block waits
+//! for a head, and `load` takes it. What the next steps read depends on how many segments the descriptor has:
 //!
 //! | step | word on show | word in `late` | next |
 //! |---|---|---|---|
@@ -27,8 +27,8 @@
 //!
 //! Latency: a cycle for each step: 8 from `load` to Offer with one segment.
 //!
-//! Example: a send with one segment goes through Control, Immediate, Length, FirstLength, Row, Limits, Verdict and Offer, and reads the words 1,
-//! 2, 3, 5, the GATHER row, 4 and 5.
+//! Example: a send with one segment goes through Control, Immediate, Length, FirstLength, Row, Limits, Verdict and Offer, and reads the
+//! words 1, 2, 3, 5, the GATHER row, 4 and 5.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
@@ -90,7 +90,7 @@ pub struct CheckSteps {
     pub stale: Signal<In, bool>,
     /// The VI of the head at hand is connected.
     pub connected: Signal<In, bool>,
-    /// What the control segment says, from step Length on.
+    /// The fields of the control segment, from step Length on.
     pub fields: Signal<In, ControlFields>,
     /// Something is wrong with the descriptor's form.
     pub malformed: Signal<In, bool>,
@@ -100,11 +100,11 @@ pub struct CheckSteps {
     pub ended: Signal<In, bool>,
     /// Cut is done with the message.
     pub taken: Signal<In, bool>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, CheckStep>,
     /// Pulses when the oldest head that waits is to be loaded.
     pub load: Signal<Out, bool>,
-    /// Pulses when the head at hand is done with because it is stale.
+    /// Pulses when the head at hand is dropped because it is stale.
     pub drop: Signal<Out, bool>,
     /// Number of the word that is to be read.
     pub seek: FlowSource<Bits<9>>,
@@ -207,7 +207,7 @@ impl Logic for CheckSteps {
                 }
             }
             CheckStep::Row => {
-                // The first data segment's words come next, whatever becomes of it.
+                // The first data segment's words come next, whatever the verdict is.
                 self.seek.valid.next = true;
                 self.seek.data.next = bits::<9>(4);
                 if self.fields.val().rdma {

@@ -5,15 +5,15 @@
 //!        held, lost ──►│ ControlCheck │──► reads
 //!                      └──────────────┘──► wrong
 //! ```
-//! Contract: the block takes the fields out of words 1 to 3 as the steps Immediate and Length show them, and keeps them until step Idle. Of a
-//! descriptor that is lost it takes no operation. `wrong` is high in each cycle in which what is on show breaks a rule of form; who asks
-//! keeps that.
+//! Contract: the block takes the fields out of words 1 to 3 as the steps Immediate and Length show them, and keeps them until step Idle.
+//! Of a descriptor that is lost it takes no operation. `wrong` is high in each cycle in which the words on show break a rule of form;
+//! check remembers that.
 //!
 //! Latency: 1 cycle from a word on show to its fields. What must be true of a word is looked at when it is in `late`, because memories take
 //! most of a cycle.
 //!
-//! Example: word 1 says one segment and no flags, word 3 says 8 bytes. From step FirstLength on `fields` has `segments` 1 and `length` 8, and
-//! `wrong` has never been high. If the status in word 3 is not 0, `wrong` is high in the step behind Length.
+//! Example: word 1 says one segment and no flags, word 3 says 8 bytes. From step FirstLength on `fields` has `segments` 1 and `length` 8,
+//! and `wrong` has never been high. If the status in word 3 is not 0, `wrong` is high in the step behind Length.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
@@ -27,7 +27,7 @@ use super::check_steps::CheckStep;
 use crate::prims::{Cast, Number};
 use crate::rows::descriptor::ControlSegment;
 
-/// What a control segment says.
+/// The fields of a control segment.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ControlFields {
     /// `viaduct_spec::descriptor::control` bits 1:0.
@@ -53,7 +53,7 @@ pub struct ControlCheck {
     pub clock: Signal<In, Clock>,
     /// The step of check, which drives this and the other inputs.
     pub step: Signal<In, CheckStep>,
-    /// The word on show.
+    /// The word on show, from the word reader.
     pub word: Signal<In, Bits<64>>,
     /// The word that was on show in the cycle before.
     pub late: Signal<In, Bits<64>>,
@@ -61,11 +61,11 @@ pub struct ControlCheck {
     pub held: Signal<In, Bits<4>>,
     /// The descriptor could not be read.
     pub lost: Signal<In, bool>,
-    /// What the segment says.
+    /// The fields of the control segment, for check.
     pub fields: Signal<Out, ControlFields>,
     /// The message is an RDMA read.
     pub reads: Signal<Out, bool>,
-    /// What is on show may not be in a control segment, or the segment is cut off.
+    /// The words on show may not be in a control segment, or the segment is cut off.
     pub wrong: Signal<Out, bool>,
     kept: DFF<ControlFields>,
     /// Word 3 is in `late`.

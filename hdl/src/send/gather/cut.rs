@@ -1,17 +1,17 @@
 //! Cuts a checked message into packets, walks its segments, and asks for the bytes of each packet.
 //!
 //! ```text
-//!          message, head ──►┌────────────────────────────┐──► packet
-//!              now, rest ──►│ MessageRest ──► PacketLabel│──► access
-//!             word, late ──►│      └──► SegmentCursor    │──► step, count
-//!                   hold ──►└────────────────────────────┘──► resting, claim
+//!           message, head ──►┌────────────────────────────┐──► packet
+//!      now, rest, counted ──►│ MessageRest ──► PacketLabel│──► access
+//!              word, late ──►│      └──► SegmentCursor    │──► step, count
+//!                    hold ──►└────────────────────────────┘──► resting, claim
 //! ```
 //! Contract: the block takes `message` when all of it is announced and asked for. Each packet has the path MTU, but the last; it is
 //! announced when the payload queue has room for it, and then its bytes are asked for, an access for each piece of a segment, of 4096
-//! bytes at most. Packets that are acknowledged are cut, and neither announced nor asked for. A message of service RAW is one packet.
-//! An RDMA read is one packet without payload, with the packets of its answer counted, 2^20 at most. A message that ends or parks is told
-//! in one packet without `send`. If the VI stops being connected the message ends so at its next packet; if the head becomes stale it
-//! ends there without a word. `hold` keeps the block between two packets, and `resting` says that it is there.
+//! bytes at most. Packets that are acknowledged are cut, and neither announced nor asked for. A message of service RAW is one packet. An
+//! RDMA read is one packet without payload; it says how many packets its answer has, 2^20 at most. A message that ends or parks is told
+//! in one packet without `send`. If the VI stops being connected the message ends in the same way at its next packet; if the head becomes
+//! stale it ends there and nobody is told. `hold` keeps the block between two packets, and `resting` says that it is there.
 //!
 //! Example: a send of 1500 bytes lies in one segment, and the path MTU is 1024. The block announces a packet of 1024 bytes and asks
 //! for them, and then one of 476 bytes, whose access says that it ends the packet.
@@ -57,15 +57,15 @@ pub struct Cut {
     pub clock: Signal<In, Clock>,
     /// While high, the block drops the message under way.
     pub reset: Signal<In, bool>,
-    /// A message to cut, from check; while it is not valid, what is known of the next one.
+    /// A message to cut, from check; while it is not valid, its data is what is known of the next one.
     pub message: Sink<CheckedMessage>,
     /// The message's head, from the inbox.
     pub head: Signal<In, SendHead>,
-    /// What is true of the message's VI.
+    /// State and reads of the message's VI, and whether its head is stale, from the owner.
     pub now: Signal<In, OwnerNow>,
-    /// Of a read: what is left of it.
+    /// The part of a read that is still to be read, from the packet count.
     pub rest: Signal<In, ReadRest>,
-    /// `rest` is the message's.
+    /// `rest` is that of the message at hand; the packet count drives both.
     pub counted: Signal<In, bool>,
     /// To the owner: a read was sent, or the VI is parked.
     pub count: FlowSource<ReadsKnown>,
@@ -79,9 +79,9 @@ pub struct Cut {
     pub hold: Signal<In, bool>,
     /// The block is between two packets of a message.
     pub resting: Signal<Out, bool>,
-    /// A read of payload, for the protection checker.
+    /// A read of payload, which `protect` checks.
     pub access: Source<Access>,
-    /// A packet that is announced, or the end of a message.
+    /// A packet that is announced, or the end of a message, for send/transmit.
     pub packet: Source<Packet>,
     /// Takes room for a packet's payload.
     pub claim: RoomSource,
@@ -123,7 +123,7 @@ impl Logic for Cut {
             self.skips.val() | (self.now.val().connected & self.claim.room.val() & self.packet.ready.val());
         self.asked.next = self.access.ready.val() | self.skips.val();
 
-        // What is left of the message, and of the segment and the packet.
+        // The rest of the message, of the segment and of the packet.
         drive!(self, message.valid => message_rest.message.valid; message.data => message_rest.message.data;
             between => message_rest.between, cursor.packet.valid; cursor.bytes => message_rest.bytes;
             word => cursor.word; late => cursor.late);
@@ -251,7 +251,7 @@ impl Logic for Cut {
                         self.message.ready.next = true;
                         self.at.d.next = CutStep::Between;
                         if self.skips.val() {
-                            // The message was longer before.
+                            // Packets are left to skip: the message was longer when it was sent first.
                             self.message.ready.next = false;
                             self.errors.d.next = self.transport.val();
                             self.at.d.next = CutStep::Finish;
@@ -277,7 +277,7 @@ impl Logic for Cut {
         fill!(self, access.data, cursor.piece.val().bytes => length; cursor.piece.val().region => region;
             cursor.piece.val().key => key; message.data.val().tag => tag;
             false => by_offset, system, write, clip);
-        // Nobody's but our own: a span is not looked at.
+        // The access is our own, not a peer's, so nobody looks at its span.
         self.access.data.next.remote = bits::<2>(0);
         self.access.data.next.user = self.goes_on.val();
         if self.cursor.piece.val().ends_packet {

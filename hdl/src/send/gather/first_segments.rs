@@ -5,15 +5,16 @@
 //!        held, rdma ──►│ FirstSegments │──► length
 //!                      └───────────────┘──► wrong
 //! ```
-//! Contract: of an RDMA the first segment is an address segment, and `remote` says from step SecondLength on what it says. `length` gives the
-//! length of each segment of which a second word was on show in the steps FirstLength and SecondLength, a cycle later; an address segment has
-//! 0 in that place, or it is wrong. `wrong` is high in each cycle in which what is on show breaks a rule of form, or does not lie in the
-//! descriptor's region; who asks keeps that.
+//! Contract: of an RDMA the first segment is an address segment: `remote` has its address and handle from step SecondLength on. `length`
+//! gives the length of each segment whose second word was on show in the steps FirstLength and SecondLength, a cycle later; an address
+//! segment has 0 in that place, or it is wrong. `wrong` is high in each cycle in which the words on show break a rule of form, or do not
+//! lie in the descriptor's region; check remembers that.
 //!
 //! Latency: 1 cycle from a word on show to `remote` and `length`.
 //!
-//! Example: an RDMA write has words 4 and 5 {0x1000; handle 7} and 6 and 7 {0x2000; handle 5, 600 bytes}. In step FirstLength word 5 is on
-//! show and word 4 in `late`; from the next on `remote` has address 0x1000 and handle 7. `length` gives 0 in step SecondLength and 600 in the step behind.
+//! Example: an RDMA write has words 4 and 5 {0x1000; handle 7} and 6 and 7 {0x2000; handle 5, 600 bytes}. In step FirstLength word 5 is
+//! on show and word 4 in `late`; from the next on `remote` has address 0x1000 and handle 7. `length` gives 0 in step SecondLength and 600
+//! in the step behind.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
@@ -43,7 +44,7 @@ pub struct FirstSegments {
     pub clock: Signal<In, Clock>,
     /// The step of check, which drives this and the other inputs.
     pub step: Signal<In, CheckStep>,
-    /// The word on show.
+    /// The word on show, from the word reader.
     pub word: Signal<In, Bits<64>>,
     /// The word that was on show in the cycle before.
     pub late: Signal<In, Bits<64>>,
@@ -53,9 +54,9 @@ pub struct FirstSegments {
     pub rdma: Signal<In, bool>,
     /// Where an RDMA goes to.
     pub remote: Signal<Out, RemoteBuffer>,
-    /// Bytes of a segment.
+    /// Bytes of a segment, for the length check.
     pub length: FlowSource<Bits<32>>,
-    /// What is on show may not be in a segment, or the segment is cut off.
+    /// The word on show may not be in a segment, or the segment is cut off.
     pub wrong: Signal<Out, bool>,
     address: DFF<Bits<64>>,
     rkey: DFF<Bits<32>>,

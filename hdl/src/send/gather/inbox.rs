@@ -1,20 +1,20 @@
 //! Keeps descriptors that wait for their turn: up to 8 heads and the first 64 bytes of each; and the VIs' GATHER rows.
 //!
 //! ```text
-//!         head, word ──►┌───────┐──► waits
-//!   load, held, free ──►│ Inbox │──► current
-//!   read_index, _row ──►│       │──► read_word   (1 cycle later)
-//!            reply_* ──►│       │──► outlived
-//!     commit, closes ──►└───────┘──► closed
+//!             head, word ──►┌───────┐──► waits
+//!       load, held, free ──►│ Inbox │──► current
+//!   read_index, read_row ──►│       │──► read_word   (1 cycle later)
+//!                reply_* ──►│       │──► outlived
+//!         commit, closes ──►└───────┘──► closed
 //! ```
-//! Contract: words come in order, before their head or with it; a head ends its words, however many there were.
-//! `load` brings the oldest head that `waits` to `current`, a register; `free` gives up its words. `read_word` is of
-//! the head loaded last, or the next one when that is freed, or the row of a VI. Nothing holds heads and words back: their sender counts
-//! the heads freed. The block takes a row in a cycle in which no word comes, and not while its VI's head is `held` or its
-//! reply waits.
+//! Contract: words come in order, before their head or with it; a head ends its words, however many there were. `load` brings the oldest
+//! head that `waits` to `current`, a register; `free` gives up its words. `read_word` is of the head loaded last, or of the next one when
+//! that is freed, or the row of a VI. The block cannot hold heads and words back: fetch, which sends them, counts the heads freed. The
+//! block takes a row in a cycle in which no word comes, and not while its VI's head is `held` or its reply waits.
 //!
-//! `closes` says that the life of the commit's VI is over, and that no head of it comes any more. The block finds its heads that wait one
-//! by one, and each is `outlived` when it is loaded. `closed` is high when all are found and none is at hand that is not `outlived`.
+//! `closes` says that the life of the commit's VI is over, and that no head of it comes any more. The block looks for its heads among
+//! those that wait, one at a time, and each is `outlived` when it is loaded. `closed` is high when all are found and none is at hand that
+//! is not `outlived`.
 //!
 //! Example: eight words come, and a head with the last of them. In the next cycle `waits` is high. `load` brings the head to `current`;
 //! `read_index` 2 then shows its third word in `read_word` a cycle later.
@@ -43,9 +43,9 @@ pub struct Inbox {
     pub clock: Signal<In, Clock>,
     /// While high, the block drops all heads and words.
     pub reset: Signal<In, bool>,
-    /// A send descriptor, whole: where it lies, and how many of its words are there.
+    /// A whole send descriptor, from fetch: where it lies, and how many of its words are there.
     pub head: FlowSink<SendHead>,
-    /// A word of the send descriptor whose head comes next, or now.
+    /// A word, from fetch, of the send descriptor whose head comes next or in this cycle.
     pub word: FlowSink<Bits<64>>,
     /// There is a head to load.
     pub waits: Signal<Out, bool>,
@@ -55,23 +55,23 @@ pub struct Inbox {
     pub current: Signal<Out, SendHead>,
     /// Check is busy with the head that was loaded last.
     pub held: Signal<In, bool>,
-    /// Pulses when check and cut are done with the head that was loaded last.
+    /// Pulses when check and cut are done with the head that was loaded last; gather drives it.
     pub free: Signal<In, bool>,
     /// Which word of the loaded head to read, 0 to 7; the word reader drives it.
     pub read_index: Signal<In, Bits<3>>,
     /// The GATHER row of the head's VI is read instead of a word; only while `held`.
     pub read_row: Signal<In, bool>,
-    /// A reply waits for its GATHER row, so the row of `reply_vi` must not be written.
+    /// A reply waits for its GATHER row, so the row of `reply_vi` must not be written; the replier drives it.
     pub reply_waits: Signal<In, bool>,
     /// The GATHER row of `reply_vi` is read in this cycle.
     pub reply_row: Signal<In, bool>,
-    /// VI of the reply.
+    /// VI of the reply that waits for its GATHER row.
     pub reply_vi: Signal<In, Vi>,
     /// The word or the row that was asked for in the cycle before.
     pub read_word: Signal<Out, Bits<64>>,
-    /// A table row on the bus; the block takes the GATHER rows.
+    /// A table row, from `admin/broadcast`; the block takes the GATHER rows.
     pub commit: Sink<Commit>,
-    /// The commit's VI begins anew, so its heads that wait are of a life that is over.
+    /// The commit's VI begins anew, so its heads that wait are of a life that is over; gather drives it.
     pub closes: Signal<In, bool>,
     /// Every head of the old life is found, and the head at hand is known as `outlived` if it is one of them.
     pub closed: Signal<Out, bool>,
@@ -146,7 +146,7 @@ impl Logic for Inbox {
                 self.rows.val() | bit_cast::<MEMORY_LOG2, VI_LOG2>(self.reply_vi.val());
         }
 
-        // LIFE-2: heads of a life that is over are done with without a word.
+        // LIFE-2: heads of a life that is over are dropped, and nobody is told.
         // A head that comes goes before a look at those that wait.
         self.looks.next = self.closes.val() & !self.head.valid.val() & !self.looked.q.val().get_bit(3);
         self.owners.write_enable.next = self.head.valid.val();

@@ -1,7 +1,7 @@
 //! Says when the packets that a VI had announced before its life ended have left.
 //!
 //! ```text
-//!           closed ──►┌─────────────┐──► passed
+//!              closed ──►┌─────────────┐──► passed
 //!  level, held, taken ──►│ LastPackets │
 //!                        └─────────────┘
 //! ```
@@ -25,7 +25,7 @@ pub struct LastPackets {
     pub reset: Signal<In, bool>,
     /// A VI's life is over, and it announces no packet any more.
     pub closed: Signal<In, bool>,
-    /// Packets that wait behind the one on show.
+    /// Packets that wait behind the one on show; gather drives this and the next two.
     pub level: Signal<In, Bits<5>>,
     /// A packet waits.
     pub held: Signal<In, bool>,

@@ -1,4 +1,4 @@
-//! Compares a message's length with the sum of its segments, and with what it may be at most.
+//! Compares a message's length with the sum of its segments, and with the greatest length that its VI may send.
 //!
 //! ```text
 //! clear, head_length ──►┌─────────────┐──► faults
@@ -6,8 +6,8 @@
 //!      length, limit ──►└─────────────┘
 //! ```
 //! Contract: `clear` begins with a sum of 0. `head_length` and `tail_length` add the length of a segment each, never both in one cycle.
-//! The three faults compare what there was in the cycle before: the sum with `length`, `length` with `limit`, and
-//! `length` with what a frame may have.
+//! The three faults compare the values of the cycle before: the sum with `length`, `length` with `limit`, and `length` with the length
+//! that a frame may have.
 //!
 //! Latency: 1 cycle from the sum to the faults.
 //!
@@ -21,7 +21,7 @@ use crate::prims::Number;
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 
-/// What is wrong with a message's length.
+/// The faults that a message's length may have.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct LengthFaults {
     /// The length is not the sum of the segments.
@@ -37,17 +37,17 @@ pub struct LengthFaults {
 pub struct LengthCheck {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The next message begins: its sum is 0.
+    /// The next message begins: its sum is 0; check drives this.
     pub clear: Signal<In, bool>,
-    /// Length of a segment of the first 64 bytes.
+    /// Length in bytes of a segment of the first 64 bytes, from the first segments.
     pub head_length: FlowSink<Bits<32>>,
-    /// Length of a segment of the tail; it comes in another cycle than `head_length`.
+    /// Length in bytes of a segment of the tail, from the tail; it comes in another cycle than `head_length`.
     pub tail_length: FlowSink<Bits<32>>,
     /// Bytes of the message, as its control segment says.
     pub length: Signal<In, Bits<32>>,
     /// Bytes that a message of its VI may have; check drives it in the cycle in which the GATHER row is there.
     pub limit: Signal<In, Bits<32>>,
-    /// What is wrong with the length.
+    /// The faults of the length, for the message judge.
     pub faults: Signal<Out, LengthFaults>,
     /// Sum of the segments' lengths, in bytes.
     sum: DFF<Bits<32>>,
@@ -83,8 +83,8 @@ impl Logic for LengthCheck {
         }
         self.differs.d.next = (self.sum.q.val() != self.length.val()) | self.over.q.val();
         self.beyond.d.next = self.length.val() > self.limit.val();
-        // RAW-4: 14 to 4200 bytes.
-        // Against 13 bits: a carry chain as long as that, not as long as the length.
+        // RAW-4: a raw frame has 14 to 4200 bytes.
+        // 13 bits are compared, so the carry chain is shorter than one of all 32 bits of the length.
         self.length_now.next = self.length.val();
         self.length_low.next = self.length_now.val().get_bits::<13>(0);
         self.frameless.d.next = self.length_now.val().get_bits::<19>(13).any()

@@ -1,17 +1,17 @@
-//! What an access of gather says of its answer: it goes with the access as `user`, and comes back with each beat.
+//! What an access of gather is for: the mark goes with the access as `user`, and comes back with each beat of the answer.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
 
-/// What the answer to an access is for. [`Cast`](crate::prims::Cast) makes it of `user`.
+/// Says for what the answer to an access is. [`Cast`](crate::prims::Cast) makes it of `user`.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AnswerMark {
     /// The tail of a descriptor; otherwise payload.
     pub tail: bool,
     /// The payload ends its packet.
     pub ends: bool,
-    /// Nothing.
+    /// Always 0.
     pub unused: Bits<6>,
 }
 

@@ -4,7 +4,7 @@
 
 use rust_hdl::prelude::*;
 
-/// What check has found out about a message.
+/// A message as check has found it: its fields, and whether it may be sent.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CheckedMessage {
     /// Nothing of it is sent: `errors` says why, or the descriptor is lost.
@@ -15,7 +15,7 @@ pub struct CheckedMessage {
     pub errors: Bits<9>,
     /// With an error: segments of the descriptor could not be read.
     pub unread: bool,
-    /// An RDMA read.
+    /// The message is an RDMA read.
     pub reads: bool,
     /// `viaduct_spec::descriptor::control` bits 1:0.
     pub operation: Bits<2>,

@@ -19,7 +19,8 @@
 //!
 //! Latency: none.
 //!
-//! Example: a send with a fence says 600 bytes and its segments have 500. It does not wait for the reads before it: it ends with LENGTH_ERROR.
+//! Example: a send with a fence says 600 bytes and its segments have 500. It does not wait for the reads before it: it ends with
+//! LENGTH_ERROR.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
@@ -33,7 +34,7 @@ use super::control_check::ControlFields;
 use super::length_check::LengthFaults;
 use crate::prims::Number;
 
-/// What becomes of a message.
+/// Whether a message is sent, parks, or ends.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct MessageVerdict {
     /// Nothing of it is sent.
@@ -53,7 +54,7 @@ pub struct MessageJudge {
     pub unread: Signal<In, bool>,
     /// Something is wrong with the descriptor's form.
     pub malformed: Signal<In, bool>,
-    /// What the control segment says.
+    /// The fields of the control segment.
     pub fields: Signal<In, ControlFields>,
     /// The message is an RDMA read.
     pub reads: Signal<In, bool>,
@@ -61,11 +62,11 @@ pub struct MessageJudge {
     pub may_read: Signal<In, bool>,
     /// The VI's service is RAW.
     pub raw: Signal<In, bool>,
-    /// What is wrong with the message's length.
+    /// The faults of the message's length.
     pub lengths: Signal<In, LengthFaults>,
     /// Reads have to be complete first.
     pub waits: Signal<In, bool>,
-    /// What becomes of the message.
+    /// Whether the message is sent, parks, or ends, and with which error.
     pub verdict: Signal<Out, MessageVerdict>,
     no_error: Number<9, 0>,
     format_error: Number<9, { status::FORMAT_ERROR as u64 }>,
@@ -80,16 +81,16 @@ impl Logic for MessageJudge {
     fn update(&mut self) {
         self.verdict.next.ends = false;
         self.verdict.next.errors = self.no_error.val();
-        // WQ-5: what is wrong in itself waits for no read: the lines below overrule this one.
+        // WQ-5: a message that is wrong in itself waits for no read: the lines below overrule this one.
         self.verdict.next.parks = self.waits.val();
-        // WQ-2, RAW-4: LENGTH_ERROR.
+        // WQ-2, RAW-4: a wrong length is a LENGTH_ERROR.
         if self.lengths.val().unequal
             | self.lengths.val().too_long
             | (self.raw.val() & self.lengths.val().no_frame)
         {
             fill!(self, verdict, false => parks; true => ends; length_error => errors);
         }
-        // WQ-2, RAW-4: FORMAT_ERROR goes before it.
+        // WQ-2, RAW-4: a wrong form is a FORMAT_ERROR, which goes before a LENGTH_ERROR.
         if self.malformed.val()
             | (self.reads.val() & !self.may_read.val())
             | (self.raw.val() & (self.fields.val().rdma | self.fields.val().has_immediate))

@@ -6,16 +6,17 @@
 //!    announced, bytes ──►│             │──► more, skips
 //!             skipped ──►└─────────────┘
 //! ```
-//! Contract: while no message is offered the block takes in what the next one is to be. `size` is the size of the next packet: the path MTU, but
-//! of the last one, which has the rest. What the block says of it in `words` and `place` is of the last cycle with `between`. `announced` says that
-//! it is announced, or skipped, and takes its `bytes` off the rest. `skipped` counts a packet that is not sent. `more` (bytes are in no packet yet)
-//! and `skips` (packets are still to be skipped) are of the cycle before. A read (`reading`) is one packet without payload, and skips none.
+//! Contract: while no message is offered the block takes in what the next one is to be. `size` is the size of the next packet: the path
+//! MTU, or, of the last packet, the rest. `words` and `place` describe the packet as it was in the last cycle with `between`. `announced`
+//! says that the packet is announced, or skipped, and takes its `bytes` off the rest. `skipped` counts a packet that is not sent. `more`
+//! (bytes are in no packet yet) and `skips` (packets are still to be skipped) are of the cycle before. A read (`reading`) is one packet
+//! without payload, and skips none.
 //!
 //! Latency: none for `size`, otherwise 1 cycle. How: the rest is compared with the MTU in 13 bits, see
 //! [`Portion`](crate::arithmetic::Portion).
 //!
-//! Example: a message of 1500 bytes, and the path MTU is 1024. `size` is 1024, `words` 128, `place` says `first`. When that is announced, `size`
-//! is 476, `words` 60, and `place` says `last`.
+//! Example: a message of 1500 bytes, and the path MTU is 1024. `size` is 1024, `words` 128, `place` says `first`. When that is announced,
+//! `size` is 476, `words` 60, and `place` says `last`.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
@@ -52,7 +53,7 @@ pub struct MessageRest {
     pub reading: Signal<In, bool>,
     /// The packet is announced, or skipped.
     pub announced: Signal<In, bool>,
-    /// Its bytes.
+    /// Bytes of the packet that is announced or skipped.
     pub bytes: Signal<In, Bits<13>>,
     /// A packet that is not sent has been skipped.
     pub skipped: Signal<In, bool>,

@@ -9,18 +9,20 @@
 //!        reply ──►│ Replier                                  │◄─► reads
 //!                 └──────────────────────────────────────────┘──► busy
 //! ```
-//! Contract: descriptors are taken and their packets leave in order. A message whose descriptor is wrong, or whose
-//! VI is not connected when its turn comes, sends nothing: one `packet` without `send` says why. A VI that stops
-//! being connected in mid-message ends it at the next packet in the same way. A head of an epoch that is not its VI's
-//! is taken and gives nothing, or nothing more. The packets that a head says to skip are cut and not announced, and
-//! none of their bytes is asked for; a message that ends among them says so in one `packet` without `send`. Packets are announced before
-//! their payload is there: `whole` comes, once for each packet with payload and in order, when the last word has left for
-//! the payload queue. Its `refused` or `failed` says that bytes are missing, and the words that are there end with
-//! `last` all the same (there is at least one). Accesses are asked for ahead of the data: room in the payload queue is taken before a
-//! packet's first access, so the answers are never refused. Packets of answers to peers' reads come between those of descriptors, in turn.
-//!
-//! A TRANSMIT row begins a VI anew: its heads that wait are done with without a word, and the row is taken when every packet
-//! that the VI had announced has been taken. Until its work queue is committed behind that, no head of it comes.
+//! Contract:
+//! - The block takes descriptors, and their packets leave, in order. A message whose descriptor is wrong, or whose VI is not connected
+//!   when its turn comes, sends nothing: one `packet` without `send` says why. If a VI stops being connected in mid-message, the message
+//!   ends at its next packet in the same way.
+//! - A head of an epoch that is not its VI's is taken and gives no packet, or no more. The packets that a head says to skip are cut and
+//!   not announced, and none of their bytes is asked for; a message that ends among them says so in one `packet` without `send`.
+//! - Packets are announced before their payload is there: `whole` comes, once for each packet with payload and in order, when the last
+//!   word has left for the payload queue. Its `refused` or `failed` says that bytes are missing; the words that are there end with `last`
+//!   all the same (there is at least one).
+//! - Accesses are asked for ahead of the data: room in the payload queue is taken before a packet's first access, so the answers always
+//!   find room.
+//! - Packets of answers to peers' reads come between those of descriptors, in turn.
+//! - A TRANSMIT row begins a VI anew: the block drops the VI's heads that wait and tells nobody, and takes the row when every packet that
+//!   the VI had announced has been taken. No head of the VI comes behind that until its work queue is committed.
 //!
 //! Example: a head says a send of 8 bytes in one segment. 13 cycles later `access` asks for 8 bytes, and `packet` announces one packet.
 //! When the bytes are there, `payload` gives one word, and `whole` comes.
@@ -86,33 +88,33 @@ pub struct Gather {
     pub clock: Signal<In, Clock>,
     /// While high, the block drops all descriptors and packets.
     pub reset: Signal<In, bool>,
-    /// A send descriptor, whole: where it lies, and how many of its words are there. There is room for 8 that are not done with.
+    /// A whole send descriptor, from fetch: where it lies, and how many of its words are there. The block has room for 8 at a time.
     pub head: FlowSink<SendHead>,
-    /// A word of a descriptor's first 64 bytes; it comes before its head or with it.
+    /// A word of a descriptor's first 64 bytes, from fetch; it comes before its head or with it.
     pub word: FlowSink<Bits<64>>,
     /// Pulses when a head is done with, so there is room for one more; fetch listens.
     pub head_taken: Signal<Out, bool>,
-    /// A table row on the bus; the block takes the GATHER rows, and of the TRANSMIT rows the READ_DEPTH.
+    /// A table row, from `admin/broadcast`; the block takes the GATHER rows, and of the TRANSMIT rows the READ_DEPTH.
     pub commit: Sink<Commit>,
-    /// A VI changes its state: its number, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
-    /// A VI changes its epoch: its number, and the new epoch.
+    /// The VI that changes its epoch in this cycle, and the new epoch, from complete/sends.
     pub epoch: FlowSink<EpochWrite>,
     /// A packet of the answer to a peer's read, from reply/requests.
     pub reply: Sink<Reply>,
     /// Asks complete/sends how many RDMA reads of a VI are complete, modulo 8.
     pub reads: LookUp<Vi, Bits<3>>,
-    /// Eight bytes that a read brought, of any client; the block picks its own.
+    /// Up to eight bytes that a read of any client brought, from dma/read; the block picks its own.
     pub beat: FlowSink<ReadBeat>,
-    /// A read of host memory, for the checker: payload, or the segments beyond a descriptor's first 64 bytes.
+    /// A read of host memory, which `protect` checks: payload, or the segments beyond a descriptor's first 64 bytes.
     pub access: Source<Access>,
-    /// A packet that is announced, or the end of a message.
+    /// A packet that is announced, or the end of a message, for send/transmit.
     pub packet: Source<Packet>,
-    /// Eight bytes of payload, for transmit.
+    /// Up to eight bytes of payload, for send/transmit.
     pub payload: Source<PayloadWord>,
-    /// Says that the payload of the next packet that has any is all there, or that bytes of it are missing.
+    /// Says that the next packet with payload has all of it in the payload queue, or that bytes are missing; for send/transmit.
     pub whole: Source<Whole>,
-    /// Descriptors, packets or payload are held.
+    /// Descriptors, packets or payload are held; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     inbox: Inbox,
     owner: Owner,
@@ -188,7 +190,7 @@ impl Logic for Gather {
             cut.message.ready => check.message.ready; packet_count.rest => cut.rest;
             packet_count.done => cut.counted);
 
-        // A TRANSMIT row begins the VI anew. It goes on to those behind when what was announced before has gone on to them.
+        // A TRANSMIT row begins the VI anew. It is taken when transmit has all packets announced before it.
         self.closes.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.transmit_table.val());
         drive!(self, commit.valid => inbox.commit.valid; commit.data => inbox.commit.data, owner.row;
@@ -219,7 +221,7 @@ impl Logic for Gather {
         if self.replier.access.valid.val() {
             self.access.data.next = self.replier.access.data.val();
         }
-        // Only a peer's access has one.
+        // Only an access for a peer has a span.
         self.access.data.next.span = self.replier.access.data.val().span;
         drive!(self, access.ready => check.tail.ready, cut.access.ready, replier.access.ready);
 
@@ -227,7 +229,7 @@ impl Logic for Gather {
         self.packets.sink.valid.next = self.cut.packet.valid.val() | self.replier.packet_valid.val();
         self.packets.sink.data.next = self.cut.packet.data.val();
         if self.replier.announces_packet.val() {
-            // What only a message has stays cut's: transmit does not look at it.
+            // The other fields stay cut's: of an answer transmit does not look at them.
             fill!(self, packets.sink.data, reply.data.val().vi => vi; true => send;
                 reply.data.val().first => first; reply.data.val().last => last;
                 reply.data.val().length => length);

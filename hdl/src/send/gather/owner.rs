@@ -1,4 +1,4 @@
-//! What is true now of the VI that owns the head at hand: its state, its epoch, and its RDMA reads.
+//! Looks up the VI that owns the head at hand: its state, its epoch, and its RDMA reads.
 //!
 //! ```text
 //!      head, outlived ──►┌───────┐──► now
@@ -8,7 +8,7 @@
 //! ```
 //! Contract: `now` stands in registers, so it says what was true a cycle before. The block keeps a copy of each VI's state and epoch, how
 //! many of its reads were sent, and whether it is parked. `restart` and `count` replace what is known of the reads of the head's VI.
-//! `closes` takes the VI's READ_DEPTH out of its TRANSMIT row, and `opens` begins its reads anew.
+//! `closes` takes the VI's READ_DEPTH out of its TRANSMIT row, and `opens` sets its reads to none.
 //!
 //! Latency: `now` follows head, state and epoch a cycle later, and `restart` and `count` three cycles later.
 //!
@@ -29,7 +29,7 @@ use crate::bus::{Commit, EpochWrite, SendHead, StateWrite, Vi};
 use crate::prims::{LutRam, Number, Unpack};
 use crate::rows::tables::TransmitRow;
 
-/// What is known of a VI's RDMA reads.
+/// The RDMA reads of a VI, as gather counts them.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadsKnown {
     /// How many were sent, modulo 8.
@@ -38,7 +38,7 @@ pub struct ReadsKnown {
     pub parked: bool,
 }
 
-/// What is true of the VI that owns the head at hand.
+/// The VI that owns the head at hand: its state and its reads, and whether the head is stale.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct OwnerNow {
     /// The VI is connected.
@@ -64,9 +64,9 @@ pub struct Owner {
     pub head: Signal<In, SendHead>,
     /// The head at hand is of a life of its VI that is over; the inbox drives it.
     pub outlived: Signal<In, bool>,
-    /// A VI changes its state: its number, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
-    /// A VI changes its epoch: its number, and the new epoch.
+    /// The VI that changes its epoch in this cycle, and the new epoch, from complete/sends.
     pub epoch: FlowSink<EpochWrite>,
     /// From check: the VI's sends come again, and this many of its reads, modulo 8, count as sent.
     pub restart: FlowSink<Bits<3>>,
@@ -74,7 +74,7 @@ pub struct Owner {
     pub count: FlowSink<ReadsKnown>,
     /// Asks complete/sends how many RDMA reads of a VI are complete, modulo 8.
     pub reads: LookUp<Vi, Bits<3>>,
-    /// The row on the bus.
+    /// The table row on gather's commit port.
     pub row: Signal<In, Commit>,
     /// `row` is a TRANSMIT row that waits to be taken.
     pub closes: Signal<In, bool>,
@@ -82,7 +82,7 @@ pub struct Owner {
     pub opens: Signal<In, bool>,
     /// A number of reads is on its way into the table, so no VI can begin anew.
     pub counting: Signal<Out, bool>,
-    /// What was true in the cycle before.
+    /// The VI of the head at hand as it was in the cycle before, for check and cut.
     pub now: Signal<Out, OwnerNow>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
     epochs: LutRam<bool, { VI_LOG2 }>,
@@ -93,8 +93,8 @@ pub struct Owner {
     writes: DFF<bool>,
     count_vi: DFF<Vi>,
     known: DFF<ReadsKnown>,
-    // What `now` says. Each field is a register of its own: a register that follows a memory becomes a part of it, and yosys (0.23) says of a
-    // slice of one that nothing drives it.
+    // What `now` says. Each field is a register of its own: a register that follows a memory becomes a part of it, and yosys (0.23) says
+    // of a slice of one that nothing drives it.
     is_connected: DFF<bool>,
     stale: DFF<bool>,
     sent: DFF<Bits<3>>,
@@ -143,7 +143,7 @@ impl Logic for Owner {
             self.counts.write_data.next.parked = false;
         }
         self.sent.d.next = self.counts.read_data.val().sent;
-        // What comes behind a message that is parked comes again.
+        // Heads behind a message that is parked are stale: the rewind fetches them again.
         self.stale.d.next = (self.head.val().epoch != self.epochs.read_data.val())
             | (self.counts.read_data.val().parked & !self.head.val().restart)
             | self.outlived.val();

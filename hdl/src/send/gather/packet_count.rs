@@ -5,9 +5,10 @@
 //!             │ PacketCount │──► done
 //!             └─────────────┘
 //! ```
-//! Contract: while no message is offered the block takes in what the next one is to be. Of a read, of 2^31 bytes or less, it divides the length by the path MTU,
-//! and multiplies the packets to skip by it, a bit in each cycle. `done` is high when `rest` is valid, until the message is taken. Of
-//! any other message `rest` says at once that nothing is skipped and nothing counted: the remote address is its own, and `beyond` is 0.
+//! Contract: while no message is offered the block takes in what the next one is to be. Of a read, of 2^31 bytes or less, it divides the
+//! length by the path MTU, and multiplies the packets to skip by it, a bit in each cycle. `done` is high when `rest` is valid, until the
+//! message is taken. Of any other message `rest` says at once that nothing is skipped and nothing counted: the remote address is its own,
+//! and `beyond` is 0.
 //!
 //! Latency: 9 cycles for a path MTU of 256 bytes from `message` to `done`, and one more for each doubling.
 //!
@@ -23,12 +24,12 @@ use rust_hdl::prelude::*;
 use super::message::CheckedMessage;
 use crate::stream::FlowSink;
 
-/// What is left of a read.
+/// The part of a read that is still to be read.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadRest {
     /// Bytes that are still to be read.
     pub bytes: Bits<32>,
-    /// Their address at the peer.
+    /// Address of those bytes at the peer.
     pub address: Bits<64>,
     /// Packets of their answer, less one.
     pub beyond: Bits<20>,
@@ -45,7 +46,7 @@ pub struct PacketCount {
     pub clock: Signal<In, Clock>,
     /// The message that cut has at hand; while it is not valid, what is known of it so far.
     pub message: FlowSink<CheckedMessage>,
-    /// What is left of the read.
+    /// The part of the read that is still to be read, for cut.
     pub rest: Signal<Out, ReadRest>,
     /// `rest` is that of the read at hand.
     pub done: Signal<Out, bool>,
@@ -55,7 +56,7 @@ pub struct PacketCount {
     remains: DFF<bool>,
     /// The packets to skip, multiplied by 2 as often.
     skipped: DFF<Bits<32>>,
-    /// How often is still to be divided.
+    /// How many halvings are still to come.
     steps: DFF<Bits<4>>,
     counted: DFF<bool>,
     /// `packets` was not 0 in the cycle before.
@@ -109,7 +110,7 @@ impl Logic for PacketCount {
         self.address.d.next =
             self.message.data.val().remote_address + bit_cast::<64, 32>(self.skipped.q.val());
         // Packets of the whole answer less one, less those that are there.
-        // One subtraction: the one less is a borrow from below.
+        // One subtraction does both: the one less is a borrow from below.
         self.exact.next = !self.remains.q.val() & self.packets_any.q.val();
         self.borrow.next = bits::<25>(0);
         if self.exact.val() {

@@ -1,17 +1,18 @@
-//! Fills in what cut says of a packet, or of the end of a message.
+//! Fills in the fields of a packet that cut announces, or of the end of a message.
 //!
 //! ```text
 //!  head, message, rest, now ──►┌─────────────┐
 //!              place, bytes ──►│ PacketLabel │──► packet
 //!   announces, ends, errors ──►└─────────────┘
 //! ```
-//! Contract: with `announces` it is a packet that is sent, otherwise the end of a message. The first packet behind a rewind has `restart`. A read's
-//! packet says in `immediate` how many bytes are to be read, and has no immediate data of its own. The block has no state.
+//! Contract: with `announces` it is a packet that is sent, otherwise the end of a message. The first packet behind a rewind has
+//! `restart`. A read's packet says in `immediate` how many bytes are to be read, and has no immediate data of its own. The block has no
+//! state.
 //!
 //! Latency: none.
 //!
-//! Example: the second and last packet of a send of 1500 bytes with immediate data: `packet` has `last`, `length` 476, `message_length` 1500, and the
-//! immediate data.
+//! Example: the second and last packet of a send of 1500 bytes with immediate data: `packet` has `last`, `length` 476, `message_length`
+//! 1500, and the immediate data.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
@@ -31,13 +32,13 @@ pub struct PacketLabel {
     pub head: Signal<In, SendHead>,
     /// The message at hand, from check.
     pub message: Signal<In, CheckedMessage>,
-    /// What is true of the message's VI.
+    /// The VI's RDMA reads, from the owner.
     pub now: Signal<In, OwnerNow>,
-    /// Of a read: what is left of it.
+    /// The part of a read that is still to be read, from the packet count.
     pub rest: Signal<In, ReadRest>,
     /// Where in the message the packet is.
     pub place: Signal<In, PacketPlace>,
-    /// Bytes of the packet.
+    /// Bytes of payload of the packet.
     pub bytes: Signal<In, Bits<13>>,
     /// A packet is announced; cut drives this and the inputs below.
     pub announces: Signal<In, bool>,
@@ -45,7 +46,7 @@ pub struct PacketLabel {
     pub ends: Signal<In, bool>,
     /// Error bits of the status, if the message ends in its midst.
     pub errors: Signal<In, Bits<9>>,
-    /// What is said.
+    /// The packet, or the message's end, for send/transmit.
     pub packet: Signal<Out, Packet>,
 }
 

@@ -44,7 +44,7 @@ struct PayloadBeat {
     count: Bits<4>,
     /// The packet's last beat.
     ends: bool,
-    /// What is missing of the packet by this beat.
+    /// Whether bytes of the packet are missing, as far as this beat says.
     lacks: Whole,
 }
 
@@ -55,13 +55,13 @@ pub struct Payload {
     pub clock: Signal<In, Clock>,
     /// While high, the block drops all payload.
     pub reset: Signal<In, bool>,
-    /// Eight bytes that a read brought, of any client; the block picks those of payload.
+    /// Up to eight bytes that a read of any client brought, from dma/read; the block picks those of payload.
     pub beat: FlowSink<ReadBeat>,
     /// Takes words of the payload queue for the next packet; cut or the replier asks.
     pub claim: RoomSink,
-    /// Eight bytes of payload, packed from lane 0 on, for transmit.
+    /// Up to eight bytes of payload, packed from lane 0 on, for send/transmit.
     pub payload: Source<PayloadWord>,
-    /// Says that a packet's payload is all there, or that bytes of it are missing.
+    /// Says that a packet's payload is all there, or that bytes of it are missing; for send/transmit.
     pub whole: Source<Whole>,
     /// Payload is held, or expected.
     pub busy: Signal<Out, bool>,
@@ -69,18 +69,18 @@ pub struct Payload {
     packer: Packer,
     words: RamFifo<PayloadWord, 10, 11>,
     room: Room,
-    /// Words that each packet has taken of the queue.
+    /// Words of the queue that each packet has taken.
     sizes: FifoSlice<Bits<10>, 4, 5>,
-    /// What became of each packet's payload; there is room for as many packets as can wait in front of `transmit`.
+    /// For each packet, whether its payload is all there; there is room for as many packets as can wait in front of `transmit`.
     wholes: FifoSlice<Whole, 4, 5>,
     mark: Cast<Bits<8>, AnswerMark>,
     /// Words of the packet under way that have not come.
     missing: DFF<Bits<10>>,
     /// Some of the packet under way has come.
     midway: DFF<bool>,
-    /// What was missing in the beats of the packet before this one.
+    /// Whether bytes were missing in the beats of the packet before this one.
     lacks: DFF<Whole>,
-    /// What the packet that ended last came to.
+    /// Whether bytes were missing of the packet that ended last.
     ended: DFF<Whole>,
     ours: Signal<Local, bool>,
     taken: Signal<Local, bool>,
@@ -133,7 +133,7 @@ impl Logic for Payload {
             }
         }
 
-        // Words, counted against what was taken. A packet that lost its end keeps its last, empty word.
+        // Words, counted against what was taken. A packet whose end was lost keeps its last, empty word.
         self.ends.next = self.packer.source.valid.val() & self.packer.out_last.val();
         drive!(self, packer.source.valid => words.sink.valid;
             ends => wholes.sink.valid, sizes.source.ready, room.returned.valid; ended.q => wholes.sink.data;

@@ -6,9 +6,9 @@
 //!      reads ──►│          │──► complete
 //!    allowed ──►└──────────┘
 //! ```
-//! Contract: a message may be a read if the row allows it (`allowed`), if the VI may have reads outstanding, and if it carries no immediate data.
-//! It waits if it has a fence and any read is outstanding, or if it is a read and as many are outstanding as may be. `may_read` and
-//! `complete`, the number of reads that were complete, are of step Limits; `waits` is of the cycle before.
+//! Contract: a message may be a read if the row allows it (`allowed`), if the VI may have reads outstanding, and if it carries no
+//! immediate data. It waits if it has a fence and any read is outstanding, or if it is a read and as many are outstanding as may be.
+//! `may_read` and `complete`, the number of reads that were complete, are of step Limits; `waits` is of the cycle before.
 //!
 //! Latency: 1 cycle.
 //!
@@ -30,9 +30,9 @@ pub struct ReadGate {
     pub clock: Signal<In, Clock>,
     /// The step of check, which drives this and the other inputs.
     pub step: Signal<In, CheckStep>,
-    /// What is true of the VI.
+    /// The RDMA reads of the VI, from the owner.
     pub now: Signal<In, OwnerNow>,
-    /// What the message's control segment says.
+    /// The fields of the message's control segment.
     pub fields: Signal<In, ControlFields>,
     /// The message is an RDMA read.
     pub reads: Signal<In, bool>,

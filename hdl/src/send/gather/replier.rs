@@ -16,7 +16,7 @@
 //!
 //! Latency: 5 cycles from a reply to its access.
 //!
-//! Tests: in the whole NIC, `tests/tests/reads`, `hdl/tests/reply` what it is given.
+//! Tests: with the whole of gather, `tests/send/gather/replies.rs`.
 
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
@@ -51,7 +51,7 @@ pub struct Replier {
     pub reply: Sink<Reply>,
     /// Cut is between two packets.
     pub resting: Signal<In, bool>,
-    /// Cut has work, so it should have a turn before the next reply.
+    /// Cut has work, so it should have a turn before the next reply; gather drives it.
     pub wants: Signal<In, bool>,
     /// Cut must stay between two packets.
     pub hold: Signal<Out, bool>,
@@ -59,9 +59,9 @@ pub struct Replier {
     pub active: Signal<Out, bool>,
     /// The GATHER row of the reply's VI is to be read.
     pub read_row: Signal<Out, bool>,
-    /// The GATHER row, a cycle after `read_row`.
+    /// The GATHER row, from the inbox, a cycle after `read_row`.
     pub row: Signal<In, Bits<64>>,
-    /// A read of the packet's bytes, for the checker.
+    /// A read of the packet's bytes, which `protect` checks.
     pub access: Source<Access>,
     /// The packet is announced: the reply's fields and `aeth`.
     pub packet_valid: Signal<Out, bool>,
@@ -79,7 +79,7 @@ pub struct Replier {
     size: DFF<Bits<10>>,
     /// Cut has not moved since the last reply, so no new one begins.
     waits: DFF<bool>,
-    /// `wants` in the cycle before: cut waits for us in this one.
+    /// `wants` in the cycle before: cut waits for the replier in this one.
     wanted: DFF<bool>,
     length: Signal<Local, Bits<13>>,
     words: Signal<Local, Bits<13>>,

@@ -1,4 +1,4 @@
-//! How many words of the payload queue nobody has spoken for, and the port by which room is asked for.
+//! Counts the words of the payload queue that no packet has claimed, and defines the port by which a packet claims them.
 //!
 //! ```text
 //!      claim ◄─►┌──────┐
@@ -51,15 +51,15 @@ pub struct Room {
     pub clock: Signal<In, Clock>,
     /// While high, all words are free.
     pub reset: Signal<In, bool>,
-    /// Who asks for room: cut, or the replier.
+    /// A claim of room, from cut or the replier.
     pub claim: RoomSink,
-    /// A packet has ended; the words that were expected of it, the one that came last among them.
+    /// A packet has ended, with so many words still expected, counting the one that came last; the payload block drives it.
     pub returned: FlowSink<Bits<10>>,
-    /// A word leaves the payload queue.
+    /// A word leaves the payload queue; the payload block drives it.
     pub left: Signal<In, bool>,
-    /// Words are taken.
+    /// Packets hold words of the queue.
     pub busy: Signal<Out, bool>,
-    /// Words that nobody has spoken for; the bit that says 1024 is kept upside down, so that the register begins with 0.
+    /// Words that nobody has claimed; the bit that says 1024 is kept inverted, so that the register begins with 0.
     spare: DFF<Bits<11>>,
     /// Words that were taken in the cycle before.
     grown: DFF<Bits<10>>,
@@ -83,7 +83,7 @@ impl Logic for Room {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, spare, grown, was_left, shrunk, delta, fits);
-        // Enough or not, a cycle late: nobody but cut and the replier takes room, and not soon again.
+        // `room` comes a cycle late. That is safe: only cut and the replier take room, and not again within four cycles.
         self.free.next = self.spare.q.val() ^ self.all_free.val();
         self.rest.next = bit_cast::<12, 11>(self.free.val()) - bit_cast::<12, 10>(self.claim.words.val());
         self.fits.d.next = !self.rest.val().get_bit(11);

@@ -1,4 +1,4 @@
-//! Keeps where in a segment and in a packet cut is, and takes the next access out of both.
+//! Knows where in a segment and in a packet cut is, and takes the next access out of both.
 //!
 //! ```text
 //!  word, late, opens ──►┌───────────────┐──► piece
@@ -11,8 +11,9 @@
 //!
 //! Latency: 1 cycle.
 //!
-//! Example: a segment of 1000 bytes at 0x5000 is opened, and a packet has 1024. `measures`: `piece` has 1000 bytes at 0x5000 and `ends_segment`.
-//! `moves`, and the next segment, of 500 bytes at 0x9000, is opened. `measures`: `piece` has 24 bytes at 0x9000 and `ends_packet`.
+//! Example: a segment of 1000 bytes at 0x5000 is opened, and a packet has 1024. `measures`: `piece` has 1000 bytes at 0x5000 and
+//! `ends_segment`. `moves`, and the next segment, of 500 bytes at 0x9000, is opened. `measures`: `piece` has 24 bytes at 0x9000 and
+//! `ends_packet`.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
@@ -27,7 +28,7 @@ use crate::prims::Cast;
 use crate::rows::descriptor::DataSegment;
 use crate::rows::handle::MemoryHandle;
 
-/// What one access is to move.
+/// The bytes that one access is to move.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AccessPiece {
     /// Virtual address of the first byte.
@@ -36,7 +37,7 @@ pub struct AccessPiece {
     pub region: Bits<16>,
     /// Key of the segment.
     pub key: Bits<16>,
-    /// Bytes.
+    /// Bytes of the piece, 4096 at most.
     pub bytes: Bits<13>,
     /// The segment ends with the piece.
     pub ends_segment: bool,
@@ -61,7 +62,7 @@ pub struct SegmentCursor {
     pub measures: Signal<In, bool>,
     /// The piece is asked for, or skipped.
     pub moves: Signal<In, bool>,
-    /// The piece.
+    /// The piece that the next access is to move.
     pub piece: Signal<Out, AccessPiece>,
     /// Nothing is left of the segment.
     pub empty: Signal<Out, bool>,

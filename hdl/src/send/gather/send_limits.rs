@@ -5,8 +5,8 @@
 //!        late ──►│ SendLimits │──► row
 //!                └────────────┘
 //! ```
-//! Contract: the block takes the tag in the steps TailRow and Row, in which the row is on show, and the rest in step Limits, in which it is in
-//! `late`. `row` is what `late` is as a row; it has a meaning in step Limits alone.
+//! Contract: the block takes the tag in the steps TailRow and Row, in which the row is on show, and the rest in step Limits, in which it
+//! is in `late`. `row` is what `late` is as a row; it has a meaning in step Limits alone.
 //!
 //! Latency: 1 cycle.
 //!
@@ -24,7 +24,7 @@ use crate::arithmetic::PathMtu;
 use crate::prims::{Cast, Number};
 use crate::rows::tables::GatherRow;
 
-/// What a VI's row says of its messages.
+/// The limits that a VI's GATHER row sets for its messages and packets.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ViLimits {
     /// Protection tag of the VI.
@@ -44,11 +44,11 @@ pub struct SendLimits {
     pub clock: Signal<In, Clock>,
     /// The step of check, which drives this and the other inputs.
     pub step: Signal<In, CheckStep>,
-    /// The word on show.
+    /// The word on show, from the word reader.
     pub word: Signal<In, Bits<64>>,
     /// The word that was on show in the cycle before.
     pub late: Signal<In, Bits<64>>,
-    /// What the row says.
+    /// The limits that the row sets.
     pub limits: Signal<Out, ViLimits>,
     /// The row, in step Limits.
     pub row: Signal<Out, GatherRow>,

@@ -5,8 +5,8 @@
 //!        start ──►│ Tail │──► ended
 //!        index ──►└──────┘──► word
 //! ```
-//! Contract: `start` says that check has asked for a tail. The block keeps the words that come for it, from number 8 on, and tells the length
-//! of each segment in `length`. `ended` comes behind the last beat, and behind the last `length` or with it.
+//! Contract: `start` says that check has asked for a tail. The block keeps the words that come for it, from number 8 on, and tells the
+//! length of each segment in `length`. `ended` comes behind the last beat, and behind the last `length` or with it.
 //!
 //! Latency: 1 cycle from a beat to `length` and `ended`; 1 cycle from `index` to `word`.
 //!
@@ -23,7 +23,7 @@ use super::mark::AnswerMark;
 use crate::bus::{client, ReadBeat};
 use crate::prims::{Cast, Number, Ram};
 
-/// What became of a tail.
+/// How a tail has ended.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TailEnd {
     /// Not all of it could be read: it was refused, or the read failed.
@@ -41,7 +41,7 @@ pub struct Tail {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets the beat before.
     pub reset: Signal<In, bool>,
-    /// Eight bytes that a read brought, of any client; the block picks those of tails.
+    /// Up to eight bytes that a read of any client brought, from dma/read; the block picks those of tails.
     pub beat: FlowSink<ReadBeat>,
     /// Pulses when check has asked for the tail of a descriptor.
     pub start: Signal<In, bool>,
@@ -83,7 +83,7 @@ impl Logic for Tail {
             & (self.beat.data.val().client == self.client.val())
             & self.mark.to.val().tail;
         self.end_lane.next = bit_cast::<4, 3>(self.start_lane.val()) + self.beat.data.val().count;
-        // Half words, because a beat may hold one.
+        // A beat may hold half a word, so each half is written by itself.
         self.upper.next = self.ours.val() & self.end_lane.val().get_bit(3);
         self.low.write_enable.next = self.ours.val() & !self.start_lane.val().any();
         self.low.write_address.next = bit_cast::<9, 10>(self.row.q.val());

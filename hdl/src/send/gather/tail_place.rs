@@ -32,7 +32,7 @@ pub struct TailPlace {
     pub segments: Signal<In, Bits<8>>,
     /// Protection tag of the VI.
     pub tag: Signal<In, Bits<16>>,
-    /// The read of the tail, for the protection checker.
+    /// The read of the tail, which `protect` checks.
     pub access: Signal<Out, Access>,
     /// Number behind that of the tail's last word.
     pub stop: Signal<Out, Bits<10>>,

@@ -6,8 +6,8 @@
 //!           tail_word ──►└────────────┘──► late
 //! ```
 //! Contract: `index` is the word that the memories read in this cycle, and `word` is that of the cycle before. `seek` chooses a word, and
-//! `step` the next one; with neither of them the block stays where it is. `late` is `word` of the cycle before, from a register: a word
-//! comes out of a memory late, and what must be true of it is looked at there.
+//! `step` the next one; with neither of them the block stays where it is. `late` is `word` of the cycle before, in a register: a word
+//! comes late in its cycle out of a memory, so check and cut test it in `late`.
 //!
 //! Latency: 1 cycle from `seek` to `word`, 2 to `late`.
 //!
@@ -36,7 +36,7 @@ pub struct WordReader {
     pub head_word: Signal<In, Bits<64>>,
     /// The word of the cycle before out of the tail memory, if its number is 8 or more.
     pub tail_word: Signal<In, Bits<64>>,
-    /// The word on show.
+    /// The word on show, for check and cut.
     pub word: Signal<Out, Bits<64>>,
     /// The word that was on show in the cycle before.
     pub late: Signal<Out, Bits<64>>,

@@ -3,8 +3,8 @@
 //! ```text
 //!  ack, now ──►[ AckJudge ]──► verdict
 //! ```
-//! Contract: the block has no state. Nobody is told of an acknowledgement if its VI has no connection any more, or if it is to be forgotten.
-//! A VI that refuses an answer tells no positive one: that is of what was asked for behind the read that it refused.
+//! Contract: the block has no state. No frame is made if the VI has no connection any more, or if the acknowledgement is to be forgotten.
+//! A VI that has refused an answer sends no positive one: that would be for a request behind the read that was refused.
 //!
 //! Latency: none.
 //!
@@ -20,7 +20,7 @@ use super::sender::SenderNow;
 use crate::bus::{syndrome_class, word, AckRequest, SyndromeParts};
 use crate::prims::{Cast, Number};
 
-/// What becomes of an acknowledgement.
+/// Whether a frame is made of an acknowledgement, and which counter it raises.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AckVerdict {
     /// A frame is made of it.
@@ -36,9 +36,9 @@ pub struct AckVerdict {
 pub struct AckJudge {
     /// The acknowledgement at hand, from send/ack.
     pub ack: Signal<In, AckRequest>,
-    /// What is true of its VI.
+    /// State of its VI, from the sender.
     pub now: Signal<In, SenderNow>,
-    /// What becomes of it.
+    /// Whether a frame is made of it; the steps go by it.
     pub verdict: Signal<Out, AckVerdict>,
     syndrome: Cast<Bits<8>, SyndromeParts>,
     positive: Signal<Local, bool>,
@@ -53,8 +53,8 @@ impl Logic for AckJudge {
     fn update(&mut self) {
         self.syndrome.from.next = self.ack.val().syndrome;
         self.positive.next = self.syndrome.to.val().class == self.positive_class.val();
-        // Nobody is told of an acknowledgement when the VI's connection, or the one that it is of, is no more.
-        // RSP-5: nor when it is of what was asked for behind a read that was refused.
+        // No frame is made when the VI's connection, or the connection that the acknowledgement is of, is over.
+        // RSP-5: nor for a request behind a read that was refused.
         self.told.next = !self.now.val().idle
             & (self.ack.val().kind != self.forget.val())
             & !(self.now.val().refusing & self.positive.val());

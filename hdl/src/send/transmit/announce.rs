@@ -1,7 +1,8 @@
-//! What others hear of a packet: that it has left or its message has ended, that a read leaves, that a VI breaks, that an answer is refused.
+//! Fills in what others hear of a packet: that it or its message has ended, that a read leaves, that a VI breaks, that an answer is
+//! refused.
 //!
 //! ```text
-//!  packet, vi, psn ──►┌──────────┐──► sent
+//!   packet, vi, psn ──►┌──────────┐──► sent
 //!             ended ──►│ Announce │──► read
 //!         forbidden ──►│          │──► fault
 //!                      └──────────┘──► failed
@@ -38,23 +39,23 @@ pub struct PacketEnd {
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Announce {
-    /// The packet at hand.
+    /// The packet at hand, from gather.
     pub packet: Signal<In, Packet>,
-    /// Its VI.
+    /// VI of the packet.
     pub vi: Signal<In, Vi>,
-    /// PSN of the packet.
+    /// PSN of the packet, from the PSN count.
     pub psn: Signal<In, Bits<24>>,
     /// How the packet has ended.
     pub ended: Signal<In, PacketEnd>,
-    /// Of an answer that is refused: the peer may not read there. Otherwise the bytes could not be read.
+    /// An answer cannot be sent because the peer may not read there; otherwise, because its bytes could not be read.
     pub forbidden: Signal<In, bool>,
-    /// A packet that has left, or a message that has ended.
+    /// A packet that has left, or a message that has ended; complete/sends hears it.
     pub sent: Signal<Out, Sent>,
-    /// A read that leaves.
+    /// A read that leaves; receive/reads hears it.
     pub read: Signal<Out, ReadSent>,
-    /// Why the VI breaks.
+    /// Why the VI breaks; `vi/state` hears it.
     pub fault: Signal<Out, Fault>,
-    /// The NAK to the peer's read.
+    /// The NAK to the peer's read; reply/requests hears it.
     pub failed: Signal<Out, AckRequest>,
     aeth: Unpack<Bits<32>, Aeth>,
     transport: Number<9, { status::TRANSPORT_ERROR as u64 }>,
@@ -87,7 +88,7 @@ impl Logic for Announce {
 
         self.fault.next.vi = self.vi.val();
         self.fault.next.code = bits::<8>(0);
-        // REQ-7: what is sent again is not the same. (WQ-8: segments that could not be read are an error of the descriptor's own, which says it.)
+        // REQ-7: what is sent again is not the same. (WQ-8: of segments that could not be read the descriptor's own status tells.)
         if !self.packet.val().send
             & !self.packet.val().unread
             & (self.packet.val().errors == self.transport.val())

@@ -5,14 +5,15 @@
 //!       connected ──►│ AnswerFailure │──► offers, refuses
 //!  changes, taken ──►└───────────────┘──► done
 //! ```
-//! Contract: while `fails` is high the block asks for the fault until the VI is not `connected`, and then offers the NAK (`offers`) until that is
-//! `taken`: whoever sees the NAK finds the VI in Error. In the cycle before it offers, `refuses` says that the VI has refused an answer, and no VI
-//! changes its state in that cycle, because both are written into one memory. An answer that was not `unread` is done with at once, without a word.
+//! Contract: while `fails` is high the block asks for the fault until the VI is not `connected`, and then offers the NAK (`offers`) until
+//! it is `taken`: whoever sees the NAK finds the VI in Error. In the cycle before it offers, `refuses` says that the VI has refused an
+//! answer, and no VI changes its state in that cycle, because both are written into one memory. If the answer was not `unread`, the block
+//! is `done` at once and tells nobody.
 //!
 //! Latency: the NAK is offered 1 cycle after a cycle in which its VI is not connected and no VI changes its state.
 //!
-//! Example: the bytes of an answer could not be read, and its VI is connected. `faults` is high until the VI is in Error. The NAK is offered, and
-//! `done` comes with its `taken`.
+//! Example: the bytes of an answer could not be read, and its VI is connected. `faults` is high until the VI is in Error. The NAK is
+//! offered, and `done` comes with its `taken`.
 //!
 //! Tests: `tests/send/transmit/answer_failure.rs`; with the whole of transmit `answers.rs` there.
 
@@ -27,21 +28,21 @@ pub struct AnswerFailure {
     pub reset: Signal<In, bool>,
     /// An answer cannot be sent; transmit drives this and the other inputs.
     pub fails: Signal<In, bool>,
-    /// Its bytes could not be read; otherwise nobody is told.
+    /// The bytes of the answer could not be read; otherwise nobody is told.
     pub unread: Signal<In, bool>,
-    /// Its VI is connected, in this cycle.
+    /// The VI of the answer is connected, in this cycle.
     pub connected: Signal<In, bool>,
     /// A VI changes its state.
     pub changes: Signal<In, bool>,
     /// The NAK is taken, if it is offered.
     pub taken: Signal<In, bool>,
-    /// The fault is offered.
+    /// The fault is offered to `vi/state`.
     pub faults: Signal<Out, bool>,
-    /// The NAK is offered.
+    /// The NAK is offered to reply/requests.
     pub offers: Signal<Out, bool>,
     /// The VI has refused an answer.
     pub refuses: Signal<Out, bool>,
-    /// All that was to be told is told.
+    /// The fault and the NAK are taken, or there is nothing to tell.
     pub done: Signal<Out, bool>,
     offering: DFF<bool>,
     /// The NAK is offered from the next cycle on.

@@ -17,7 +17,7 @@ pub struct FrameJob {
     pub psn: Bits<24>,
     /// The frame asks for an acknowledgement.
     pub ack_request: bool,
-    /// Bytes of pad.
+    /// Bytes of pad behind the payload, 0 to 3.
     pub pad: Bits<2>,
     /// An extension header is there.
     pub extended: bool,
@@ -27,7 +27,7 @@ pub struct FrameJob {
     pub has_reth: bool,
     /// The RETH, first byte on the wire in bits 7:0.
     pub reth: Bits<128>,
-    /// Words of payload.
+    /// Words of payload, of 8 bytes.
     pub words: Bits<10>,
     /// RETH, extension, payload and pad in units of 4 bytes.
     pub quads: Bits<11>,

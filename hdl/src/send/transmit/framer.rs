@@ -1,13 +1,13 @@
 //! Builds one frame at a time from its header template, its job and the payload queue.
 //!
 //! ```text
-//!       job ──►┌───────────────────────────────────────┐──► frame, frame_vlan, frame_loopback
-//!  template ──►│ templates ─┬─► word ──► Seal          │──► running, busy
-//!   payload ──►│ HeaderPatch ──► Splice                │
-//!              └───────────────────────────────────────┘
+//!        job ──►┌───────────────────────────────────────┐──► frame, frame_vlan, frame_loopback
+//!   template ──►│ templates ─┬─► word ──► Seal          │──► running, busy
+//!    payload ──►│ HeaderPatch ──► Splice                │──► payload_ready
+//!               └───────────────────────────────────────┘
 //! ```
-//! Contract: the payload of a job is in the payload queue when the job is given: a frame that has begun pauses only
-//! for `frame.ready`. Behind the payload's last byte its last word is 0. `running` says that a template or payload is needed still.
+//! Contract: the payload of a job is in the payload queue when the job is given: a frame that has begun pauses only for `frame.ready`.
+//! Behind the payload's last byte its last word is 0. `running` says that a frame still needs its template or its payload.
 //!
 //! Example: a send of 8 bytes has no RETH, no extension header and no pad, so q is 2. The last word is number 8 and has 2 bytes: 66
 //! bytes are 54 of headers, 8 of payload and 4 of ICRC.
@@ -42,9 +42,9 @@ pub const TEMPLATE_LOG2: usize = VI_LOG2 + 3;
 /// A place in the template memory. Packed it is the number of its row.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TemplatePlace {
-    /// Number of the word.
+    /// Number of the word, 0 to 7.
     pub word: Bits<3>,
-    /// The VI.
+    /// The VI whose template it is.
     pub vi: Vi,
 }
 
@@ -57,9 +57,9 @@ pub(super) struct Framer {
     pub(super) reset: Signal<In, bool>,
     /// The frame to make: its header fields, and the size of its payload.
     pub(super) job: Sink<FrameJob>,
-    /// A TEMPLATE row, a word of a template, that is taken with this cycle; not while `running`.
+    /// A TEMPLATE row, one word of a VI's template, which is taken in this cycle; never while `running`.
     pub(super) template: FlowSink<Commit>,
-    /// The word of payload that is next in the queue.
+    /// The next eight bytes of payload, from gather's payload queue.
     pub(super) payload: Signal<In, Bits<64>>,
     /// Pulses when the block takes the word of payload.
     pub(super) payload_ready: Signal<Out, bool>,
@@ -126,7 +126,7 @@ impl Logic for Framer {
         clock!(self, clock, templates, header_patch, splice, seal);
         drive!(self, reset => seal.reset; seal.word.ready => moves);
 
-        // Which word is made, and which row of the template is read for the next.
+        // The number of the word that is made, and the row of the template that is read for the next one.
         self.quads.next = self.current.q.val().quads;
         self.odd.next = self.quads.val().get_bit(0);
         self.to_last.next = self.behind_headers.val();

@@ -5,11 +5,11 @@
 //!                │ HeaderPatch │──► ip_length
 //!                └─────────────┘
 //! ```
-//! Contract: word `index` of the headers is the template's where `keep` has ones, and `patch` has what else is in it. The IP header's
-//! checksum is not among that, because it needs the template's word: the template has a sum without the length, and
-//! [`Seal`](super::seal::Seal) adds `ip_length` to it.
+//! Contract: word `index` of the headers is the template's where `keep` has ones; `patch` has the other bits. The IP header's checksum is
+//! not among them, because it needs the template's word: the template has a sum without the length, and [`Seal`](super::seal::Seal) adds
+//! `ip_length` to it.
 //!
-//! Latency: none, but for the lengths: they are the job's two cycles after it has come, when its VLAN tag has been read.
+//! Latency: none, but for the lengths: they are those of the job two cycles after it has come, when its VLAN tag has been read.
 //!
 //! Example: a send of 8 bytes has an IP length of 52. In word 2 the lowest 16 bits of `keep` are 0, and `patch` has 0x3400 there: bytes 16
 //! and 17 of the frame are 0x00 and 0x34.
@@ -71,7 +71,7 @@ const fn kept(number: usize) -> u64 {
 pub struct HeaderPatch {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The frame to make.
+    /// The frame to make; the framer drives this and `index`.
     pub job: Signal<In, FrameJob>,
     /// Number of the word that is made.
     pub index: Signal<In, Bits<10>>,
@@ -120,7 +120,7 @@ impl Logic for HeaderPatch {
         fill!(self, fields, job.val().pad => pad; false => migration, solicited; job.val().opcode => opcode);
         drive!(self, fields => bth.from; bth.to => bth_wire.from; bth_wire.to => bytes);
 
-        // The memory's word goes through one gate; what else is in the word is ready by then. Word 6 ends with its sixth byte.
+        // The template's word comes late from its memory, so one gate is all that stands in its way. Of word 6 the headers have six bytes.
         self.keep.next = self.whole.val();
         self.patch.next = bits::<64>(0);
         match self.index.val().index() {

@@ -5,7 +5,7 @@
 //!               ack ──►│ Heading │──► job
 //!   acking, vi, now ──►└─────────┘
 //! ```
-//! Contract: `job` is the acknowledgement's with `acking`, otherwise the packet's. A job asks the peer for an acknowledgement in the
+//! Contract: with `acking` `job` is the acknowledgement's frame, otherwise the packet's. A job asks the peer for an acknowledgement in the
 //! last packet of a reliable message, and where the low 4 bits of the PSN are ones. The block has no state.
 //!
 //! Example: a packet of 10 bytes that is a whole message of a reliable VI: the opcode is that of a SEND Only, the pad is 2 bytes, the
@@ -31,13 +31,13 @@ pub(super) struct Heading {
     pub(super) packet: Signal<In, Packet>,
     /// The acknowledgement whose turn it may be, from send/ack.
     pub(super) ack: Signal<In, AckRequest>,
-    /// It is the acknowledgement's turn; otherwise it is the packet's.
+    /// It is the acknowledgement's turn, as the steps say; otherwise it is the packet's.
     pub(super) acking: Signal<In, bool>,
     /// VI of the packet or the acknowledgement.
     pub(super) vi: Signal<In, Vi>,
-    /// PSN of the packet.
+    /// PSN of the packet, from the PSN count.
     pub(super) psn: Signal<In, Bits<24>>,
-    /// What is true of that VI.
+    /// Service and loopback of that VI, from the sender.
     pub(super) now: Signal<In, SenderNow>,
     /// The frame to make, for the framer.
     pub(super) job: Signal<Out, FrameJob>,
@@ -96,7 +96,7 @@ impl Logic for Heading {
     fn update(&mut self) {
         drive!(self, packet.val().length => length; packet.val().reply => replies);
         self.reads.next = self.packet.val().operation == self.op_read.val();
-        // WIRE-3: a PSN of 15 modulo 16.
+        // WIRE-3: a packet with a PSN of 15 modulo 16 asks for an acknowledgement.
         self.asks.next = self.psn.val().get_bits::<4>(0) == bits::<4>(15);
         self.is_reliable.next = self.now.val().reliable;
         self.low_bits.next = self.length.val().get_bits::<2>(0);
@@ -120,7 +120,7 @@ impl Logic for Heading {
             }
         }
         self.writes.next = self.packet.val().operation == self.op_write.val();
-        // Not by adding: the opcodes are few, an adder is eight bits.
+        // A choice among the few opcodes takes less logic than an adder of eight bits.
         self.write_opcode.next = self.write_middle.val();
         self.response_opcode.next = self.response_middle.val();
         if self.packet.val().first {
@@ -158,7 +158,7 @@ impl Logic for Heading {
             self.job.next.opcode = self.response_opcode.val();
         }
         self.job.next.psn = self.psn.val();
-        // WIRE-3: the last packet asks, too.
+        // WIRE-3: the last packet of a message asks, too.
         self.job.next.ack_request =
             self.is_reliable.val() & (self.packet.val().last | self.asks.val()) & !self.replies.val();
         self.job.next.pad = self.pad.val();
@@ -197,7 +197,7 @@ impl Logic for Heading {
         fill!(self, reth_fields, packet.val().remote_address => address; packet.val().rkey => rkey;
             packet.val().message_length => length);
         if self.reads.val() {
-            // What is still to be read.
+            // The bytes that are still to be read.
             self.reth_fields.next.length = self.packet.val().immediate;
         }
         drive!(self, reth_fields => reth.from; reth.to => reth_wire.from);

@@ -8,20 +8,22 @@
 //!         payload ──►│      PayloadDrop, AnswerFailure, Announce  │──► replied, count_*
 //!                    └────────────────────────────────────────────┘
 //! ```
-//! Contract: a packet with payload starts when its `whole` is there: a frame never waits for data. Packets and
-//! acknowledgements take turns. A packet whose data was refused or failed is dropped, and so is the rest of its
-//! message, which then completes with the error; on a reliable VI a `fault` breaks the VI first, and nothing else is
-//! done until it is taken. A descriptor error breaks a reliable VI in the same way. The VI's new state must be
-//! broadcast at most two cycles after the fault is taken. Packets of a VI that is not connected are dropped: the
-//! message completes DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a part of it has left. Acknowledgements, positive or
-//! negative, are sent in every state but Idle: what they say is true of the past, and a VI that breaks must tell its
-//! peer. Of a reliable VI each packet that has left is told in `sent`, with its PSN. A packet of an epoch that is not
-//! its VI's is dropped and not told; the first one of a new epoch brings its PSN. An acknowledgement is asked for in
-//! the last packet of a message, and where the low 4 bits of the PSN are ones. The first packet of an RDMA write has a
-//! RETH, and so has an RDMA read, which takes the PSNs of its answer; `read` tells receive/reads of it before the frame leaves. Packets
-//! of answers to peers' reads bring their PSN, and are sent as acknowledgements are. One whose bytes could not be read breaks its VI,
-//! with a NAK, and no ACK of what was asked for behind it leaves until the VI is connected again. The payload of a VI of service RAW is
-//! the frame. Frames carry no pad to Ethernet's minimum: the MAC adds that.
+//! Contract:
+//! - A packet with payload starts when its `whole` is there: a frame never waits for data. Packets and acknowledgements take turns.
+//! - A packet whose data was refused or failed is dropped, and so is the rest of its message, which then completes with the error. On a
+//!   reliable VI a `fault` breaks the VI first, and the block does nothing else until that is taken. A descriptor error breaks a reliable
+//!   VI in the same way. The VI's new state must be broadcast at most two cycles after the fault is taken.
+//! - Packets of a VI that is not connected are dropped: the message completes DESC_FLUSHED_ERROR, or TRANSPORT_ERROR if a part of it has
+//!   left. Acknowledgements, positive or negative, are sent in every state but Idle: what they say is true of the past, and a VI that
+//!   breaks must tell its peer.
+//! - Of a reliable VI `sent` tells of each packet that has left, with its PSN; of other VIs it tells of the end of each message. A packet
+//!   of an epoch that is not its VI's is dropped and not told; the first one of a new epoch brings its PSN.
+//! - An acknowledgement is asked for in the last packet of a message, and where the low 4 bits of the PSN are ones. The first packet of
+//!   an RDMA write has a RETH, and so has an RDMA read, which takes the PSNs of its answer; `read` tells receive/reads of it before the
+//!   frame leaves.
+//! - Packets of answers to peers' reads bring their PSN, and are sent as acknowledgements are. One whose bytes could not be read breaks
+//!   its VI, with a NAK, and no ACK of a later request leaves until the VI is connected again.
+//! - The payload of a VI of service RAW is the frame. Frames carry no pad to Ethernet's minimum: the MAC adds that.
 //!
 //! Example: a reliable VI sends 8 bytes, and PSN 100 is its next. `packet` announces them, `whole` says that they are there, and 9
 //! cycles later the frame's first beat leaves, with PSN 100. `sent` reports PSN 100 and the message's end.
@@ -76,41 +78,41 @@ pub struct Transmit {
     pub reset: Signal<In, bool>,
     /// A packet that is announced, or the end of a message, from gather.
     pub packet: Sink<Packet>,
-    /// Says that the payload of the next packet that has any is all there, or that bytes of it are missing.
+    /// Says that the payload of the next packet that has any is all there, or that bytes of it are missing; from send/gather.
     pub whole: Sink<Whole>,
-    /// Eight bytes of payload.
+    /// Up to eight bytes of payload, from send/gather.
     pub payload: Sink<PayloadWord>,
-    /// An acknowledgement to send; one whose `kind` is FORGET makes no frame.
+    /// An acknowledgement to send, from send/ack; one whose `kind` is FORGET makes no frame.
     pub ack: Sink<AckRequest>,
-    /// A table row on the bus; the block takes the TEMPLATE and TRANSMIT rows.
+    /// A table row, from `admin/broadcast`; the block takes the TEMPLATE and TRANSMIT rows.
     pub commit: Sink<Commit>,
-    /// A VI changes its state: its number, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
-    /// A VI changes its epoch: its number, and the new epoch.
+    /// The VI that changes its epoch in this cycle, and the new epoch, from complete/sends.
     pub epoch: FlowSink<EpochWrite>,
     /// A packet that has left, or a message that has ended, for complete/sends.
     pub sent: Source<Sent>,
     /// An RDMA read that is about to leave, for [`Reads`](crate::receive::Reads).
     pub read: Source<ReadSent>,
-    /// Pulses when a packet of an answer has left or was dropped: see [`Requests`](crate::reply::Requests).
+    /// Pulses when a packet of an answer has left or was dropped, for [`Requests`](crate::reply::Requests).
     pub replied: Signal<Out, bool>,
     /// The NAK for a packet of an answer whose bytes could not be read, for [`Requests`](crate::reply::Requests).
     pub failed: Source<AckRequest>,
-    /// A VI that must break, and why.
+    /// A VI that must break, and why, to `vi/state`.
     pub fault: Source<Fault>,
-    /// A beat of a frame, for egress.
+    /// A beat of a frame, for send/egress, which hears the next two as well.
     pub frame: Source<FrameBeat>,
     /// The frame turns round inside the NIC.
     pub frame_loopback: Signal<Out, bool>,
     /// VLAN tag of the frame in wire order; 0: the frame has none.
     pub frame_vlan: Signal<Out, Bits<32>>,
-    /// A packet, an acknowledgement or a frame is under way.
+    /// A packet, an acknowledgement or a frame is under way; `quiet` hears it.
     pub busy: Signal<Out, bool>,
     /// Pulses when a positive acknowledgement has been sent.
     pub count_ack: Pulse,
     /// Pulses when a negative acknowledgement has been sent; a receiver-not-ready answer does not count.
     pub count_nak: Pulse,
-    /// Bytes of payload of the frame that begins in this cycle; 0: none begins.
+    /// Bytes of payload of the frame that begins in this cycle, to `admin/counters`; 0: none begins.
     pub count_bytes: Signal<Out, Bits<13>>,
     steps: TransmitSteps,
     sender: Sender,
@@ -140,7 +142,7 @@ impl Logic for Transmit {
         clock!(self, clock, steps, sender, judge, framer, payload_drop, answer_failure);
         drive!(self, reset => steps.reset, framer.reset, payload_drop.reset, answer_failure.reset);
 
-        // What there is to do. A packet with payload waits for it.
+        // The packet and the acknowledgement that wait. A packet with payload waits for that first.
         drive!(self, packet.data => judge.packet; whole.data => judge.whole;
             sender.now => judge.now, ack_judge.now; steps.under_way => judge.under_way;
             ack.data => ack_judge.ack);
@@ -180,7 +182,7 @@ impl Logic for Transmit {
             sent.ready => steps.report_taken; steps.advances => sender.advance.valid;
             psn_count.behind => sender.advance.data);
 
-        // The frame, if it comes to that.
+        // The frame of the packet or the acknowledgement at hand; the steps say whether it is made.
         drive!(self, packet.data => psn_count.packet, heading.packet; sender.now.val().psn => psn_count.known;
             ack.data => heading.ack; steps.acking => heading.acking; sender.vi => heading.vi;
             sender.now => heading.now; psn_count.psn => heading.psn; steps.starts => framer.job.valid;
@@ -205,7 +207,7 @@ impl Logic for Transmit {
         self.payload.ready.next = self.framer.payload_ready.val() | self.payload_drop.takes.val();
         self.answer_failure.fails.next = self.steps.step.val() == TransmitStep::Fail;
 
-        // What others hear.
+        // The outputs to other blocks.
         drive!(self, packet.data => announce.packet; sender.vi => announce.vi; psn_count.psn => announce.psn;
             steps.ended => announce.ended; steps.forbidden => announce.forbidden; steps.reports => sent.valid;
             announce.sent => sent.data; steps.enters => read.valid; announce.read => read.data;

@@ -1,12 +1,12 @@
 //! Decides whether a packet is sent, and what is wrong with it otherwise.
 //!
 //! ```text
-//!   packet, whole ──►┌─────────────┐──► verdict
-//!             now ──►│ PacketJudge │
-//!  under_way ───────►└─────────────┘
+//!    packet, whole ──►┌─────────────┐──► verdict
+//!              now ──►│ PacketJudge │──► has_payload
+//!        under_way ──►└─────────────┘
 //! ```
-//! Contract: `packet` and `whole` stand for two cycles at least, and `verdict` counts from the second one on: in the first the block looks at
-//! what is long. The first reason of a message is the one that it completes with, so an error does not count while the rest of a message
+//! Contract: `packet` and `whole` stand for two cycles at least, and `verdict` counts from the second one on: in the first the block does
+//! its long comparisons. A message completes with the first error that it meets, so an error does not count while the rest of a message
 //! is dropped.
 //!
 //! Latency: 1 cycle.
@@ -22,7 +22,7 @@ use super::sender::SenderNow;
 use crate::bus::{Packet, Whole};
 use crate::prims::Number;
 
-/// What has become of a message so far.
+/// How far the message under way has come.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct MessageUnderWay {
     /// A packet of the message has been sent.
@@ -31,22 +31,22 @@ pub struct MessageUnderWay {
     pub dropping: bool,
 }
 
-/// What is to be done with a packet.
+/// Whether a packet is sent, and what happens otherwise.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct PacketVerdict {
     /// The packet is sent.
     pub sends: bool,
-    /// Otherwise: error bits 8:1 of the message's status, or of none.
+    /// If the packet is not sent: error bits 8:1 of the message's status; 0: no error.
     pub error: Bits<9>,
-    /// The message is told to nobody: its epoch is over.
+    /// Nobody is told of the message, because its epoch is over.
     pub stale: bool,
-    /// The VI breaks by it.
+    /// The VI breaks by this packet.
     pub breaks: bool,
-    /// Of an answer: its bytes were to be read and could not be.
+    /// The packet is one of an answer whose bytes could not be read, or must not be, and the peer is to be told.
     pub unread: bool,
-    /// Of an answer: the peer may not read them.
+    /// The peer may not read the bytes of the answer.
     pub forbidden: bool,
-    /// What has become of the packet's message before it.
+    /// A packet of the message has been sent before this one.
     pub started: bool,
     /// The rest of the packet's message is dropped.
     pub dropping: bool,
@@ -57,17 +57,17 @@ pub struct PacketVerdict {
 pub struct PacketJudge {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The packet at hand.
+    /// The packet at hand, from gather.
     pub packet: Signal<In, Packet>,
-    /// What is missing of its payload; it counts if there is payload.
+    /// Whether bytes of its payload are missing; it counts if there is payload.
     pub whole: Signal<In, Whole>,
-    /// What is true of the packet's VI.
+    /// State, service and epoch of the packet's VI, from the sender.
     pub now: Signal<In, SenderNow>,
-    /// What has become of the message that was under way.
+    /// How far the message under way has come; the steps keep it.
     pub under_way: Signal<In, MessageUnderWay>,
     /// The packet has payload.
     pub has_payload: Signal<Out, bool>,
-    /// What is to be done with the packet.
+    /// Whether the packet is sent, and what happens otherwise; the steps go by it.
     pub verdict: Signal<Out, PacketVerdict>,
     was_refused: DFF<bool>,
     was_failed: DFF<bool>,
@@ -113,7 +113,7 @@ impl Logic for PacketJudge {
         self.bad.next = self.was_refused.q.val() | self.was_failed.q.val();
 
         self.error.next = self.no_error.val();
-        // WQ-8: its data could not be read.
+        // WQ-8: the packet's data could not be read.
         if self.was_failed.q.val() {
             self.error.next = self.transport.val();
         }
@@ -133,7 +133,7 @@ impl Logic for PacketJudge {
             }
         }
 
-        // Answers are true of the past, as acknowledgements are: nothing but the end of their connection stops them.
+        // Answers are true of the past, as acknowledgements are: only the end of their connection stops them.
         self.passes.next = self.now.val().connected & !self.dropping.val();
         if self.packet.val().reply {
             self.passes.next = !self.mute.val();
@@ -142,7 +142,7 @@ impl Logic for PacketJudge {
             self.packet.val().send & self.passes.val() & !self.bad.val() & !self.stale.val();
         self.verdict.next.error = self.error.val();
         self.verdict.next.stale = self.stale.val();
-        // Not what a VI that is not connected does to its messages; nor a lost descriptor, which is reported by who lost it.
+        // The flushing of a VI that is not connected breaks nothing. A lost descriptor neither: fetch, which lost it, reports it.
         // WQ-3: a reliable VI breaks by a descriptor's own error.
         self.verdict.next.breaks =
             self.now.val().reliable & self.error.val().any() & !self.gone.val() & !self.stale.val();

@@ -3,15 +3,15 @@
 //! ```text
 //!            drops ──►┌─────────────┐──► takes
 //!          running ──►│ PayloadDrop │──► done
-//!    payload, last ──►└─────────────┘
+//!    offered, last ──►└─────────────┘
 //! ```
-//! Contract: while `drops` is high the block takes a word of the payload queue every other cycle, until it takes one that is the last of its
-//! packet; with that `done` is high. It looks at no word while a frame is `running`: the payload of the frames before leaves first.
+//! Contract: while `drops` is high the block takes a word of the payload queue every other cycle, until it takes one that is the last of
+//! its packet; with that `done` is high. It looks at no word while a frame is `running`: the payload of the frames before leaves first.
 //!
 //! Latency: 1 cycle from a word to `takes`: it comes from a memory, late, so the block looks at it in one cycle and takes it in the next.
 //!
-//! Example: a packet of 20 bytes is dropped while no frame runs. Its 3 words leave 1, 3 and 5 cycles after `drops` has risen, and `done` comes with
-//! the third.
+//! Example: a packet of 20 bytes is dropped while no frame runs. Its 3 words leave 1, 3 and 5 cycles after `drops` has risen, and `done`
+//! comes with the third.
 //!
 //! Tests: with the whole of transmit, `tests/send/transmit/errors.rs`.
 
@@ -30,9 +30,9 @@ pub struct PayloadDrop {
     pub running: Signal<In, bool>,
     /// A word of payload is offered.
     pub offered: Signal<In, bool>,
-    /// That word is the last of its packet.
+    /// The word that is offered is the last of its packet.
     pub last: Signal<In, bool>,
-    /// The word is taken.
+    /// The block takes the word that is offered.
     pub takes: Signal<Out, bool>,
     /// With `takes`: all of the packet is.
     pub done: Signal<Out, bool>,

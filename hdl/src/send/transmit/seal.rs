@@ -44,7 +44,7 @@ pub struct FrameWord {
     pub over: Bits<3>,
     /// The frame turns round inside the NIC.
     pub loopback: bool,
-    /// The lowest two bytes are the IP header's checksum, without its length.
+    /// The lowest two bytes are the sum of the template's IP header without its length, to be made the checksum.
     pub checks: bool,
     /// The word and the two bytes before it go into the CRC.
     pub feed: bool,
@@ -65,7 +65,7 @@ pub struct Seal {
     pub clock: Signal<In, Clock>,
     /// While high, the block drops the words that it holds.
     pub reset: Signal<In, bool>,
-    /// A word of a frame.
+    /// A word of a frame, from the framer.
     pub word: Sink<FrameWord>,
     /// Bytes of the IP packet that the word in stage A is of.
     pub ip_length: Signal<In, Bits<16>>,
@@ -77,7 +77,7 @@ pub struct Seal {
     pub frame_loopback: Signal<Out, bool>,
     /// VLAN tag of the frame in wire order; 0: the frame has none.
     pub frame_vlan: Signal<Out, Bits<32>>,
-    /// A word is held.
+    /// The block holds a word.
     pub busy: Signal<Out, bool>,
     crc: Crc32,
     // Stage A: the word, before the CRC.
@@ -141,7 +141,7 @@ impl Logic for Seal {
         self.crc.sink.data.next = bit_cast::<64, 16>(self.a_before.q.val())
             | (bit_cast::<64, 16>(self.a_low.q.val()) << 16)
             | (bit_cast::<64, 32>(self.a_data.val().get_bits::<32>(16)) << 32);
-        // As often as the word stands there: nothing is fed meanwhile, and `moves` stays out of the CRC's gates.
+        // The preset is repeated while the word waits: no word is fed meanwhile, and `moves` stays out of the CRC's gates.
         self.crc.preset.next = self.a_valid.q.val() & self.a.q.val().preset;
         self.crc.preset_value.next = self.crc_start.val();
 

@@ -1,13 +1,13 @@
-//! What is true of the VI whose packet or acknowledgement is at hand: its PSN and service, its state, its epoch.
+//! Looks up the VI whose packet or acknowledgement is at hand: its PSN and service, its state, its epoch.
 //!
 //! ```text
-//!       choice, chooses ──►┌────────┐──► vi
-//!          commit, epoch ──►│ Sender │──► now
+//!           choice, chooses ──►┌────────┐──► vi
+//!             commit, epoch ──►│ Sender │──► now
 //!   state, advance, refuses ──►└────────┘──► connected
 //! ```
-//! Contract: `chooses` makes `choice` the VI at hand. Two cycles later `now` says what was true of it in the cycle before, and so it goes on.
+//! Contract: `chooses` makes `choice` the VI at hand. From two cycles later on `now` says what was true of it in the cycle before.
 //! The block keeps a copy of each VI's state and epoch, and its part of the TRANSMIT row, whose PSN `advance` moves on. `refuses` says
-//! that the VI has refused an answer to its peer: what was asked for behind it has none until the VI is connected again.
+//! that the VI has refused an answer to its peer: requests behind that one get no answer until the VI is connected again.
 //!
 //! Latency: 2 cycles from `chooses` to `now`.
 //!
@@ -37,7 +37,7 @@ pub struct SenderRow {
     pub loopback: bool,
 }
 
-/// What is true of the VI at hand.
+/// The VI at hand: its next PSN, its service, its state and its epoch.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct SenderNow {
     /// PSN of the next request packet.
@@ -63,23 +63,23 @@ pub struct SenderNow {
 pub struct Sender {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The VI that is to be at hand.
+    /// The VI that is to be at hand; transmit drives this and all other inputs.
     pub choice: Signal<In, Vi>,
-    /// `choice` is chosen.
+    /// `choice` becomes the VI at hand.
     pub chooses: Signal<In, bool>,
     /// A TRANSMIT row that is taken with this cycle.
     pub commit: FlowSink<Commit>,
-    /// A VI changes its state: its number, and the new state.
+    /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
-    /// A VI changes its epoch: its number, and the new epoch.
+    /// The VI that changes its epoch in this cycle, and the new epoch, from complete/sends.
     pub epoch: FlowSink<EpochWrite>,
     /// The next PSN of the VI at hand; never in a cycle in which a row is taken.
     pub advance: FlowSink<Bits<24>>,
     /// The VI at hand refuses an answer; never in a cycle in which a VI changes its state.
     pub refuses: Signal<In, bool>,
-    /// The VI at hand.
+    /// The VI at hand, for the other blocks of transmit.
     pub vi: Signal<Out, Vi>,
-    /// What was true of the VI at hand in the cycle before.
+    /// The VI at hand as it was in the cycle before; transmit's other blocks look at it.
     pub now: Signal<Out, SenderNow>,
     /// The VI at hand is connected, in this cycle.
     pub connected: Signal<Out, bool>,

@@ -1,14 +1,16 @@
 //! Makes a frame's words from byte 48 on: the end of the headers, then RETH, extension header, payload and pad without gaps.
 //!
 //! ```text
-//!    job, place ──►┌────────┐──► word
-//!         patch ──►│ Splice │──► from_template
-//!  payload, load ─►└────────┘──► takes
+//!           job, place ──►┌────────┐──► word
+//!       patch, payload ──►│ Splice │──► from_template
+//!  active, load, words ──►│        │──► takes
+//!                moves ──►└────────┘
 //! ```
-//! Contract: word 6 begins with the last 6 bytes of the headers, which `patch` and the template have. RETH and extension header, and payload
-//! without the latter, lie 6 bytes off; payload behind an extension header lies 2 bytes off. What of a part is over stays for the next
-//! word. `from_template` says that the word has bytes of the template too, which are not in `word`. `takes` asks for the next word of
-//! payload, and `moves` says that the word on show goes on. Behind the payload's last byte its last word is 0, and so is the pad.
+//! Contract: word 6 begins with the last 6 bytes of the headers, which come from `patch` and the template. RETH, extension header, and
+//! payload without an extension header lie 6 bytes off; payload behind an extension header lies 2 bytes off. Bytes that do not fit into a
+//! word stay for the next one. `from_template` says that the word also has bytes of the template, which are not in `word`. `takes` asks
+//! for the next word of payload, and `moves` says that the word on show goes on. Behind the payload's last byte its last word is 0, and
+//! so is the pad.
 //!
 //! Latency: none; a word goes on in each cycle with `moves`.
 //!
@@ -39,7 +41,7 @@ pub struct FramePlace {
 pub struct Splice {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The frame to make.
+    /// The frame to make; the framer drives this and the other inputs, but `patch`.
     pub job: Signal<In, FrameJob>,
     /// A frame is made, so `job` and `place` count.
     pub active: Signal<In, bool>,
@@ -47,11 +49,11 @@ pub struct Splice {
     pub load: Signal<In, bool>,
     /// With `load`: words of payload of the new job.
     pub words: Signal<In, Bits<10>>,
-    /// Which word is made.
+    /// Which word of the frame is made.
     pub place: Signal<In, FramePlace>,
-    /// What headers are in the word beside the template.
+    /// The bytes of headers in the word that are not the template's, from `HeaderPatch`.
     pub patch: Signal<In, Bits<64>>,
-    /// The next word of payload.
+    /// The next word of payload, from gather's payload queue.
     pub payload: Signal<In, Bits<64>>,
     /// The word goes on to the seal.
     pub moves: Signal<In, bool>,
@@ -64,7 +66,7 @@ pub struct Splice {
     words_left: DFF<Bits<10>>,
     /// There are words of payload left.
     words_any: DFF<bool>,
-    /// What is over of the part before.
+    /// The bytes of the part before that did not fit into its word.
     carry: DFF<Bits<48>>,
     at_reth: Signal<Local, bool>,
     at_extension: Signal<Local, bool>,

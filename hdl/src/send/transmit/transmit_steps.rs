@@ -1,22 +1,22 @@
 //! The steps in which transmit deals with a packet or an acknowledgement, and what it keeps of the message under way.
 //!
 //! ```text
-//!   there, takes_ack ──►┌───────────────┐──► step, acking
-//!    packet, verdict ──►│               │──► starts, advances, enters, breaks, reports
-//!       ack, now, .. ──►│ TransmitSteps │──► under_way, ended, unread, forbidden
-//!  *_taken, dropped ───►│               │──► packet_taken, whole_taken, ack_taken
-//!                       └───────────────┘──► reply_left, ack_left, nak_left
+//!               there, takes_ack ──►┌───────────────┐──► step, acking
+//!   packet, verdict, has_payload ──►│               │──► starts, advances, enters, breaks, reports
+//!        ack, last_psn, reliable ──►│ TransmitSteps │──► under_way, ended, unread, forbidden
+//! *_taken, dropped, failure_told ──►│               │──► packet_taken, whole_taken, ack_taken
+//!                                   └───────────────┘──► reply_left, ack_left, nak_left
 //! ```
 //! Contract: from Idle the block goes to Look and Decide with the packet or the acknowledgement whose turn it is, and then on:
 //!
 //! | in Decide | next |
 //! |---|---|
-//! | an acknowledgement | Idle, when its frame is taken or nobody is told |
-//! | a packet that is sent, a read of which nobody knows yet | Enter, and with `enter_taken` Decide again |
-//! | any other packet that is sent | Report, or Idle if nobody is told, when its frame is taken |
+//! | an acknowledgement | Idle, when its frame is taken, or at once if none is made |
+//! | a packet that is sent, a read that receive/reads does not know yet | Enter, and with `enter_taken` Decide again |
+//! | any other packet that is sent | Report, or Idle if there is nothing to report, when its frame is taken |
 //! | a packet that is not sent | Drop, if it has payload; then, or at once, Break; of an answer Fail |
-//! | | Break: with the fault, if the VI breaks; then Report, or Idle if nobody is told |
-//! | | Fail: Idle, when the failure is told |
+//! | | Break: with the fault, if the VI breaks; then Report, or Idle if there is nothing to report |
+//! | | Fail: Idle, when the fault and the NAK of the answer are taken |
 //! | | Report: Idle |
 //!
 //! What others go on with (`*_left`, `packet_taken`, `whole_taken`) comes from registers, a cycle later: no decision here is part of their
@@ -24,8 +24,8 @@
 //!
 //! Latency: 2 cycles from Idle to Decide.
 //!
-//! Example: a whole packet of a reliable VI is there. Look and Decide follow; the framer takes the frame in Decide, and Report says what has left. In the next
-//! Idle `packet_taken` is high.
+//! Example: a whole packet of a reliable VI is there. Look and Decide follow; the framer takes the frame in Decide, and Report says what
+//! has left. In the next Idle `packet_taken` is high.
 //!
 //! Tests: with the whole of transmit, `tests/send/transmit/`.
 
@@ -46,19 +46,19 @@ use crate::prims::Number;
 pub enum TransmitStep {
     /// Nothing is at hand.
     Idle,
-    /// What is true of the VI comes.
+    /// The state of the VI comes from its memory.
     Look,
     /// A frame is made, or not.
     Decide,
-    /// Who waits for the answer hears of the read.
+    /// receive/reads, which waits for the answer, hears of the read.
     Enter,
     /// The packet's payload is dropped.
     Drop,
     /// The VI breaks, if it is to.
     Break,
-    /// What has become of the packet or its message is told.
+    /// Tell complete/sends what has become of the packet or its message.
     Report,
-    /// That an answer cannot be sent is told.
+    /// Have the fault and the NAK of an answer told that cannot be sent.
     Fail,
 }
 
@@ -73,17 +73,17 @@ pub struct TransmitSteps {
     pub there: Signal<In, bool>,
     /// It is the acknowledgement's turn.
     pub takes_ack: Signal<In, bool>,
-    /// The packet on show.
+    /// The packet on show, from gather.
     pub packet: Signal<In, Packet>,
-    /// What is to be done with it.
+    /// Whether the packet is sent, and what happens otherwise.
     pub verdict: Signal<In, PacketVerdict>,
     /// The packet has payload.
     pub has_payload: Signal<In, bool>,
-    /// Its last PSN.
+    /// The last PSN that the packet takes.
     pub last_psn: Signal<In, Bits<24>>,
     /// The VI at hand is reliable.
     pub reliable: Signal<In, bool>,
-    /// What is to be done with the acknowledgement on show.
+    /// Whether a frame is made of the acknowledgement on show.
     pub ack: Signal<In, AckVerdict>,
     /// The framer takes a frame.
     pub start_taken: Signal<In, bool>,
@@ -91,21 +91,21 @@ pub struct TransmitSteps {
     pub enter_taken: Signal<In, bool>,
     /// The payload of the packet is dropped.
     pub dropped: Signal<In, bool>,
-    /// The fault is taken.
+    /// `vi/state` takes the fault.
     pub break_taken: Signal<In, bool>,
-    /// The failure of the answer is told.
+    /// The fault and the NAK of the answer are taken, or there is nothing to tell.
     pub failure_told: Signal<In, bool>,
     /// complete/sends takes the report.
     pub report_taken: Signal<In, bool>,
-    /// The step.
+    /// The step of this cycle.
     pub step: Signal<Out, TransmitStep>,
-    /// It is the acknowledgement that is at hand.
+    /// The acknowledgement is at hand; otherwise it is the packet.
     pub acking: Signal<Out, bool>,
-    /// What has become of the message under way.
+    /// How far the message under way has come, for the judge.
     pub under_way: Signal<Out, MessageUnderWay>,
     /// How the packet at hand has ended.
     pub ended: Signal<Out, PacketEnd>,
-    /// Of an answer that is not sent: its bytes could not be read, or must not be.
+    /// The packet is one of an answer that is not sent: its bytes could not be read, or must not be.
     pub unread: Signal<Out, bool>,
     /// With `unread`: they must not be.
     pub forbidden: Signal<Out, bool>,
@@ -115,15 +115,15 @@ pub struct TransmitSteps {
     pub advances: Signal<Out, bool>,
     /// The read is to be told.
     pub enters: Signal<Out, bool>,
-    /// The VI is to break.
+    /// The fault is offered to `vi/state`.
     pub breaks: Signal<Out, bool>,
-    /// What has become of the packet or its message is to be told.
+    /// complete/sends is to be told what has become of the packet or its message.
     pub reports: Signal<Out, bool>,
-    /// The acknowledgement is done with, in this cycle.
+    /// Pulses when the block is done with the acknowledgement.
     pub ack_taken: Signal<Out, bool>,
-    /// The packet on show is done with; the next one is on show in the cycle behind this.
+    /// Pulses when the block is done with the packet on show; the next one is on show in the cycle behind this.
     pub packet_taken: Signal<Out, bool>,
-    /// What is known of the packet's payload is done with.
+    /// Pulses when the block is done with what `whole` says of the packet's payload.
     pub whole_taken: Signal<Out, bool>,
     /// A packet of an answer has left or was dropped.
     pub reply_left: Signal<Out, bool>,
@@ -137,9 +137,9 @@ pub struct TransmitSteps {
     packet_end: DFF<PacketEnd>,
     /// The VI breaks by the packet that is dropped.
     must_break: DFF<bool>,
-    /// The packet is of a former epoch: nothing is told of it.
+    /// The packet is of an earlier epoch, so complete/sends is not told.
     silent: DFF<bool>,
-    /// The read at hand has been told.
+    /// The read at hand is known to receive/reads.
     entered: DFF<bool>,
     cannot_read: DFF<bool>,
     may_not_read: DFF<bool>,
@@ -148,9 +148,9 @@ pub struct TransmitSteps {
     reply_leaves: DFF<bool>,
     ack_leaves: DFF<bool>,
     nak_leaves: DFF<bool>,
-    /// The packet is a read that has not been told yet.
+    /// The packet is a read that receive/reads does not know yet.
     must_enter: Signal<Local, bool>,
-    /// What was to be done with the packet is done.
+    /// The packet is sent, or dropped and its break taken.
     done: Signal<Local, bool>,
     op_read: Number<2, { control::OP_RDMAREAD as u64 }>,
 }
@@ -213,7 +213,7 @@ impl Logic for TransmitSteps {
                 } else if self.verdict.val().sends {
                     self.starts.next = true;
                     if self.start_taken.val() {
-                        // WQ-3: PSNs of packets that are not sent are the next message's.
+                        // WQ-3: a packet that is not sent uses no PSN; the next message has it.
                         self.advances.next = true;
                         self.takes_whole.d.next = self.has_payload.val();
                         self.message.d.next.started = true;
@@ -226,7 +226,7 @@ impl Logic for TransmitSteps {
                     self.must_break.d.next = false;
                     self.message.d.next.started = self.verdict.val().started;
                     if !self.verdict.val().dropping {
-                        // What has begun to be dropped in its epoch is told though that has passed meanwhile: it may have broken the VI.
+                        // A packet whose drop began in its own epoch is told even if the epoch turns meanwhile: it may have broken the VI.
                         self.silent.d.next = self.verdict.val().stale;
                         self.packet_end.d.next.errors = self.verdict.val().error;
                         self.must_break.d.next = self.verdict.val().breaks;
@@ -276,7 +276,8 @@ impl Logic for TransmitSteps {
             _ => {}
         }
         if self.done.val() {
-            // What has left is told at the message's end, of a reliable VI always; what was dropped at the end, if it is to be told.
+            // Of a reliable VI each packet that has left is told, of others the message's end; a dropped message is told at its end,
+            // unless it is stale.
             if ((self.at.q.val() == TransmitStep::Decide) & (self.reliable.val() | self.packet.val().last))
                 | (self.packet.val().last & !self.silent.q.val())
             {

@@ -5,10 +5,11 @@
 //!        restarts ──►│ Earliest │──► over, busy
 //!        time_now ──►└──────────┘
 //! ```
-//! Contract: from `restarts` on, `deadline` is the earliest of the ends that come with `considers`; it is not given while there is none. `over` says that it
-//! has come. An end that comes with `restarts`, or in the cycle before, counts.
+//! Contract: from `restarts` on, `deadline` is the earliest of the ends that come with `considers`; it is not given while there is none.
+//! `over` says that it has come. An end that comes with `restarts`, or in the cycle before, counts.
 //!
-//! Latency: 2 from `considers` to `deadline`; the comparison of two times is long, so it has a cycle of its own, in which the block is `busy`.
+//! Latency: 2 from `considers` to `deadline`; the comparison of two times takes long, so it has a cycle of its own, in which the block is
+//! `busy`.
 //!
 //! Example: it is 100 and ends of 150 and 120 come: `deadline` is 150, then 120, and `over` is high from 120 on.
 //!
@@ -30,7 +31,7 @@ pub struct Earliest {
     pub time_now: Signal<In, Bits<32>>,
     /// `stop` is the end of a timer that runs; [`Timers`](super::Timers) drives this and the next two.
     pub considers: Signal<In, bool>,
-    /// The end, in ticks.
+    /// The end, in ticks of device time.
     pub stop: Signal<In, Bits<32>>,
     /// All ends are looked at anew.
     pub restarts: Signal<In, bool>,

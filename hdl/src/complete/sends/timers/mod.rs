@@ -1,15 +1,14 @@
-//! A timer for each VI: when to send again, how often, and how long to leave a peer in peace that has no receive.
+//! A timer for each VI: it says when packets are to be sent again, how often, and how long a peer that has no receive is left in peace.
 //!
 //! ```text
 //! command, settings ──►┌────────┐──► expired
 //!          time_now ──►│ Timers │──► deadline
 //!                      └────────┘──► busy
 //! ```
-//! Contract: `set` keeps the settings of a TRANSMIT row and stops the timer. Any other command starts it anew (`run`: TIMEOUT
-//! from now, none if that is 0; `rest`: the time of `code` from now) or stops it; `clear` forgets the retries.
-//! A timer that ends is `expired` and runs on; when it has ended RETRIES times already since the last `clear` it `gives_up` and stands
-//! still. So does, at once, a `rest` that is one too many. `deadline` is not later than the end of any timer.
-//! Commands are taken within 8 cycles, whether or not `expired` is.
+//! Contract: `set` keeps the settings of a TRANSMIT row and stops the timer. Any other command starts it anew (`run`: TIMEOUT from now,
+//! none if that is 0; `rest`: the time of `code` from now) or stops it; `clear` forgets the retries. A timer that ends is `expired` and
+//! runs on; when it has ended RETRIES times already since the last `clear` it `gives_up` and stands still. A `rest` that is one too many
+//! does so at once. `deadline` is not later than the end of any timer. Commands are taken within 8 cycles, whether or not `expired` is.
 //!
 //! Latency: a command 5 cycles. A timer ends within two walks over all VIs, 4 cycles each, of its tick.
 //!
@@ -42,18 +41,18 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::profile::VI_LOG2;
 
-/// What to do with a VI's timer.
+/// A command for a VI's timer.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TimerCommand {
-    /// The VI.
+    /// The VI whose timer it is.
     pub vi: Vi,
     /// Take its settings from `settings`.
     pub set: bool,
-    /// Start it.
+    /// Start the timer, for TIMEOUT.
     pub run: bool,
     /// Start it for the time of `code`, and count.
     pub rest: bool,
-    /// Forget the retries.
+    /// Forget the tries and rests that were used.
     pub clear: bool,
     /// Low 5 bits of a receiver-not-ready answer.
     pub code: Bits<5>,
@@ -62,7 +61,7 @@ pub struct TimerCommand {
 /// A timer has ended.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TimerEnd {
-    /// The VI.
+    /// The VI whose timer has ended.
     pub vi: Vi,
     /// The timer has ended once too often: it stands still.
     pub gives_up: bool,
@@ -78,9 +77,9 @@ enum Step {
     Idle,
     /// The VI's limits come.
     Limits,
-    /// What it has used of them comes.
+    /// The tries and rests that it has used come from memory.
     Used,
-    /// Write the timer.
+    /// Write the row of the timer.
     Start,
     /// Write what has been used.
     Count,
@@ -99,7 +98,7 @@ pub struct Timers {
     pub reset: Signal<In, bool>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// What to do with the timer of a VI.
+    /// A command for the timer of a VI, from [`Sends`](super::Sends), which drives `settings` too.
     pub command: Sink<TimerCommand>,
     /// The TRANSMIT row that a command with `set` takes its settings from.
     pub settings: Signal<In, Commit>,
@@ -112,7 +111,7 @@ pub struct Timers {
     /// The timers, their limits, and what has been used of them.
     rows: TimerRows,
     earliest: Earliest,
-    /// What becomes of the timer of the command at hand.
+    /// Works out the new row of the timer of the command at hand.
     start: TimerStart,
     /// The times of the timer codes.
     delays: Delays,
@@ -131,7 +130,7 @@ pub struct Timers {
     timer: DFF<TimerRow>,
     /// The limits of the command's VI.
     limits: DFF<LimitsRow>,
-    /// What has been used of them.
+    /// How many tries and rests it has used.
     used: DFF<UsedRow>,
     /// `tells` is on show at `expired`.
     told: DFF<bool>,
@@ -265,7 +264,7 @@ impl Logic for Timers {
                 self.rows.read_at.next.vi = self.walk.q.val();
                 self.earliest.considers.next = self.timer.q.val().runs & self.since.behind.val();
                 if self.over.val() {
-                    // The timer has ended. A rest is followed by a timer.
+                    // The timer has ended. Behind a rest the timer runs for TIMEOUT.
                     self.tells.d.next.vi = self.walk.q.val();
                     self.tells.d.next.gives_up = self.timer.q.val().gives_up;
                     self.tells.d.next.rested = true;

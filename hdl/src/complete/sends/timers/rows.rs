@@ -5,8 +5,8 @@
 //!   write, write_at ──►│ TimerRows │
 //!             new_* ──►└───────────┘
 //! ```
-//! Contract: `timer`, `limits` and `used` are three views of the row that `read_at` named in the cycle before: the one of its kind counts. With `write`
-//! the row of `write_at` becomes the one of `new_timer`, `new_limits` and `new_used` that is of its kind.
+//! Contract: `timer`, `limits` and `used` are three views of the row that `read_at` named in the cycle before: the one of its kind
+//! counts. With `write` the row of `write_at` becomes the one of `new_timer`, `new_limits` and `new_used` that is of its kind.
 //!
 //! Latency: 1.
 //!
@@ -38,7 +38,7 @@ pub mod kind {
 /// Which row.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TimerAddress {
-    /// Its kind: see [`kind`].
+    /// Kind of the row: see [`kind`].
     pub kind: Bits<2>,
     /// The VI whose row it is.
     pub vi: Vi,
@@ -49,26 +49,26 @@ pub struct TimerAddress {
 pub struct TimerRow {
     /// When it ends, in ticks of device time.
     pub end: Bits<32>,
-    /// It runs.
+    /// The timer runs.
     pub runs: bool,
-    /// It times a rest.
+    /// The timer times a rest.
     pub rests: bool,
     /// The rest was one too many: when it ends, the timer gives up.
     pub gives_up: bool,
 }
 
-/// What a TRANSMIT row says of a VI's timer.
+/// The limits that a TRANSMIT row sets for a VI's timer.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct LimitsRow {
     /// TIMEOUT, in ticks; 0: none.
     pub timeout: Bits<20>,
-    /// RETRIES.
+    /// RETRIES: how often the timer may end in a row.
     pub retries: Bits<8>,
-    /// RNR_RETRIES.
+    /// RNR_RETRIES: how often the VI may rest in a row.
     pub rests: Bits<8>,
 }
 
-/// What has been used of that.
+/// How many tries and rests a VI has used.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct UsedRow {
     /// How often the timer has ended since the last progress.
@@ -88,7 +88,7 @@ pub struct TimerRows {
     pub timer: Signal<Out, TimerRow>,
     /// The row, if it is limits.
     pub limits: Signal<Out, LimitsRow>,
-    /// The row, if it is what has been used.
+    /// The row, if it is of tries and rests used.
     pub used: Signal<Out, UsedRow>,
     /// Pulse: a row is written.
     pub write: Signal<In, bool>,
@@ -98,7 +98,7 @@ pub struct TimerRows {
     pub new_timer: Signal<In, TimerRow>,
     /// The new row, if it is limits.
     pub new_limits: Signal<In, LimitsRow>,
-    /// The new row, if it is what has been used.
+    /// The new row, if it is of tries and rests used.
     pub new_used: Signal<In, UsedRow>,
     rows: Ram<Bits<36>, ROWS_LOG2>,
     read_row: Cast<TimerAddress, Bits<ROWS_LOG2>>,

@@ -32,19 +32,19 @@ use rust_hdl::prelude::*;
 pub struct TimerStart {
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// What is to be done; [`Timers`](super::Timers) drives this and the other inputs.
+    /// The command; [`Timers`](super::Timers) drives this and the other inputs.
     pub command: Signal<In, TimerCommand>,
-    /// It is to be done because the timer has ended.
+    /// The command comes of the timer's own end.
     pub ended: Signal<In, bool>,
-    /// The VI's limits.
+    /// The VI's limits, from its row.
     pub limits: Signal<In, LimitsRow>,
-    /// What has been used of them.
+    /// How many tries and rests have been used.
     pub used: Signal<In, UsedRow>,
     /// How long the receiver asks to wait, in ticks.
     pub rest: Signal<In, Bits<20>>,
-    /// The timer.
+    /// The new row of the timer.
     pub timer: Signal<Out, TimerRow>,
-    /// What has been used of the limits then.
+    /// How many tries and rests have been used then.
     pub after: Signal<Out, UsedRow>,
     /// Tries or rests are used up.
     pub exhausted: Signal<Out, bool>,
@@ -70,16 +70,16 @@ impl Logic for TimerStart {
             self.stop.next = self.time_now.val();
         }
 
-        // REQ-5: TIMEOUT from now. REQ-6: or the time of the receiver's code.
+        // REQ-5: the timer runs for TIMEOUT from now. REQ-6: or for the time of the receiver's code.
         self.runs.next = self.command.val().rest | (self.command.val().run & self.limits.val().timeout.any());
         self.timer.next.end = self.stop.val();
         self.timer.next.runs = self.runs.val();
-        // REQ-5: RETRIES in a row.
+        // REQ-5: the timer has ended RETRIES times in a row.
         if self.ended.val() & self.spent.val() {
             self.timer.next.runs = false;
         }
         self.timer.next.rests = self.command.val().rest;
-        // REQ-6: RNR_RETRIES in a row.
+        // REQ-6: the VI has rested RNR_RETRIES times in a row.
         self.timer.next.gives_up = self.command.val().rest & self.spent.val();
 
         self.after.next = self.used.val();
