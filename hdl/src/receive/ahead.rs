@@ -1,4 +1,4 @@
-//! Keeps receive descriptors fetched ahead: four for each VI, their first two segments, where they lie, what they say.
+//! Keeps the receive descriptors fetched ahead, four for each VI: their first two segments, where they lie, and whether they are good.
 //!
 //! ```text
 //!   ahead ──►┌───────┐◄─► segment   (scatter's)
@@ -7,8 +7,8 @@
 //! ```
 //! Contract: fetch writes the eight words of a descriptor with `ahead`. Then `filled` says that it is there and that the VI's
 //! receive queue is filled up to `position`. The descriptor at position p is in slot p modulo 4. The block checks the control
-//! segment as it comes and does not keep it. A commit of the VI's receive queue (WORK_QUEUE) empties it; fetch has
-//! taken that commit before, so nothing of the old queue comes behind.
+//! segment as it comes and does not keep it. A commit of the VI's receive queue (WORK_QUEUE) empties it. Fetch has
+//! taken that commit before, so no descriptor of the old queue comes later.
 //!
 //! Example: the descriptor at position 5 of VI 3 comes. Its words are written for slot 1, and `filled` has position 6. `look` at slot 1 of
 //! VI 3 then shows it a cycle later, with `filled` 6.
@@ -101,7 +101,7 @@ pub struct Ahead {
     pub ahead: FlowSink<AheadWord>,
     /// A receive descriptor, whole: its VI and slot, and where it lies; from fetch.
     pub filled: FlowSink<Filled>,
-    /// A table row on the bus; the receive row of a WORK_QUEUE empties the VI's queue here.
+    /// A table row on the bus, from `Commits`; the receive row of a WORK_QUEUE empties the VI's queue here.
     pub commit: Sink<Commit>,
     /// Answers scatter: a segment of a descriptor, a cycle later.
     pub segment: Table<SegmentId, DataSegment>,

@@ -188,7 +188,7 @@ pub struct Contexts {
     pub lookup: Table<HalfId, Context>,
     /// The context to write back, from `Delivery`; it stays for the cycle behind.
     pub save: FlowSink<Saved>,
-    /// The far half of the message is being written in this cycle.
+    /// The far half of the message is being written in this cycle, so no table row may be taken.
     pub saving: Signal<Out, bool>,
     /// Answers fetch, which wants the consumed position of a VI.
     pub consumed_of: Table<Vi, Position>,

@@ -17,8 +17,8 @@
 //! which leaves another.
 //!
 //! How: the sum is linear. The state after a word is the state before, moved on by 64 bits, plus what the word alone
-//! would give: two matrices over GF(2). The word's part is taken first and
-//! waits in a register, so that only the short one is in the loop.
+//! would give: two matrices over GF(2). The word's part is worked out first and waits in a register, so that only the smaller matrix is in
+//! the loop of the state.
 //!
 //! Example: a frame of 66 bytes is 54 of headers, 8 of payload and 4 of ICRC. Its last byte is number 65, byte 1 of beat 8. So beat 8
 //! comes last, with `in_index` 7 and `in_half`; two cycles later `good` says whether the ICRC fits.
@@ -39,7 +39,7 @@ pub struct Icrc {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets the beat under way.
     pub reset: Signal<In, bool>,
-    /// A beat of an untagged frame: eight bytes, the first in bits 7:0; from `Parse`.
+    /// A beat of an untagged frame: eight bytes, the first in bits 7:0. `Parse` drives this and the other inputs.
     pub sink: FlowSink<Bits<64>>,
     /// Number of the beat in its frame, 7 for every later one.
     pub in_index: Signal<In, Bits<3>>,

@@ -12,11 +12,11 @@
 //! `count_overflow`; if its first beats have left already, so that the whole queue is full of it, it ends there, as if
 //! the MAC had found it damaged, and is counted as such a frame is. The words of each frame that goes on are shown in `word`, tag and
 //! all, once each and a cycle before the beat of `frame` they become, or earlier. Loopback frames join between frames, in turn with those
-//! of the MAC that wait. `enabled` is looked at when a frame starts to leave: low, the whole frame is swallowed, uncounted. `count_frame`
-//! counts the others when their last beat leaves.
+//! of the MAC that wait. If `enabled` is low when a frame starts to leave, the whole frame is swallowed and not counted. `count_frame`
+//! counts each other frame when its last beat leaves.
 //!
-//! `pause` asks the peer to hold. From then on the MAC gives at most two largest frames (two times 528 beats of 8 bytes) or as much of
-//! smaller ones, with their gaps on the wire, and all of that finds room. While `pause` is high no loopback frame starts. It is high
+//! `pause` asks the peer to stop sending. From then on the MAC gives at most two largest frames (two times 528 beats of 8 bytes) or as much
+//! of smaller ones, with their gaps on the wire, and all of that finds room. While `pause` is high no loopback frame starts. It is high
 //!
 //! - while `level + store_level > 3070 - 1056 - 528 - 16`: the queue has room for 1023 beats (and one for the end of a frame that is cut)
 //!   and the store for 2047 words; 528 are for the rest of a loopback frame that has started, 16 for the beats between queue and store and
@@ -29,8 +29,8 @@
 //!
 //! Latency: a beat shows 2 cycles after it came, 4 if there were others, a loopback frame's 3. Throughput: one beat every cycle.
 //!
-//! How: what the queue's level says is known a cycle late, and to the safe side: `waiting` may be high when nothing waits any more (the
-//! beat that comes then takes the way through the queue), and `crowded` comes early by as many beats as may come meanwhile.
+//! How: the queue's level is known a cycle late, so the block errs on the safe side. `waiting` may be high when nothing waits any more: the
+//! beat that comes then takes the way through the queue. `crowded` comes early by as many beats as may come meanwhile.
 //!
 //! Tests: `tests/receive/ingress.rs`.
 
@@ -52,7 +52,7 @@ pub struct Ingress {
     pub rx: FlowSink<FrameBeat>,
     /// A beat of a frame that turns round inside the NIC, from egress.
     pub loopback: Sink<FrameBeat>,
-    /// Frames are received; the agent's control register drives it.
+    /// While low, frames are swallowed and not counted; the agent's control register drives it.
     pub enabled: Signal<In, bool>,
     /// Words in use in the store, or 2048: see `Store`'s `level`.
     pub store_level: Signal<In, Bits<12>>,
@@ -60,11 +60,11 @@ pub struct Ingress {
     pub frame: Source<FrameBeat>,
     /// With the last beat of `frame`: the frame had a tag.
     pub frame_tagged: Signal<Out, bool>,
-    /// A word of the frame as it came, tag and all, for `Delay`.
+    /// A word of the frame as it came, tag and all, for `FrameDelay`.
     pub word: FlowSource<Bits<64>>,
     /// The peer is asked to hold its frames; the MAC listens.
     pub pause: Signal<Out, bool>,
-    /// A frame, or a part of one, is in the block.
+    /// A frame, or a part of one, is in the block; `Receive` is busy then.
     pub busy: Signal<Out, bool>,
     /// Pulses when a frame has left.
     pub count_frame: Pulse,

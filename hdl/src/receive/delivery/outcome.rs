@@ -5,8 +5,8 @@
 //!  order ──►│ Outcome │──► ending
 //!           └─────────┘
 //! ```
-//! Contract: the block has no state; `ending` is that of the situation in the same cycle. In `came`, `fails` says what the table's last
-//! column says, but for Partial, and `consumes` that its second one says something.
+//! Contract: the block has no state; `ending` is that of the situation in the same cycle. `fails` of `came` is high where the table says
+//! that the message is lost, except for Partial. `consumes` is high where the table says something of the receive.
 //!
 //! | situation | receive | answer of a reliable VI | event | message |
 //! |---|---|---|---|---|
@@ -75,7 +75,7 @@ pub struct Ending {
     pub faulty: bool,
     /// Code of the event.
     pub code: Bits<8>,
-    /// What is missing has been refused, and is not again before it comes.
+    /// The packet that is missing has been refused, and is not refused again before it comes.
     pub refuses: bool,
     /// The message is lost.
     pub loses: bool,
@@ -142,7 +142,7 @@ impl Logic for Outcome {
             Situation::Flush => {
                 // WQ-4: DESC_FLUSHED_ERROR, or TRANSPORT_ERROR of a message under way.
                 self.ending.next.errors = self.flushed_error.val();
-                // Of a message in progress nobody knows what became.
+                // Nobody knows what became of a send in progress.
                 if self.message.val().active & !self.message.val().writing {
                     self.ending.next.errors = self.transport_error.val();
                 }
@@ -170,7 +170,7 @@ impl Logic for Outcome {
             }
             Situation::Refuse => {
                 // RSP-2: NAK_INVALID.
-                // What ends is what was in progress; the packet is not looked at.
+                // The message in progress ends; the packet itself is not looked at.
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.ending.next.errors = self.transport_error.val();
                 self.ending.next.remote = false;

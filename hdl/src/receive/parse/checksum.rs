@@ -30,7 +30,7 @@ struct BeatWords {
 pub struct Checksum {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// A beat is here.
+    /// A beat is here; `Parse` drives this and the other inputs.
     pub valid: Signal<In, bool>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, BeatAt>,
@@ -55,7 +55,7 @@ impl Logic for Checksum {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, sum, part, folded);
-        // In the byte order of the beats: the one's complement sum does not mind.
+        // The words are added in the byte order of the beats, which does not change whether the one's complement sum is all ones.
         self.words.from.next = self.data.val();
         self.word_0.next = bit_cast::<18, 16>(self.words.to.val().word_0);
         self.word_1.next = bit_cast::<18, 16>(self.words.to.val().word_1);

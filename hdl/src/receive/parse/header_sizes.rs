@@ -5,8 +5,8 @@
 //!                    └─────────────┘
 //! ```
 //! Contract: `headers` is what an IP packet's length counts beside payload and pad, the ICRC included. An opcode that is none of ours
-//! has no headers behind the BTH, except that a datagram has its DETH, whoever it is for. A datagram is `known` only to `agents`, queue
-//! pair 1. Congestion notifications are not `known`.
+//! has no headers behind the BTH, except that a datagram has its DETH, whoever it is for. A datagram is `known` only with `agents`: it is
+//! for queue pair 1. A congestion notification is not `known`.
 //!
 //! Example: a WRITE Only with immediate data: `known`, `extended` and `reth` are high, and `headers` counts 20 bytes more than those of
 //! a SEND Only.
@@ -23,7 +23,7 @@ use viaduct_spec::wire::{EXTENSION_BYTES, RETH_BYTES};
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct HeaderSizes {
-    /// Opcode of the frame's BTH.
+    /// Opcode of the frame's BTH; `Parse` drives this and `agents`.
     pub opcode: Signal<In, Bits<8>>,
     /// The packet is for queue pair 1.
     pub agents: Signal<In, bool>,

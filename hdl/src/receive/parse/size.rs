@@ -5,7 +5,7 @@
 //!         last, was_tagged ──►│ Size │──► bytes, has_tag
 //!                  decided ──►└──────┘
 //! ```
-//! Contract: behind a frame's last beat, `bytes` is its length, its tag among them; `short` says that it has fewer than 14 bytes without
+//! Contract: after a frame's last beat, `bytes` is its length, its tag among them; `short` says that it has fewer than 14 bytes without
 //! the tag. `long` is high behind byte 4224 (the tag not counted) until the frame is `decided`.
 //!
 //! Example: a frame had a tag and comes here with 64 bytes, in 8 beats. In the cycle behind the last one `bytes` is 68 and `has_tag` is
@@ -29,7 +29,7 @@ pub struct Size {
     pub clock: Signal<In, Clock>,
     /// While high, no frame counts as too long.
     pub reset: Signal<In, bool>,
-    /// A beat is here.
+    /// A beat is here; `Parse` drives this and the other inputs.
     pub valid: Signal<In, bool>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, BeatAt>,

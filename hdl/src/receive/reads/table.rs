@@ -5,10 +5,10 @@
 //!               write_row ──►│ ReadTable │──► progress
 //!  new_read, new_progress ──►└───────────┘
 //! ```
-//! Contract: one memory; READ_DEPTH rows for reads of each VI, and one for the VI itself. `outstanding` and `progress` are the row of the
-//! `read_row` of the cycle before, each as what its name says; the one that the row is not means nothing. With `write_enable` the row
-//! `write_row` becomes `new_read` or `new_progress`, as its name says. Who owns the table does not read a row in the cycle in which it is
-//! written.
+//! Contract: one memory has READ_DEPTH rows for the reads of each VI, and one row for the VI itself. Both outputs show the row that
+//! `read_row` named in the cycle before: `outstanding` as a read's row, `progress` as a VI's row. The output of the other kind means
+//! nothing. With `write_enable` the row `write_row` becomes `new_read` or `new_progress`, whichever fits its kind. `Reads` does not read a
+//! row in the cycle in which it writes it.
 //!
 //! Example: with `write_row` naming slot 2 of VI 5, `new_read` is written there. `read_row` of the same name shows it in `outstanding` a
 //! cycle later.
@@ -34,7 +34,7 @@ pub struct AnswerProgress {
     pub started: bool,
     /// The oldest read has been sent again.
     pub again: bool,
-    /// What comes next has been asked for.
+    /// What comes next is missing, and the implied NAK has been told.
     pub missed: bool,
     /// The read has been sent again since `missed` was set.
     pub asked: bool,
