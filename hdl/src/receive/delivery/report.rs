@@ -8,8 +8,8 @@
 //! Contract: docs/semantics.md, "Reliable service: the responder (RSP)". The descriptor's Length is what arrived of its message. The
 //! acknowledgement's PSN is the newest one executed, or the one expected.
 //!
-//! Example: a message of 8 bytes in the packet with PSN 100 ends a receive. The completion in `close` writes Length 8 to the descriptor, and
-//! acknowledges PSN 100 if the packet asks for that.
+//! Example: a message of 8 bytes in the packet with PSN 100 ends a receive. The completion in `close` writes Length 8 to the descriptor,
+//! and acknowledges PSN 100 if the packet asks for that.
 //!
 //! Latency: none, no state. Tests: with `Receive`, `tests/receive/path/`, `tests/receive/write/`.
 

@@ -7,8 +7,8 @@
 //!                         └────────────────────┘
 //! ```
 //! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`FrameDelay`](super::FrameDelay)). When the frame has
-//! ended there is one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the events. The blocks in
-//! this folder find the reasons, of which the first counts:
+//! ended there is one pulse: `keep` with `info` (`start` and `end` are the store's), or `drop` and with it one of the events. The blocks
+//! in this folder find the reasons for a drop, of which the first counts:
 //!
 //! 1. `malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from
 //!    there to the frame's end.

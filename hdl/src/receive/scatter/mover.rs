@@ -6,8 +6,8 @@
 //!   begins ──►└──────────────┘──► moving, waits
 //! ```
 //! Contract: `grant` lets that many more bytes go. `payload` beats are passed on to `write` as far as they are granted, and cut where a
-//! grant ends: what is left of the beat stays on show, and goes with the next grant. `moving` is high from the cycle behind `grant` on, until its
-//! last byte has been taken; no other grant comes meanwhile. With `begins` the next payload begins with a new beat.
+//! grant ends: what is left of the beat stays on show, and goes with the next grant. `moving` is high from the cycle after `grant` until
+//! the last byte granted has been taken; no other grant comes meanwhile. With `begins` the next payload begins with a new beat.
 //!
 //! Example: a grant of 6 bytes comes, and a beat of 8 bytes is on show: `write` gives its first 6, and the beat stays. With a grant of
 //! 2 bytes `write` gives the other two, and the beat is taken.
