@@ -24,8 +24,8 @@ const ICARUS: [&str; 7] = ["-Wall", "-g2005", "-t", "null", "-s", "top", "top.v"
 
 /// Down to gates, so that a loop is one of bits and not of whole vectors. But for the large profile: its logic is the
 /// board's, where loops are looked for, and its memories would take a minute. Gates are not made fewer before they are looked at: what a
-/// constant would have cut is refused, too, and the core takes half the time. Registers stay out of memories: yosys 0.23 takes one in and leaves
-/// its input behind, a wire without a driver that nothing hangs on, where it is a part of a wider register.
+/// constant would have cut is refused, too, and the core takes half the time. Registers stay out of memories: yosys 0.23 takes one in and
+/// leaves its input behind, a wire without a driver that nothing hangs on, where it is a part of a wider register.
 const SCRIPT: &str = if cfg!(feature = "large") {
     "read_verilog top.v; hierarchy -check -top top; proc; check"
 } else {

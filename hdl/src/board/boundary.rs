@@ -5,10 +5,10 @@
 //! probe_out ◄──│ Boundary │◄── from_core 72
 //!              └──────────┘
 //! ```
-//! Contract: **this is no endpoint.** `to_core` is a shift register of `probe_in`, and `probe_out` the end of a signature of `from_core`. So no signal of
-//! the NIC's edge is constant, none is unread, and every one ends in a flip-flop at either side, as it would in an endpoint. What
-//! only a simulator reads (`idle` and the deadlines) is left out.
-//! A board with this inside shows fit and timing; it does not answer on PCIe.
+//! Contract: **this is no endpoint.** `to_core` is a shift register of `probe_in`, and `probe_out` the end of a signature of `from_core`.
+//! So no signal of the NIC's edge is constant, none is unread, and every one ends in a flip-flop at either side, as it would in an
+//! endpoint. What only a simulator reads (`idle` and the deadlines) is left out. A board with this inside shows fit and timing; it does not
+//! answer on PCIe.
 //!
 //! Latency: one cycle for each bit.
 //!

@@ -5,8 +5,8 @@
 //!            │ Start │──► phy_reset_n
 //!            └───────┘
 //! ```
-//! Contract: `core_reset` is high until 64 cycles behind `locked`, `phy_reset_n` low until 2^21 cycles (17 ms; the PHYs want 10) behind it. When
-//! `locked` falls, both begin anew. What is outside of the reset, the MAC's line side, stands still until the first frame.
+//! Contract: `core_reset` is high until 64 cycles behind `locked`, `phy_reset_n` low until 2^21 cycles (17 ms; the PHYs want 10) behind it.
+//! When `locked` falls, both begin anew. What is outside of the reset, the MAC's line side, stands still until the first frame.
 //!
 //! Latency: as above.
 //!

@@ -28,7 +28,8 @@ pub struct Access {
     pub write: bool,
     /// Where the region ends early, move what is there instead of refusing (descriptors; `span` is not looked at).
     pub clip: bool,
-    /// Rights of remote peers that the region must give, each a bit: see [`remote`](viaduct_spec::inside::remote). None for what a peer did not ask.
+    /// Rights of remote peers that the region must give, each a bit: see [`remote`](viaduct_spec::inside::remote). None for what a peer did
+    /// not ask.
     pub remote: Bits<2>,
     /// A number of the client's own, which comes back with the answer.
     pub user: Bits<8>,

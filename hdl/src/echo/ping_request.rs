@@ -5,14 +5,15 @@
 //!           begins, broken ──►│ PingRequest │──► whole
 //!                  address ──►└─────────────┘──► sender
 //! ```
-//! Contract: `fits` is high behind a beat as long as the frame may be an ICMP echo request in an IPv4 packet for `address`, with a header of
-//! 20 bytes and no fragment; behind the last beat it is the verdict. `whole` says three cycles behind the last beat that the packet's
+//! Contract: `fits` is high behind a beat as long as the frame may be an ICMP echo request in an IPv4 packet for `address`, with a header
+//! of 20 bytes and no fragment; behind the last beat it is the verdict. `whole` says three cycles behind the last beat that the packet's
 //! length is that of an echo request at least, and the frame's at most. `begins` says of the first beat that such a frame may begin so, and
 //! `broken` of any that the frame is none. `sender` is the sender's IPv4 address, in the cycle of the fourth beat only.
 //!
 //! Latency: 1 cycle behind a beat, 3 behind the last for `whole`.
 //!
-//! Example: a ping of 98 bytes comes with 84 as its packet's length: `fits` and `whole` are high. With 85 `fits` is high, and `whole` is not.
+//! Example: a ping of 98 bytes comes with 84 as its packet's length: `fits` and `whole` are high. With 85 `fits` is high, and `whole` is
+//! not.
 //!
 //! Tests: with the whole, `tests/mac/echo.rs`.
 

@@ -15,8 +15,8 @@
 //!
 //! Latency: 4 cycles.
 //!
-//! Example: an ARP request for `address` to everybody, with a good FCS: 4 cycles behind its last beat `verdict` is true, and `fields` has the
-//! sender's two addresses.
+//! Example: an ARP request for `address` to everybody, with a good FCS: 4 cycles behind its last beat `verdict` is true, and `fields` has
+//! the sender's two addresses.
 //!
 //! Tests: `tests/mac/echo.rs`.
 

@@ -8,13 +8,13 @@
 //! counter ──►└─────┘──► count_*
 //! ```
 //!
-//! Contract: docs/boards.md, "The MAC". `rx` is never refused; `tx`, once a frame has begun, must not wait for more than 8 beats' time on the
-//! wire. `station` must not change while frames are under way.
+//! Contract: docs/boards.md, "The MAC". The core takes every beat of `rx` at once. Once a frame has begun at `tx`, no beat of it may come
+//! later than 8 beats' time on the wire. `station` must not change while frames are under way.
 //!
 //! Latency: from the last byte on the pins to the last beat about 20 cycles; from the first beat to the preamble about 8.
 //!
-//! Example: the core gives a frame of 60 bytes as 8 beats at `tx`: the wire has 8 bytes of preamble and delimiter, the frame, and 4 of FCS, and
-//! `count_sent` is high for one cycle.
+//! Example: the core gives a frame of 60 bytes as 8 beats at `tx`: the wire has 8 bytes of preamble and delimiter, the frame, and 4 of FCS,
+//! and `count_sent` is high for one cycle.
 //!
 //! Tests: `tests/mac/`.
 

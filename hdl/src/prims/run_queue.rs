@@ -20,8 +20,8 @@
 //! in memory behind `head`; a push that finds none there goes past the memory. The queue has one row per identifier
 //! and needs no `full`. Memory survives reset, so both bits of every identifier are written to 0 first.
 //!
-//! Example: 5, 7 and 5 are pushed in three cycles and nobody pops: the queue holds 5, then 7. If 5 is popped and pushed in one cycle, it holds
-//! 7, then 5.
+//! Example: 5, 7 and 5 are pushed in three cycles and nobody pops: the queue holds 5, then 7. If 5 is popped and pushed in one cycle, it
+//! holds 7, then 5.
 //!
 //! Tests: `tests/prims/run_queue.rs`; proof: `formal/run_queue.sv`.
 

@@ -10,8 +10,8 @@
 //!
 //! Latency: 1 cycle. Throughput: one word every cycle.
 //!
-//! Example: `source.ready` falls in cycle 3 while a word is on show and another arrives: the second goes into `spare`, and `sink.ready` is low
-//! from cycle 4 on.
+//! Example: `source.ready` falls in cycle 3 while a word is on show and another arrives: the second goes into `spare`, and `sink.ready` is
+//! low from cycle 4 on.
 //!
 //! Tests: `tests/prims/stream.rs`; proof: `formal/skid.sv`.
 

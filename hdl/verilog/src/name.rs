@@ -1,7 +1,7 @@
 //! What a signal is called in Verilog.
 
-/// The words of Verilog 2005, and those of SystemVerilog, as which some tools read every file; and `vector`, for which Verilator has another
-/// name in its C++.
+/// The words of Verilog 2005, and those of SystemVerilog, as which some tools read every file; and `vector`, for which Verilator has
+/// another name in its C++.
 const KEYWORDS: &str = "
     accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins binsof bit break
     buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const constraint context continue cover
