@@ -1,4 +1,4 @@
-//! Where the PCIe endpoint will be: two pins in place of the transaction layer, so that the NIC can be placed and timed without one.
+//! Stands where the PCIe endpoint will be: two pins in place of the transaction layer, so that the NIC can be placed and timed without one.
 //!
 //! ```text
 //!  probe_in ──►┌──────────┐──► to_core 149

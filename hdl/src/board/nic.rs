@@ -1,4 +1,4 @@
-//! The NIC on a board, as far as it goes: Ethernet to the pins, PCIe to a [`Boundary`].
+//! The NIC on a board, without a PCIe endpoint: Ethernet goes to the pins, PCIe to a [`Boundary`].
 //!
 //! ```text
 //!  clock_in ──►┌──────────┐◄─► phy_*

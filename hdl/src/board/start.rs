@@ -1,4 +1,4 @@
-//! The first milliseconds of a board: reset until the clock is right, and the PHY's reset.
+//! Drives the resets in the first milliseconds of a board: the core's until the clock is right, and the PHY's.
 //!
 //! ```text
 //!  locked ──►┌───────┐──► core_reset
@@ -6,7 +6,7 @@
 //!            └───────┘
 //! ```
 //! Contract: `core_reset` is high until 64 cycles behind `locked`, `phy_reset_n` low until 2^21 cycles (17 ms; the PHYs want 10) behind it.
-//! When `locked` falls, both begin anew. What is outside of the reset, the MAC's line side, stands still until the first frame.
+//! When `locked` falls, both begin anew. The MAC's line side has no reset; it stands still until the first frame.
 //!
 //! Latency: as above.
 //!

@@ -4,7 +4,7 @@
 
 use rust_hdl::prelude::*;
 
-/// A request to reach host memory. All of them go through the protection checker.
+/// A request to reach host memory. All of them go through `protect`, the protection checker.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Access {
     /// Virtual address; or, with `by_offset`, bytes from the region's base rounded down to 64.
@@ -55,8 +55,8 @@ pub struct DmaCommand {
     pub refused: bool,
 }
 
-/// Data read from host memory, in order of the accesses of all clients. There is no ready: whoever
-/// asks has made room.
+/// Data read from host memory, in order of the accesses of all clients. There is no `ready`: a client makes
+/// room before it asks.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadBeat {
     /// The client whose access it answers: see [`client`](viaduct_spec::inside::client).
@@ -77,7 +77,7 @@ pub struct ReadBeat {
     pub failed: bool,
 }
 
-/// Data on its way to host memory. The write engine takes as many bytes as its commands say,
+/// Data on its way to host memory. `dma/write` takes as many bytes as its commands say,
 /// whatever the beats' borders.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct WriteBeat {

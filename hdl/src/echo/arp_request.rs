@@ -5,9 +5,10 @@
 //!           begins, broken ──►│ ArpRequest │──► sender
 //!            peer, address ──►└────────────┘
 //! ```
-//! Contract: `fits` is high behind a beat as long as the frame may be an ARP request (Ethernet, IPv4) for `address` whose sender is who
-//! sends the frame; behind the last beat it is the verdict. `begins` says of the first beat that such a frame may begin so, and `broken`
-//! of any that the frame is none. `sender` is the sender's IPv4 address, in the cycle of the fourth beat only.
+//! Contract: in the cycle after a beat, `fits` is high if the frame may still be an ARP request (Ethernet, IPv4) for `address` whose sender
+//! is the sender of the frame; after the last beat it is the verdict. `begins` comes with the first beat and says that such a frame may
+//! begin so; `broken` may come with any beat and says that the frame is none. `sender` is the sender's IPv4 address, in the cycle of the
+//! fourth beat only.
 //!
 //! Latency: 1 cycle behind a beat.
 //!

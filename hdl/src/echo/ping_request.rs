@@ -5,10 +5,10 @@
 //!           begins, broken ──►│ PingRequest │──► whole
 //!                  address ──►└─────────────┘──► sender
 //! ```
-//! Contract: `fits` is high behind a beat as long as the frame may be an ICMP echo request in an IPv4 packet for `address`, with a header
-//! of 20 bytes and no fragment; behind the last beat it is the verdict. `whole` says three cycles behind the last beat that the packet's
-//! length is that of an echo request at least, and the frame's at most. `begins` says of the first beat that such a frame may begin so, and
-//! `broken` of any that the frame is none. `sender` is the sender's IPv4 address, in the cycle of the fourth beat only.
+//! Contract: in the cycle after a beat, `fits` is high if the frame may still be an ICMP echo request in an IPv4 packet for `address`, with
+//! a header of 20 bytes and no fragment; after the last beat it is the verdict. `whole` says three cycles after the last beat that the
+//! packet's length is that of an echo request at least, and the frame's at most. `begins` says of the first beat that such a frame may
+//! begin so, and `broken` of any that the frame is none. `sender` is the sender's IPv4 address, in the cycle of the fourth beat only.
 //!
 //! Latency: 1 cycle behind a beat, 3 behind the last for `whole`.
 //!

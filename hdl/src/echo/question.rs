@@ -1,4 +1,4 @@
-//! Looks at the frames that come: which of them are questions for us?
+//! Finds the frames that are questions for us among those that come.
 //!
 //! ```text
 //!                    ┌─────────────────────────────────┐──► verdict
@@ -68,7 +68,7 @@ pub struct Question {
     pub station: Signal<In, Bits<48>>,
     /// Our IPv4 address, first byte in bits 7:0.
     pub address: Signal<In, Bits<32>>,
-    /// A frame is over and judged: whether it is a question.
+    /// A frame is over and judged: whether it is a question; for `Answerer`.
     pub verdict: FlowSource<bool>,
     /// What the answer to that question needs.
     pub fields: Signal<Out, AnswerFields>,

@@ -1,4 +1,4 @@
-//! A round-robin arbiter.
+//! Grants one of N requesters, round robin.
 //!
 //! ```text
 //!   request ──►┌─────────┐──► grant   (one-hot)
@@ -6,7 +6,7 @@
 //!              └─────────┘──► valid
 //! ```
 //! Contract: `grant` is one of the requesters, combinationally, whenever there is one. `advance` says that the
-//! grant is taken; the one granted then comes last, so a requester that keeps asking is granted within N taken
+//! grant is taken; the requester granted then comes last, so a requester that keeps asking is granted within N taken
 //! grants. Without `advance` nothing moves, but a new requester of higher priority may change the grant.
 //!
 //! Latency: 0.

@@ -1,4 +1,4 @@
-//! A byte-stream aligner: pieces of words in, full words out.
+//! Aligns a stream of bytes: pieces of words in, full words out.
 //!
 //! ```text
 //!                  sink ──►┌────────┐──► source
