@@ -73,7 +73,7 @@ pub struct DmaRead {
     pub beat: FlowSource<ReadBeat>,
     /// A command has ended; the data is its epoch, for `protect`.
     pub retire: FlowSource<bool>,
-    /// The time at which the oldest request will have failed, given while there is one; test benches look at it.
+    /// The time at which the oldest request will have failed, given while there is one; a simulator reads it.
     pub deadline: FlowSource<Bits<32>>,
     /// A request has timed out since reset; the host finds it in `admin/registers`.
     pub timed_out: Signal<Out, bool>,
