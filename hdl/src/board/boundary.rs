@@ -25,9 +25,9 @@ use rust_hdl::prelude::*;
 pub struct Boundary {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The bit that is shifted in.
+    /// The bit that is shifted in, from a pin.
     pub probe_in: Signal<In, bool>,
-    /// The end of the signature.
+    /// The end of the signature, to a pin.
     pub probe_out: Signal<Out, bool>,
     /// The inputs of the core's PCIe edge.
     pub to_core: Signal<Out, Bits<GIVEN>>,

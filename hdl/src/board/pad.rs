@@ -27,7 +27,7 @@ pub struct Pad {
     pub enable: Signal<In, bool>,
     /// The bit that the pad is to show.
     pub out_data: Signal<In, bool>,
-    /// The bit that is on the pad.
+    /// The bit that is on the pad, for `Mdio`.
     pub in_data: Signal<Out, bool>,
 }
 

@@ -49,17 +49,17 @@ pub struct DmaRead {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets everything, the slots that are lost too.
     pub reset: Signal<In, bool>,
-    /// With `reset`: what comes next at `completion` is a packet's first beat.
+    /// With `reset`: what comes next at `completion` is a packet's first beat; the NIC's `Reset` drives this.
     pub down: Signal<In, bool>,
     /// A reset is to come and waits for `outstanding`; the NIC's `Reset` drives this.
     pub draining: Signal<In, bool>,
-    /// Completions of requests that have left are still to come.
+    /// Completions of requests that have left are still to come; `Reset` waits for them.
     pub outstanding: Signal<Out, bool>,
     /// A read, from `protect`.
     pub command: Sink<DmaCommand>,
     /// A beat of a completion, from the PCIe edge.
     pub completion: FlowSink<TlpBeat>,
-    /// The function's own bus, device and function number.
+    /// The function's own bus, device and function number; the configuration space drives this and the two below.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// Largest read request: 128 << n bytes.
     pub max_read: Signal<In, Bits<3>>,
@@ -79,9 +79,9 @@ pub struct DmaRead {
     pub timed_out: Signal<Out, bool>,
     /// A command or a slot is under way; `quiet` listens.
     pub busy: Signal<Out, bool>,
-    /// Pulses when a completion that nobody waits for is dropped.
+    /// Pulses when a completion is dropped because no request waits for it; `admin/counters` listens.
     pub count_unexpected: Pulse,
-    /// Pulses when a request has timed out.
+    /// Pulses when a request has timed out; `admin/counters` listens.
     pub count_lost: Pulse,
 
     issue: ReadIssue,

@@ -21,7 +21,7 @@
 //! Example: slots 0 and 1 are reserved and slot 1 closes first: only the rows of slot 0 leave, as they flow in. When slot 0 closes, its
 //! last row leaves in the next cycle, and slot 1 follows.
 //!
-//! Tests: through `DmaRead`.
+//! Tests: with `DmaRead`, `tests/tlp/dma_read/`.
 
 use super::read_time::ReadTime;
 use super::split::CommandPiece;
@@ -92,13 +92,13 @@ pub struct ReadDrain {
     pub time_now: Signal<In, Bits<32>>,
     /// A reset waits for the slots that are open: no time is added.
     pub draining: Signal<In, bool>,
-    /// The number of the oldest slot.
+    /// The number of the oldest slot; `DmaRead` listens to this and the next two.
     pub head: Signal<Out, ReadTag>,
     /// The oldest slot is free from the next cycle on.
     pub taken: Signal<Out, bool>,
     /// The oldest slot has timed out.
     pub strike: Signal<Out, bool>,
-    /// The row of the slots' memory to read: {slot, 8 bytes in it}.
+    /// The row of the slots' memory to read, for `ReadSlots`: {slot, 8 bytes in it}.
     pub read_row: Signal<Out, Bits<10>>,
     /// The 8 bytes of the `read_row` of the cycle before.
     pub read_data: Signal<In, Bits<64>>,

@@ -18,7 +18,7 @@
 //! Example: a command of one piece finds slot 3 free: `reserve` and `piece` fill the tables of slot 3, and two beats with tag 3 leave.
 //! After the last one `issued` and `opened` are high.
 //!
-//! Tests: through `DmaRead`.
+//! Tests: with `DmaRead`, `tests/tlp/dma_read/`.
 
 use super::split::{CommandPiece, Split};
 use crate::bus::{DmaCommand, ReadTag, TlpBeat};
@@ -53,13 +53,13 @@ pub struct ReadIssue {
     pub room: Signal<In, bool>,
     /// All slots are lost, so no request is sent.
     pub silent: Signal<In, bool>,
-    /// The tables of slot `tag` are to take `piece`.
+    /// The tables of slot `tag`, in `ReadSlots` and `ReadDrain`, are to take `piece`.
     pub reserve: Signal<Out, bool>,
     /// The tables take the piece in this cycle; `ReadSlots` drives it.
     pub reserve_ready: Signal<In, bool>,
     /// The piece of the command that the slot is for.
     pub piece: Signal<Out, CommandPiece>,
-    /// Slot `tag` is in use from now on.
+    /// Slot `tag` is in use from now on; `DmaRead` listens to this and the next two.
     pub issued: Signal<Out, bool>,
     /// With `issued`: a request has left, so completions will come for the slot.
     pub opened: Signal<Out, bool>,

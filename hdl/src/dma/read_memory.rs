@@ -45,7 +45,7 @@ pub struct ReadMemory {
     pub low: Signal<In, bool>,
     /// The high half of `data` is written.
     pub high: Signal<In, bool>,
-    /// The rows of the slot below this one are in the memory.
+    /// The rows of the slot below this one are in the memory; `ReadSlots` hands this and `read_data` on.
     pub fill: Signal<Out, Bits<6>>,
     /// The row to read: {slot, 8 bytes in it}; from `ReadDrain`.
     pub read_row: Signal<In, Bits<10>>,

@@ -33,7 +33,7 @@
 //! Example: slot 2 expects 64 bytes. A completion of 64 bytes with tag 2 comes: `accept` at its header, and `close` behind its last beat;
 //! then the memory holds the bytes. A second completion with tag 2 is dropped and counted.
 //!
-//! Tests: through `DmaRead`.
+//! Tests: with `DmaRead`, `tests/tlp/dma_read/`.
 
 use super::read_memory::ReadMemory;
 use super::split::CommandPiece;
@@ -67,7 +67,7 @@ pub struct ReadSlots {
     pub clock: Signal<In, Clock>,
     /// Forgets what came of the packet under way, but not where it ends.
     pub reset: Signal<In, bool>,
-    /// With `reset`: what comes next is a packet's first beat.
+    /// With `reset`: what comes next is a packet's first beat; `DmaRead` hands this on from the NIC's `Reset`.
     pub down: Signal<In, bool>,
     /// A beat of a completion, from the PCIe edge.
     pub completion: FlowSink<TlpBeat>,
@@ -77,13 +77,13 @@ pub struct ReadSlots {
     pub open: Signal<In, Bits<READ_TAGS>>,
     /// The table of slot `reserve_tag` is to take `piece`; from `ReadIssue`.
     pub reserve: Signal<In, bool>,
-    /// The slot that is reserved.
+    /// The slot that is reserved; from `DmaRead`.
     pub reserve_tag: Signal<In, ReadTag>,
-    /// The piece of a command that the slot is for.
+    /// The piece of a command that the slot is for; from `ReadIssue`.
     pub piece: Signal<In, CommandPiece>,
     /// The table takes the piece in this cycle.
     pub reserve_ready: Signal<Out, bool>,
-    /// The slot that `accept`, `close`, `spoil` and `flowing` are about.
+    /// The slot that `accept`, `close`, `spoil` and `flowing` are about; `DmaRead` listens to these, and `ReadDrain` to `flowing`.
     pub tag: Signal<Out, ReadTag>,
     /// A good completion for slot `tag` has begun.
     pub accept: Signal<Out, bool>,

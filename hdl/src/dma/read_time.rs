@@ -43,7 +43,7 @@ pub struct ReadTime {
     pub time_now: Signal<In, Bits<32>>,
     /// A reset waits for the slots that are open: no time is added.
     pub draining: Signal<In, bool>,
-    /// The oldest slot has timed out.
+    /// The oldest slot has timed out; `DmaRead` listens, through `ReadDrain`.
     pub strike: Signal<Out, bool>,
     /// The time at which the oldest slot times out; given while one is open.
     pub deadline: FlowSource<Bits<32>>,

@@ -19,7 +19,7 @@
 //!
 //! Example: `size` is 1 (256 bytes). A command of 300 bytes at 0x10C0 becomes two pieces: 64 bytes at 0x10C0, then 236 at 0x1100, `done`.
 //!
-//! Tests: through `DmaRead` and `DmaWrite`.
+//! Tests: with `DmaRead` and `DmaWrite`, `tests/tlp/dma_read/` and `tests/tlp/dma_write/`.
 
 use crate::bus::DmaCommand;
 use crate::prims::{Cast, Number};
@@ -75,7 +75,7 @@ pub struct Split {
     pub requester: Signal<In, Bits<16>>,
     /// The tag, for the header.
     pub tag: Signal<In, Bits<8>>,
-    /// The next piece of the command.
+    /// The next piece of the command, for the owner, like all outputs.
     pub piece: Source<CommandPiece>,
     /// The first beat of the piece's packet.
     pub header0: Signal<Out, Bits<64>>,

@@ -10,7 +10,7 @@
 //! any other: `scatter`), whatever the borders of the beats: one beat may be shared by two commands, and what is
 //! left of it waits while the other client's commands run. Commands are cut into packets of at most `max_payload` bytes
 //! that lie in one aligned block of that size. A packet starts when the first of its data is there, and then holds
-//! `tx` until it is whole: whoever has a command granted brings its data without waiting for anything.
+//! `tx` until it is whole: a client whose command is granted brings its data without waiting for anything.
 //!
 //! `cut` is the size by which the packets in this block are cut: that of `max_payload`; after a change the old one, until the last packet
 //! cut by it is out. So credits have to be counted by `cut`.
@@ -74,7 +74,7 @@ pub struct DmaWrite {
     pub scatter: Sink<WriteBeat>,
     /// Data for the commands of client COMPLETE, from `complete/writer`.
     pub complete: Sink<WriteBeat>,
-    /// The function's own bus, device and function number.
+    /// The function's own bus, device and function number; the configuration space drives this and `max_payload`.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// Largest payload of a packet, as the system has set it: 128 << n bytes.
     pub max_payload: Signal<In, Bits<3>>,

@@ -171,7 +171,7 @@ impl Logic for Answerer {
         drive!(self, questions.source.data => question; station => own_station.from;
             question.val().peer_address => peer_ip.from; address => own_ip);
 
-        // Every answer: to who asks, from us.
+        // Every answer goes to the asker, and comes from us.
         self.addresses.next.destination = self.question.val().peer;
         self.addresses.next.source_first = self.own_station.to.val().first;
         drive!(self, addresses => addresses_bits.from; word.q.val().data => type_found.from);
@@ -179,7 +179,7 @@ impl Logic for Answerer {
         self.type_beat.next.source_rest = self.own_station.to.val().rest;
         self.type_bits.from.next = self.type_beat.val();
 
-        // An ARP reply: we are the sender, and who asks is the target.
+        // An ARP reply: we are the sender, and the asker is the target.
         fill!(self, kind, ipv4 => protocol; six => hardware_bytes; four => protocol_bytes; reply => operation;
             own_station.to.val().first => sender_first);
         self.kind_bits.from.next = self.kind.val();

@@ -14,7 +14,7 @@
 //!
 //! Example: a frame of type ARP comes whose fourth beat names another Ethernet address than `peer`: `fits` falls behind that beat.
 //!
-//! Tests: with the whole, `tests/mac/echo.rs`.
+//! Tests: with `Echo`, `tests/mac/echo.rs`.
 
 use super::beats::{ArpEnd, ArpKind, ArpSender, ArpTarget, SplitIp};
 use crate::bus::FrameBeat;
@@ -37,13 +37,13 @@ pub struct ArpRequest {
     pub begins: Signal<In, bool>,
     /// The frame is damaged or too short.
     pub broken: Signal<In, bool>,
-    /// Ethernet address of who sends the frame; it is whole from the third beat on.
+    /// Ethernet address of the frame's sender; it is whole from the third beat on.
     pub peer: Signal<In, SplitAddress>,
     /// Our IPv4 address.
     pub address: Signal<In, SplitIp>,
-    /// The frame may still be a request for us.
+    /// The frame may still be a request for us; `Question` listens.
     pub fits: Signal<Out, bool>,
-    /// IPv4 address of who asks, in the fourth beat.
+    /// IPv4 address of the asker, in the fourth beat.
     pub sender: Signal<Out, Bits<32>>,
     /// `fits`.
     holds: DFF<bool>,

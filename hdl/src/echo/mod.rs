@@ -69,7 +69,7 @@ pub struct Echo {
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
     pub reset: Signal<In, bool>,
-    /// Our Ethernet address, first byte in bits 7:0.
+    /// Our Ethernet address, first byte in bits 7:0; the board's top drives this and `address`.
     pub station: Signal<In, Bits<48>>,
     /// Our IPv4 address, first byte in bits 7:0.
     pub address: Signal<In, Bits<32>>,

@@ -15,7 +15,7 @@
 //! Example: a ping of 98 bytes comes with 84 as its packet's length: `fits` and `whole` are high. With 85 `fits` is high, and `whole` is
 //! not.
 //!
-//! Tests: with the whole, `tests/mac/echo.rs`.
+//! Tests: with `Echo`, `tests/mac/echo.rs`.
 
 use super::beats::{IpAddresses, IpMiddle, IpStart, PingStart, SplitIp};
 use crate::bus::FrameBeat;
@@ -40,11 +40,11 @@ pub struct PingRequest {
     pub broken: Signal<In, bool>,
     /// Our IPv4 address.
     pub address: Signal<In, SplitIp>,
-    /// The frame may still be a ping for us.
+    /// The frame may still be a ping for us; `Question` listens to this and the other outputs.
     pub fits: Signal<Out, bool>,
     /// All of the packet is in the frame.
     pub whole: Signal<Out, bool>,
-    /// IPv4 address of who asks, in the fourth beat.
+    /// IPv4 address of the asker, in the fourth beat.
     pub sender: Signal<Out, Bits<32>>,
     /// `fits`.
     holds: DFF<bool>,

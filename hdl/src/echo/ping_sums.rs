@@ -13,7 +13,7 @@
 //!
 //! Example: a ping's message has the check sum 0x0708 at type 8. The answer has type 0, so `echo_sum` is 0x0f08.
 //!
-//! Tests: with the whole, `tests/mac/echo.rs`.
+//! Tests: with `Echo`, `tests/mac/echo.rs`.
 
 use super::beats::Words;
 use crate::bus::FrameBeat;
@@ -30,7 +30,7 @@ pub struct PingSums {
     pub rx: FlowSink<FrameBeat>,
     /// Number of that beat in its frame, up to 7; `Question` drives it.
     pub index: Signal<In, Bits<3>>,
-    /// The question's header has the right sum.
+    /// The question's header has the right sum; `Question` listens to this and the other outputs.
     pub right: Signal<Out, bool>,
     /// The answer's header sum.
     pub header_sum: Signal<Out, Bits<16>>,

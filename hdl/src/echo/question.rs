@@ -7,7 +7,7 @@
 //! station, address ─►└─────────────────────────────────┘
 //! ```
 //! Contract: a question is a good frame, without VLAN tag, from an address that is no group, that is
-//! - an ARP request (Ethernet, IPv4) for `address`, to us or to everybody, whose sender is who sends the frame, or
+//! - an ARP request (Ethernet, IPv4) for `address`, to us or to everybody, whose sender is the frame's sender, or
 //! - an ICMP echo request in an IPv4 packet for `address`, to us: header of 20 bytes with a right sum, no fragment, all of it there.
 //!
 //! Four cycles behind a frame's last beat `verdict` says whether it is one, and then `fields` is what the answer needs. The next frame's
@@ -36,9 +36,9 @@ use viaduct_dialect::wires;
 pub struct AnswerFields {
     /// The question is an echo request; otherwise an ARP request.
     pub echo: bool,
-    /// Who asks: Ethernet address.
+    /// Ethernet address of the asker.
     pub peer: Bits<48>,
-    /// Who asks: IPv4 address.
+    /// IPv4 address of the asker.
     pub peer_address: Bits<32>,
     /// Echo: the answer's header sum.
     pub header_sum: Bits<16>,
@@ -77,10 +77,10 @@ pub struct Question {
     sums: PingSums,
     /// Number of the frame's next beat, up to 7.
     index: DFF<Bits<3>>,
-    /// Ethernet address of who sends the frame, as far as it is known.
+    /// Ethernet address of the frame's sender, as far as it is known.
     peer: DFF<SplitAddress>,
     peer_bits: Cast<SplitAddress, Bits<48>>,
-    /// IPv4 address of who asks.
+    /// IPv4 address of the asker.
     peer_address: DFF<Bits<32>>,
     /// The frame is a ping.
     echo: DFF<bool>,

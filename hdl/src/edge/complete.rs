@@ -43,11 +43,11 @@ pub struct TlpComplete {
     pub reset: Signal<In, bool>,
     /// A load of the host, from `edge/receive`.
     pub read: Sink<MmioRead>,
-    /// The byte offset in BAR 0 of the register that is asked for; its low 2 bits are 0.
+    /// Asks `admin/registers`: the byte offset in BAR 0 of the register; its low 2 bits are 0.
     pub load: FlowSource<Bits<20>>,
     /// The registers' answer: the aligned 8 bytes around the address in `load`.
     pub answer: FlowSink<Bits<64>>,
-    /// The function's own bus, device and function number.
+    /// The function's own bus, device and function number, from its configuration space.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// The completions, to `edge/transmit`.
     pub tx: Source<TlpBeat>,

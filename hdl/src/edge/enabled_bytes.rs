@@ -26,7 +26,7 @@ pub struct EnabledBytes {
     pub last: Signal<In, Bits<4>>,
     /// The load is of two double words.
     pub pair: Signal<In, bool>,
-    /// Place of the first byte, 0 to 3.
+    /// Place of the first byte, 0 to 3; `TlpReceive` puts this and `count` into the load.
     pub first_byte: Signal<Out, Bits<3>>,
     /// Bytes from the first to the last one, 1 to 8.
     pub count: Signal<Out, Bits<4>>,

@@ -27,7 +27,7 @@ use viaduct_spec::tlp::packet_type;
 pub struct PacketSort {
     /// Type and format of the packet; `TlpReceive` drives it.
     pub kind: Signal<In, Bits<8>>,
-    /// A memory request.
+    /// A memory request; `TlpReceive` listens to this and the other outputs.
     pub memory: Signal<Out, bool>,
     /// Data follows the header.
     pub with_data: Signal<Out, bool>,

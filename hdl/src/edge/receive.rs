@@ -54,17 +54,17 @@ pub struct TlpReceive {
     pub clock: Signal<In, Clock>,
     /// Forgets the packet under way, but not where it ends, and the loads that are held.
     pub reset: Signal<In, bool>,
-    /// With `reset`: what comes next is a packet's first beat.
+    /// With `reset`: what comes next is a packet's first beat, because the link was down; the NIC's `Reset` drives this.
     pub down: Signal<In, bool>,
     /// Packets from the host.
     pub rx: TlpRx,
-    /// The host may start a non-posted request; the PCIe hard core looks at it.
+    /// The host may start a non-posted request; the PCIe endpoint looks at it.
     pub np_ready: Signal<Out, bool>,
     /// A store of the host, for `admin/registers` and the doorbells.
     pub mmio_write: FlowSource<MmioWrite>,
     /// A load of the host, to `edge/complete`; it holds still until it is taken.
     pub mmio_read: Source<MmioRead>,
-    /// A beat of a completion, to the read engine.
+    /// A beat of a completion, to `dma/read`.
     pub completion: FlowSource<TlpBeat>,
     /// Pulses when a packet is dropped.
     pub count_dropped: Pulse,

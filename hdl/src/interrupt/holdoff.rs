@@ -47,7 +47,7 @@ pub struct Holdoff {
     pub look: Signal<In, Vector>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// One bit for each vector that rests: no interrupt of it may leave.
+    /// One bit for each vector that rests: no interrupt of it may leave; for `Vectors`.
     pub resting: Signal<Out, Bits<VECTORS>>,
     /// The time at which the first rest may end, given while a vector rests; a simulator reads it.
     pub deadline: FlowSource<Bits<32>>,

@@ -56,7 +56,7 @@ pub struct InterruptMessage {
     pub candidate: Signal<In, Vector>,
     /// The interrupt of the vector in `served` may still leave.
     pub stays: Signal<In, bool>,
-    /// No message is under way: a vector that is `due` is taken.
+    /// No message is under way: a vector that is `due` is taken. `Vectors` listens to all outputs but `tx`.
     pub idle: Signal<Out, bool>,
     /// The vector whose message is made.
     pub served: Signal<Out, Vector>,

@@ -85,7 +85,7 @@ pub struct VectorTable {
     pub mmio_write: FlowSink<MmioWrite>,
     /// The row of 8 bytes that is read; `Vectors` drives it.
     pub row: Signal<In, Bits<ROW_LOG2>>,
-    /// The 8 bytes of `row`.
+    /// The 8 bytes of `row`, for `Vectors`, like `open`.
     pub data: Signal<Out, Bits<64>>,
     /// One bit for each vector that is not masked.
     pub open: Signal<Out, Bits<VECTORS>>,

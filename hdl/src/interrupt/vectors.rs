@@ -50,15 +50,15 @@ pub struct Vectors {
     pub clock: Signal<In, Clock>,
     /// Clears what is pending, and the table.
     pub reset: Signal<In, bool>,
-    /// The agent's reset: clears what is pending, and leaves the table.
+    /// The agent's reset, from the NIC's `Reset`: clears what is pending, and leaves the table.
     pub restart: Signal<In, bool>,
     /// A store of the host, perhaps to the MSI-X table.
     pub mmio_write: FlowSink<MmioWrite>,
     /// The row of the table that `admin/registers` asks for, given until `load_value`: {vector, which of its two halves}.
     pub load: FlowSink<Bits<ROW_LOG2>>,
-    /// The 8 bytes of the row that was asked for.
+    /// The 8 bytes of the row that was asked for, for `admin/registers`.
     pub load_value: FlowSource<Bits<64>>,
-    /// One bit for each vector that is pending: the MSI-X pending bits.
+    /// One bit for each vector that is pending: the MSI-X pending bits, for `admin/registers`.
     pub pending: Signal<Out, Bits<VECTORS>>,
     /// The vector that [`Notify`](super::Notify) raises for a work queue.
     pub raise: FlowSink<Vector>,
@@ -74,7 +74,7 @@ pub struct Vectors {
     pub time_now: Signal<In, Bits<32>>,
     /// The time at which the first rest of a vector may end, given while a vector rests; a simulator reads it.
     pub deadline: FlowSource<Bits<32>>,
-    /// The function's own bus, device and function number.
+    /// The function's own bus, device and function number; the configuration space drives this and the next three.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// The host's system has enabled MSI-X.
     pub cfg_msix_enable: Signal<In, bool>,
@@ -86,7 +86,7 @@ pub struct Vectors {
     pub tx: Source<TlpBeat>,
     /// An interrupt leaves, or will leave with no further event; `quiet` listens.
     pub busy: Signal<Out, bool>,
-    /// Pulses when the first beat of an interrupt is taken.
+    /// Pulses when the first beat of an interrupt is taken; `admin/counters` listens.
     pub count_interrupt: Pulse,
     table_rows: VectorTable,
     holdoff: Holdoff,

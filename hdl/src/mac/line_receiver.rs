@@ -42,7 +42,7 @@ enum State {
 pub struct LineReceiver {
     /// Rising edge, 125 MHz; the PHY's clock.
     pub clock: Signal<In, Clock>,
-    /// A byte of a frame or of its preamble; between frames, the PHY's status.
+    /// A byte of a frame or of its preamble; between frames, the PHY's status; from `Rgmii`.
     pub line: Signal<In, LineByte>,
     /// A beat of a frame, over the crossing to the core; it is offered for one cycle only.
     pub beat: Source<MacBeat>,

@@ -54,7 +54,7 @@ pub struct LineSender {
     pub beat: Sink<MacBeat>,
     /// The core asks that the peer hold its frames.
     pub pause: Signal<In, bool>,
-    /// The peer asks us to pause: for how many quanta of 512 bits.
+    /// The peer asks us to pause: for how many quanta of 512 bits; from `Control`, over the crossing.
     pub hold: FlowSink<Bits<16>>,
     /// Our own Ethernet address, first byte in bits 7:0.
     pub station: Signal<In, Bits<48>>,

@@ -74,7 +74,7 @@ pub struct Mac {
     pub pause: Signal<In, bool>,
     /// Our own Ethernet address, first byte in bits 7:0.
     pub station: Signal<In, Bits<48>>,
-    /// The PHY says that it has a link.
+    /// The PHY says that it has a link; this and the next two are for the user of the MAC.
     pub link: Signal<Out, bool>,
     /// The PHY says that its speed is 1000 Mbit/s.
     pub gigabit: Signal<Out, bool>,
@@ -82,9 +82,9 @@ pub struct Mac {
     pub duplex: Signal<Out, bool>,
     /// For a counter's number, see [`counter`](counter): its value, in the next cycle.
     pub counter: Table<Bits<4>, Bits<32>>,
-    /// A good frame was received.
+    /// Pulses when a good frame was received.
     pub count_received: Pulse,
-    /// A frame was sent.
+    /// Pulses when a frame was sent.
     pub count_sent: Pulse,
     /// 125 MHz for the transmit side.
     pub tx_clock: Signal<In, Clock>,

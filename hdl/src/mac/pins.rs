@@ -10,7 +10,7 @@
 
 use rust_hdl::prelude::*;
 
-/// RGMII, but for the PHY's clock.
+/// RGMII without the PHY's clock.
 #[derive(Clone, Debug, Default, LogicInterface)]
 pub struct RgmiiPads {
     /// The clock to the PHY.

@@ -32,9 +32,9 @@ pub struct Arbiter<const N: usize, const L: usize> {
     pub request: Signal<In, Bits<N>>,
     /// The owner takes the grant in this cycle.
     pub advance: Signal<In, bool>,
-    /// The requester that is granted, one-hot; 0 if nobody asks.
+    /// The requester that is granted, one-hot; 0 if none asks.
     pub grant: Signal<Out, Bits<N>>,
-    /// The number of the requester that is granted; 0 if nobody asks.
+    /// The number of the requester that is granted; 0 if none asks.
     pub index: Signal<Out, Bits<L>>,
     /// At least one requester asks.
     pub valid: Signal<Out, bool>,

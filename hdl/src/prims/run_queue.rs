@@ -20,7 +20,7 @@
 //! goes past the memory. The queue has one row per identifier and needs no `full`. Memory survives reset, so both bits of every identifier
 //! are written to 0 first.
 //!
-//! Example: 5, 7 and 5 are pushed in three cycles and nobody pops: the queue holds 5, then 7. If 5 is popped and pushed in one cycle, it
+//! Example: 5, 7 and 5 are pushed in three cycles and none is popped: the queue holds 5, then 7. If 5 is popped and pushed in one cycle, it
 //! holds 7, then 5.
 //!
 //! Tests: `tests/prims/run_queue.rs`; proof: `formal/run_queue.sv`.
@@ -43,7 +43,7 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     pub pop: Source<Bits<N>>,
     /// At least one identifier is inside, or on its way there.
     pub held: Signal<Out, bool>,
-    /// The block clears its memories: whoever pushes must wait.
+    /// The block clears its memories: the owner must not push yet.
     pub busy: Signal<Out, bool>,
     /// Identifiers behind the one on show in order, each below the value its `pushed` bit took.
     queue: LutRam<Bits<N1>, N>,

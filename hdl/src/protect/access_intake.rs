@@ -60,9 +60,9 @@ pub struct AccessIntake {
     pub write: Signal<In, bool>,
     /// The row of REGION that is to be written.
     pub commit: Signal<In, Commit>,
-    /// Both halves of the commit's row are written with this cycle.
+    /// Both halves of the commit's row are written with this cycle; `Protect` listens to this and the outputs below.
     pub written: Signal<Out, bool>,
-    /// An access is on show, and its region is looked up.
+    /// An access is on show, and its region is looked up; `Range` checks it.
     pub valid: Signal<Out, bool>,
     /// `Protect` goes on with the access on show, and takes it from here.
     pub next_access: Signal<In, bool>,

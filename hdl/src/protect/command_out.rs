@@ -33,7 +33,7 @@ pub struct CommandOut {
     pub command: Signal<In, DmaCommand>,
     /// Bits 56:12 of the page's DMA address, from the page table.
     pub page: Signal<In, Bits<45>>,
-    /// A command waits for its engine.
+    /// A command waits for its engine; `Protect` issues none then.
     pub waits: Signal<Out, bool>,
     /// The command, for the engine.
     pub engine: Source<DmaCommand>,

@@ -31,7 +31,7 @@ pub struct EpochTally {
     pub read: Signal<In, bool>,
     /// A write of the epoch has ended.
     pub written: Signal<In, bool>,
-    /// At least one command of the epoch is outstanding.
+    /// At least one command of the epoch is outstanding; `Outstanding` listens to this and `full`.
     pub some: Signal<Out, bool>,
     /// So many commands are outstanding that no further access may be taken.
     pub full: Signal<Out, bool>,

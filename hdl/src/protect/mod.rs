@@ -112,9 +112,9 @@ pub struct Protect {
     pub read_retire: FlowSink<bool>,
     /// A write command has ended; the data is its epoch; from `dma/write`.
     pub write_retire: FlowSink<bool>,
-    /// A command for the read engine.
+    /// A command for `dma/read`.
     pub read: Source<DmaCommand>,
-    /// A command for the write engine.
+    /// A command for `dma/write`.
     pub write: Source<DmaCommand>,
     /// The decision on a write access; `receive` and `complete/writer` listen, and look whose it is.
     pub verdict: FlowSource<WriteVerdict>,
@@ -122,7 +122,7 @@ pub struct Protect {
     pub issued: Signal<Out, Bits<8>>,
     /// An access is half way, a command waits or is outstanding, or a drain has not ended; `quiet` listens.
     pub busy: Signal<Out, bool>,
-    /// An access is refused.
+    /// Pulses when an access is refused; `admin/counters` listens.
     pub count_refused: Pulse,
 
     shared: SharedPort,
@@ -139,7 +139,7 @@ pub struct Protect {
     writes: DFF<bool>,
     /// `user` of the access at hand.
     user: DFF<Bits<8>>,
-    /// The client whose port the access stays on until it is issued, one bit high; none: nobody's.
+    /// The client on whose port the access stays until it is issued, one bit high; no bit: the access has left its port.
     owner: DFF<ByClient>,
     /// A read has waited for its engine in the cycle before.
     stuck: DFF<bool>,

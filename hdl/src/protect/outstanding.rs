@@ -42,7 +42,7 @@ pub struct Outstanding {
     pub drain: Signal<In, bool>,
     /// No access is half way, so the epoch may turn; `Protect` says so.
     pub between: Signal<In, bool>,
-    /// The epoch of commands that are issued in this cycle.
+    /// The epoch of commands that are issued in this cycle; `Protect` listens to this and the other outputs.
     pub epoch: Signal<Out, bool>,
     /// No access may be taken: too many commands are outstanding.
     pub full: Signal<Out, bool>,

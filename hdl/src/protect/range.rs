@@ -56,7 +56,7 @@ pub struct Range {
     pub region: Signal<In, Region>,
     /// Second half of that row.
     pub extent: Signal<In, RegionExtent>,
-    /// The access is granted.
+    /// The access is granted; `CommandCut` makes the command of this and the outputs up to `rest`.
     pub granted: Signal<Out, bool>,
     /// Number of bytes to move.
     pub length: Signal<Out, Bits<13>>,

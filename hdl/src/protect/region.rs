@@ -78,7 +78,7 @@ pub struct RegionTable {
     pub read_row: Signal<In, Bits<REGION_LOG2>>,
     /// The second half is read, otherwise the first.
     pub read_rest: Signal<In, bool>,
-    /// The first half of a row, if that was read in the cycle before.
+    /// The first half of a row, if that was read in the cycle before; `AccessIntake` listens to both outputs.
     pub region: Signal<Out, Region>,
     /// The second half of a row, if that was read in the cycle before.
     pub extent: Signal<Out, RegionExtent>,

@@ -55,7 +55,7 @@ pub struct SegmentId {
     pub vi: Vi,
 }
 
-/// A descriptor, but for its segments.
+/// A descriptor without its segments.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AheadMeta {
     /// Region that the descriptor lies in.
@@ -70,7 +70,7 @@ pub struct AheadMeta {
     pub lost: bool,
 }
 
-/// A descriptor, but for its segments, and how far its VI's receive queue is here.
+/// A descriptor without its segments, and how far its VI's receive queue is here.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AheadRow {
     /// The descriptor.

@@ -255,7 +255,7 @@ impl Logic for Contexts {
         self.peers.write_data.next.ip = self.given.val().peer_ip;
         self.peers.write_data.next.reliable = (self.given.val().service == self.delivery.val())
             | (self.given.val().service == self.reception.val());
-        // Codes from 4 on are 4096 bytes; that of RAW is none.
+        // Codes from 4 on are 4096 bytes; RAW has a code of its own.
         self.mtu.next = self.given.val().mtu;
         if self.mtu.val() > self.largest_mtu.val() {
             self.mtu.next = self.largest_mtu.val();

@@ -80,7 +80,7 @@ pub struct Flush {
     pub filled: FlowSink<Filled>,
     /// A VI that has receives to flush, for `Lookup`.
     pub work: Source<Vi>,
-    /// A VI has work, or may have.
+    /// A VI has work, or may have; `Receive` is busy then.
     pub busy: Signal<Out, bool>,
     /// Answers `Lookup`: what is known of a VI.
     pub look: Table<Vi, ViStatus>,

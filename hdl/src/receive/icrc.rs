@@ -45,7 +45,7 @@ pub struct Icrc {
     pub in_index: Signal<In, Bits<3>>,
     /// The ICRC ends with byte 1 of this beat, not with byte 5.
     pub in_half: Signal<In, bool>,
-    /// The ICRC is that of an undamaged frame.
+    /// The ICRC is that of an undamaged frame; `Parse` listens.
     pub good: Signal<Out, bool>,
     /// The last two bytes of the beat before.
     carried: DFF<Bits<16>>,

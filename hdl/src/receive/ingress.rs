@@ -58,7 +58,7 @@ pub struct Ingress {
     pub store_level: Signal<In, Bits<12>>,
     /// A beat of an untagged frame, for `Parse`.
     pub frame: Source<FrameBeat>,
-    /// With the last beat of `frame`: the frame had a tag.
+    /// With the last beat of `frame`: the frame had a tag; `Parse` listens.
     pub frame_tagged: Signal<Out, bool>,
     /// A word of the frame as it came, tag and all, for `FrameDelay`.
     pub word: FlowSource<Bits<64>>,
@@ -71,7 +71,7 @@ pub struct Ingress {
     /// Pulses when a frame of the MAC found no room.
     pub count_overflow: Pulse,
     ram: Ram<FrameBeat, 10>,
-    /// Cuts the way back to who sends frames: whether a loopback frame may start is known late.
+    /// Cuts the path back to egress: whether a loopback frame may start is known late in the cycle.
     turned: Skid<FrameBeat>,
     /// Cuts the way from the RAM.
     skid: Skid<FrameBeat>,
@@ -158,7 +158,7 @@ impl Logic for Ingress {
         self.paused.d.next =
             (self.used.val() > self.pause_level.val()) | self.level.q.val().get_bits::<4>(7).any();
 
-        // Join: who starts when no frame is leaving.
+        // Join: which frame starts when none is leaving.
         self.coming.next = self.rx.valid.val() & !self.overflow.q.val();
         self.near.next = self.coming.val() & !self.waiting.q.val() & !self.crowded.q.val();
         self.from_loopback.next = self.looped.q.val();

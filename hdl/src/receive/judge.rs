@@ -115,7 +115,7 @@ pub struct Judge {
     pub connected: Signal<In, bool>,
     /// That VI is in Error.
     pub error: Signal<In, bool>,
-    /// What the packet is to its VI.
+    /// What the packet is to its VI, for `Lookup`.
     pub judgement: Signal<Out, Judgement>,
     /// `info` of the cycle before; it comes out of a memory, which takes most of a cycle.
     packet: DFF<FrameInfo>,

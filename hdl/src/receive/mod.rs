@@ -136,7 +136,7 @@ pub struct Receive {
     pub posted: LookUp<Vi, Position>,
     /// Answers fetch, which wants the consumed position of a VI.
     pub consumed: Table<Vi, Position>,
-    /// A VI whose receive queue has room for another descriptor.
+    /// A VI whose receive queue has room for another descriptor; `doorbell` queues it for fetch.
     pub again_receive: Source<Vi>,
     /// An access to memory, from scatter, for `protect`.
     pub access: Source<Access>,
@@ -150,7 +150,7 @@ pub struct Receive {
     pub completion: Source<Completion>,
     /// An RDMA read that a peer asks for: see [`Requests`](crate::reply::Requests).
     pub request: FlowSource<ReadRequest>,
-    /// What becomes of the request: whether it is kept, and how many PSNs its answer takes.
+    /// What becomes of the request, from `reply/requests`: whether it is kept, and how many PSNs its answer takes.
     pub admission: FlowSink<Admission>,
     /// An RDMA read of ours that leaves, from transmit.
     pub read: Sink<ReadSent>,
@@ -158,7 +158,7 @@ pub struct Receive {
     pub placing: Signal<Out, Placing>,
     /// An acknowledgement from the wire, for complete/sends.
     pub acknowledged: Source<Acknowledged>,
-    /// What went wrong with a VI, and whether the VI breaks.
+    /// What went wrong with a VI, and whether the VI breaks; for `vi/state`.
     pub fault: Source<Fault>,
     /// A frame or a flush is under way; `quiet` listens.
     pub busy: Signal<Out, bool>,

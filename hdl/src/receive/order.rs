@@ -46,7 +46,7 @@ pub struct Order {
 /// What came of an order.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum Situation {
-    /// Nothing that anybody is told of.
+    /// Nothing that is reported.
     Nothing,
     /// A receive is flushed.
     Flush,

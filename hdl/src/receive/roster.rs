@@ -49,13 +49,13 @@ pub struct Roster {
     pub resume: Signal<In, bool>,
     /// The store is more than half full, in words or in places; `Store` drives it.
     pub crowded: Signal<In, bool>,
-    /// Pulses when the delivery of the frame that was taken is over.
+    /// Pulses when the delivery of the frame that was taken is over; `Store` drives this and `frame_end`.
     pub ends: Signal<In, bool>,
     /// With `ends`: number of the word behind that frame's last one.
     pub frame_end: Signal<In, Bits<11>>,
     /// Number of the first word of the store that is in use.
     pub head: Signal<Out, Bits<11>>,
-    /// How many places of the ring are in use.
+    /// How many places of the ring are in use; `Store` listens to this and the other outputs.
     pub level: Signal<Out, Bits<4>>,
     /// Pulses when the frame on show is dropped.
     pub count_dropped: Pulse,

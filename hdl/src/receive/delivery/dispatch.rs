@@ -36,7 +36,7 @@ pub struct Dispatch {
     pub next_msn: Signal<In, Bits<24>>,
     /// Where the payload of an answer to a read goes, from `Reads`.
     pub target: Signal<In, ReadTarget>,
-    /// What scatter is to place.
+    /// What scatter is to place; `Delivery` hands on this and the other outputs.
     pub job: Signal<Out, ScatterJob>,
     /// The read that a peer asks for.
     pub request: Signal<Out, ReadRequest>,

@@ -42,7 +42,7 @@ pub struct MovedMessage {
     pub closes: Signal<In, bool>,
     /// With `closes`: bytes of the message received so far, this packet's included.
     pub received: Signal<In, Bits<32>>,
-    /// The message in the next cycle.
+    /// The message in the next cycle, for `Delivery`.
     pub moved: Signal<Out, Message>,
     message: Signal<Local, Message>,
     packet: Signal<Local, FrameInfo>,

@@ -55,7 +55,7 @@ pub enum Course {
 pub struct Opening {
     /// The order; `Delivery` drives it.
     pub order: Signal<In, Order>,
-    /// What is to be done for it.
+    /// What is to be done for it; `Delivery` listens to this and the other outputs.
     pub course: Signal<Out, Course>,
     /// If that is Close: what came of it.
     pub came: Signal<Out, Came>,
@@ -104,7 +104,7 @@ impl Logic for Opening {
                 self.course.next = Course::Request;
             }
             Verdict::Behind => {
-                // RSP-1: a duplicate is not executed, but for a read.
+                // RSP-1: a duplicate is not executed, except a read.
                 // A read that comes again is answered from what its request says; a malformed request is not looked at.
                 self.came.next.situation = Situation::Behind;
                 if self.order.val().reads {

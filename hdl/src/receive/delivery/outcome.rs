@@ -20,7 +20,7 @@
 //! | NoRight | RDMA_PROT_ERROR if the packet has one | NAK_INVALID | else RDMAW_PROT | lost |
 //! | NotReady, and the VI stays | | RNR_NAK with its timer | | |
 //! | NotReady otherwise | | RNR_NAK | RECVQ_EMPTY | lost |
-//! | Lost | ends, and nobody can see it | NAK_OPERATIONAL | | lost |
+//! | Lost | ends, and the consumer cannot see it | NAK_OPERATIONAL | | lost |
 //! | Malformed | FORMAT_ERROR | NAK_OPERATIONAL | | lost |
 //! | Denied | RDMA_PROT_ERROR if the packet has one | NAK_ACCESS | else RDMAW_PROT | lost |
 //! | TooLong | LENGTH_ERROR | NAK_INVALID | | lost |
@@ -90,7 +90,7 @@ pub struct Outcome {
     pub came: Signal<In, Came>,
     /// The order.
     pub order: Signal<In, Order>,
-    /// How the order ends: completion, answer and fault.
+    /// How the order ends: completion, answer and fault; `Report` and `Standing` go by it.
     pub ending: Signal<Out, Ending>,
     situation: Signal<Local, Situation>,
     peer: Signal<Local, Peer>,

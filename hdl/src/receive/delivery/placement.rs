@@ -26,7 +26,7 @@ pub struct Placement {
     pub order: Signal<In, Order>,
     /// How scatter's job ended.
     pub done: Signal<In, ScatterDone>,
-    /// What came of the order.
+    /// What came of the order, for `Delivery`.
     pub came: Signal<Out, Came>,
     peer: Signal<Local, Peer>,
     receive: Signal<Local, AheadMeta>,

@@ -35,7 +35,7 @@ pub struct Report {
     pub ending: Signal<In, Ending>,
     /// Where the VI stands behind the order, from `Standing`.
     pub after: Signal<In, Message>,
-    /// What is left of the order when it closes; the VI in its completion is valid in any case.
+    /// What is left of the order when it closes, for `Closing`; the VI in its completion is valid in any case.
     pub close: Signal<Out, Close>,
     situation: Signal<Local, Situation>,
     message: Signal<Local, Message>,

@@ -32,7 +32,7 @@ pub struct Standing {
     pub ending: Signal<In, Ending>,
     /// Of a read request: how many PSNs its answer takes, as `reply/requests` says.
     pub answer_packets: Signal<In, Bits<24>>,
-    /// Where the VI stands behind the order.
+    /// Where the VI stands after the order; `Delivery` saves it.
     pub saved: Signal<Out, Saved>,
     /// Messages completed, modulo 2^24, with the one that ends now.
     pub next_msn: Signal<Out, Bits<24>>,

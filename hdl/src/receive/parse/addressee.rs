@@ -11,7 +11,7 @@
 //!
 //! Example: our MAC address and IP address fit, but the UDP port is 53: the frame is `foreign`.
 //!
-//! Latency: 1 from the beat. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: 1 from the beat. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::beats::{Beat0, Beat1, Beat2, Beat3, Beat4, BeatAt, MacAddress};
 use crate::prims::{Cast, Number};
@@ -44,7 +44,7 @@ pub struct Addressee {
     pub raw_multicast: Signal<In, bool>,
     /// The raw channel takes frames to any address.
     pub raw_any: Signal<In, bool>,
-    /// The frame is not a RoCE frame to us.
+    /// The frame is not a RoCE frame to us; `Parse` listens to all outputs.
     pub foreign: Signal<Out, bool>,
     /// The raw channel takes the frame, by its MAC address.
     pub wanted: Signal<Out, bool>,

@@ -10,7 +10,7 @@
 //! Example: the ten 16-bit words of a header, its checksum among them, add up to ffff with the carries added in: `good` is high. With
 //! one bit changed it is low.
 //!
-//! Latency: 1 from beat 6. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: 1 from beat 6. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::beats::BeatAt;
 use crate::prims::{Cast, Number};
@@ -36,7 +36,7 @@ pub struct Checksum {
     pub at: Signal<In, BeatAt>,
     /// The beat's bytes, the first in bits 7:0.
     pub data: Signal<In, Bits<64>>,
-    /// The checksum of the IP header is right.
+    /// The checksum of the IP header is right; `Parse` listens.
     pub good: Signal<Out, bool>,
     words: Cast<Bits<64>, BeatWords>,
     word_0: Signal<Local, Bits<18>>,

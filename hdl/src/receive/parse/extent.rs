@@ -12,7 +12,7 @@
 //! Example: an IP packet of 52 bytes is a send of 8 bytes: with 14 bytes of Ethernet it ends behind byte 65. So beat 8 is the
 //! `final_beat`, and `half` is high.
 //!
-//! Latency: 0 to `in_packet` and `final_beat`, 1 to the others. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: 0 to `in_packet` and `final_beat`, 1 to the others. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::beats::{Beat2, Beat4, BeatAt};
 use super::{HEADERS, LONGEST};
@@ -36,7 +36,7 @@ pub struct PacketExtent {
     pub number: Signal<In, Bits<64>>,
     /// How many bytes the beat has, 1 to 8.
     pub count: Signal<In, Bits<4>>,
-    /// Length of the IP packet in bytes, as its header says.
+    /// Length of the IP packet in bytes, as its header says; `Parse` listens to all outputs.
     pub length: Signal<Out, Bits<16>>,
     /// The lengths in the frame are wrong: see the contract.
     pub malformed: Signal<Out, bool>,

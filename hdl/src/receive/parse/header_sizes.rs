@@ -11,7 +11,7 @@
 //! Example: a WRITE Only with immediate data: `known`, `extended` and `reth` are high, and `headers` counts 20 bytes more than those of
 //! a SEND Only.
 //!
-//! Latency: none, no state. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: none, no state. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::{DETH_BYTES, HEADERS};
 use crate::prims::{Cast, Number};
@@ -27,7 +27,7 @@ pub struct HeaderSizes {
     pub opcode: Signal<In, Bits<8>>,
     /// The packet is for queue pair 1.
     pub agents: Signal<In, bool>,
-    /// The opcode is one of ours.
+    /// The opcode is one of ours; `Parse` listens to all outputs.
     pub known: Signal<Out, bool>,
     /// Immediate data or an AETH follows.
     pub extended: Signal<Out, bool>,

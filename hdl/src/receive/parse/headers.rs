@@ -11,7 +11,7 @@
 //!
 //! Example: the BTH's opcode is in beat 5 ([`beats::Beat5`](super::beats::Beat5)). In the cycle behind that beat `fields` has the opcode.
 //!
-//! Latency: 1 from a field's last beat. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: 1 from a field's last beat. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::beats::{Beat3, Beat5, Beat6, Beat7, Beat8, BeatAt, BeatExtension};
 use crate::bus::FrameInfo;
@@ -34,7 +34,7 @@ pub struct Headers {
     pub pkey: Signal<In, Bits<16>>,
     /// A RETH follows the BTH; `HeaderSizes` says so.
     pub reth: Signal<In, bool>,
-    /// The fields that were found in the frame.
+    /// The fields that were found in the frame; `Parse` listens to all outputs.
     pub fields: Signal<Out, FrameInfo>,
     /// Bytes of pad behind the payload.
     pub pad: Signal<Out, Bits<2>>,

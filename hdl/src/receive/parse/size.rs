@@ -11,7 +11,7 @@
 //! Example: a frame had a tag and comes here with 64 bytes, in 8 beats. In the cycle behind the last one `bytes` is 68 and `has_tag` is
 //! high.
 //!
-//! Latency: 1. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: 1. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::beats::BeatAt;
 use crate::prims::Number;
@@ -41,7 +41,7 @@ pub struct Size {
     pub was_tagged: Signal<In, bool>,
     /// Pulses when a frame has ended and what it is has been noted.
     pub decided: Signal<In, bool>,
-    /// The frame is too short to be one.
+    /// The frame is too short to be one; `Parse` listens to all outputs.
     pub short: Signal<Out, bool>,
     /// The frame is longer than any may be.
     pub long: Signal<Out, bool>,

@@ -12,7 +12,7 @@
 //! Example: 1024 bytes of a read are left, from PSN 101 on, and the path MTU is 1024. A response Last with PSN 101 and 1024 bytes is kept,
 //! with data, and is the final one. An ACK of PSN 102 is an implied NAK, and is kept if nothing was missed before.
 //!
-//! Latency: 1 cycle to `final_one`, 1 to `judged`; 0 to the others. Tests: with the whole, `tests/receive/reads.rs`,
+//! Latency: 1 cycle to `final_one`, 1 to `judged`; 0 to the others. Tests: with `Reads`, `tests/receive/reads.rs`,
 //! `tests/receive/answers.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
@@ -48,7 +48,7 @@ pub struct AnswerCheck {
     pub outstanding: Signal<In, OutstandingRead>,
     /// Where the VI is with its reads.
     pub progress: Signal<In, AnswerProgress>,
-    /// PSN that comes next.
+    /// PSN that comes next; `Reads` listens to all outputs.
     pub next_psn: Signal<Out, Bits<24>>,
     /// Bytes to come.
     pub left: Signal<Out, Bits<32>>,

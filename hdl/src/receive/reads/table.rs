@@ -13,7 +13,7 @@
 //! Example: with `write_row` naming slot 2 of VI 5, `new_read` is written there. `read_row` of the same name shows it in `outstanding` a
 //! cycle later.
 //!
-//! Latency: 1 cycle to read. Tests: with the whole, `tests/receive/reads.rs`, `tests/receive/answers.rs`.
+//! Latency: 1 cycle to read. Tests: with `Reads`, `tests/receive/reads.rs`, `tests/receive/answers.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -89,7 +89,7 @@ pub struct ReadTable {
     pub clock: Signal<In, Clock>,
     /// The row to read; `Reads` drives this and the other inputs.
     pub read_row: Signal<In, ReadRowId>,
-    /// The row of the `read_row` of the cycle before, if that is a read's.
+    /// The row of the `read_row` of the cycle before, if that is a read's; `Reads` listens to both outputs.
     pub outstanding: Signal<Out, OutstandingRead>,
     /// The row of the `read_row` of the cycle before, if that is a VI's.
     pub progress: Signal<Out, AnswerProgress>,

@@ -11,7 +11,7 @@
 //!
 //! Example: an ACK of PSN 102 comes, and the answer with PSN 101 has not: `judged` is implied, and `word` is a NAK_SEQUENCE at PSN 101.
 //!
-//! Latency: none, no state. Tests: with the whole, `tests/receive/reads.rs`, `tests/receive/answers.rs`.
+//! Latency: none, no state. Tests: with `Reads`, `tests/receive/reads.rs`, `tests/receive/answers.rs`.
 
 use super::check::JudgedAnswer;
 use crate::bus::{local, syndrome_class, Acknowledged, Answer, SyndromeParts, Vi};

@@ -52,7 +52,7 @@ pub struct FarSegments {
     pub block: Signal<In, Bits<7>>,
     /// Which segment of them.
     pub segment: Signal<In, Bits<2>>,
-    /// The block that is kept is the wanted one, or the wanted one is fetched ahead.
+    /// The block that is kept is the wanted one, or the wanted one is fetched ahead; `Scatter` listens to all outputs.
     pub here: Signal<Out, bool>,
     /// The wanted segment, if its block is kept.
     pub row: Signal<Out, DataSegment>,

@@ -34,7 +34,7 @@ pub struct PayloadMover {
     pub payload: Sink<WriteBeat>,
     /// Up to eight bytes for host memory, for the write engine.
     pub write: Source<WriteBeat>,
-    /// Bytes are granted that have not moved yet.
+    /// Bytes are granted that have not moved yet; `Scatter` listens to this and `waits`.
     pub moving: Signal<Out, bool>,
     /// Bytes wait to be taken by the write engine.
     pub waits: Signal<Out, bool>,
