@@ -5,7 +5,7 @@
 //!            │ Start │──► phy_reset_n
 //!            └───────┘
 //! ```
-//! Contract: `core_reset` is high until 64 cycles behind `locked`, `phy_reset_n` low until 2^21 cycles (17 ms; the PHYs want 10) behind it.
+//! Contract: `core_reset` is high until 64 cycles after `locked`, `phy_reset_n` low until 2^21 cycles (17 ms; the PHYs want 10) after it.
 //! When `locked` falls, both begin anew. The MAC's line side has no reset; it stands still until the first frame.
 //!
 //! Latency: as above.

@@ -11,9 +11,9 @@
 //!
 //! `pause` is high while less than half of the room is left.
 //!
-//! Latency: 6 cycles behind `verdict`. Throughput: a beat in 4 cycles, twice what the line takes.
+//! Latency: 6 cycles after `verdict`. Throughput: a beat in 4 cycles, twice what the line takes.
 //!
-//! Example: a ping of 98 bytes comes, and `verdict` is true 4 cycles behind its last beat: `tx` brings 98 bytes with the addresses turned
+//! Example: a ping of 98 bytes comes, and `verdict` is true 4 cycles after its last beat: `tx` brings 98 bytes with the addresses turned
 //! round, and type 0 in place of 8.
 //!
 //! Tests: `tests/mac/echo.rs`.

@@ -10,7 +10,7 @@
 //! begin so; `broken` may come with any beat and says that the frame is none. `sender` is the sender's IPv4 address, in the cycle of the
 //! fourth beat only.
 //!
-//! Latency: 1 cycle behind a beat.
+//! Latency: 1 cycle after a beat.
 //!
 //! Example: a frame of type ARP comes whose fourth beat names another Ethernet address than `peer`: `fits` falls behind that beat.
 //!

@@ -19,7 +19,7 @@
 //! Contract: the block answers what [`Question`] takes for a question, in frames of up to 4224 bytes. At the line's rate it answers frames
 //! of up to 1518 bytes, because two of the largest are more than it can keep. `lights` are for a person to look at.
 //!
-//! Latency: store and forward; about 50 cycles behind the end of a question.
+//! Latency: store and forward; about 50 cycles after the end of a question.
 //!
 //! Example: somebody pings `address`: `lights.received` goes on with the request and `lights.sent` with the answer, each for 67 ms.
 //!

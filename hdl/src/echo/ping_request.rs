@@ -10,7 +10,7 @@
 //! packet's length is that of an echo request at least, and the frame's at most. `begins` says of the first beat that such a frame may
 //! begin so, and `broken` of any that the frame is none. `sender` is the sender's IPv4 address, in the cycle of the fourth beat only.
 //!
-//! Latency: 1 cycle behind a beat, 3 behind the last for `whole`.
+//! Latency: 1 cycle after a beat; 3 after the last beat for `whole`.
 //!
 //! Example: a ping of 98 bytes comes with 84 as its packet's length: `fits` and `whole` are high. With 85 `fits` is high, and `whole` is
 //! not.

@@ -5,9 +5,9 @@
 //!               │ PingSums │──► header_sum, echo_sum
 //!               └──────────┘
 //! ```
-//! Contract: two cycles behind the last beat of a ping, `header_sum` and `echo_sum` are those of its answer: the question's, with the time
+//! Contract: two cycles after the last beat of a ping, `header_sum` and `echo_sum` are those of its answer: the question's, with the time
 //! to live and the type of the message taken out and those of the answer put in (RFC 1624). So what was damaged behind the FCS's back stays
-//! damaged. Four cycles behind the last beat `right` says that the header of the question has the sum that it should have.
+//! damaged. Four cycles after the last beat `right` says that the header of the question has the sum that it should have.
 //!
 //! Latency: see the contract. How: a step of a sum each cycle; the last beat is three behind the fields that the sums are made of.
 //!

@@ -10,12 +10,12 @@
 //! - an ARP request (Ethernet, IPv4) for `address`, to us or to everybody, whose sender is the frame's sender, or
 //! - an ICMP echo request in an IPv4 packet for `address`, to us: header of 20 bytes with a right sum, no fragment, all of it there.
 //!
-//! Four cycles behind a frame's last beat `verdict` says whether it is one, and then `fields` is what the answer needs. The next frame's
+//! Four cycles after a frame's last beat `verdict` says whether it is one, and then `fields` is what the answer needs. The next frame's
 //! first beat comes later than that: between two frames a MAC has 20 byte times. `station` and `address` have their first byte in bits 7:0.
 //!
 //! Latency: 4 cycles.
 //!
-//! Example: an ARP request for `address` to everybody, with a good FCS: 4 cycles behind its last beat `verdict` is true, and `fields` has
+//! Example: an ARP request for `address` to everybody, with a good FCS: 4 cycles after its last beat `verdict` is true, and `fields` has
 //! the sender's two addresses.
 //!
 //! Tests: `tests/mac/echo.rs`.

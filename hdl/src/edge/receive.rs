@@ -26,7 +26,7 @@
 //!
 //! Latency: one cycle from the beat that completes a store or a load.
 //!
-//! Example: a memory write of 1 double word to offset 0x24 of BAR 0: one cycle behind its data `mmio_write` has address 0x20, the data in
+//! Example: a memory write of 1 double word to offset 0x24 of BAR 0: one cycle after its data `mmio_write` has address 0x20, the data in
 //! bits 63:32, and `enables` 0xF0.
 //!
 //! Tests: `tests/tlp/receive/`.

@@ -12,7 +12,8 @@
 //!
 //! A frame that is half way out when `reset` comes is not ended, because the core that reads `rx` is reset too. Its rest is dropped.
 //!
-//! Latency: 2 cycles behind the next beat; a last beat 2 behind itself. Throughput: one beat every cycle.
+//! Latency: a beat leaves 2 cycles after the next one has come, and a last beat 2 cycles after it has come itself. Throughput: one beat
+//! every cycle.
 //!
 //! Example: a good pause frame of 100 quanta comes: nothing leaves at `rx`, `pause` is 100 for one cycle, and `count_received` and
 //! `count_paused` are high for one.

@@ -14,7 +14,7 @@
 //!
 //! Between frames the PHY may show its status, twice in each byte; `status` is what it showed last.
 //!
-//! Latency: a beat comes 8 cycles behind its last byte, the last beat of a frame up to 10. Two frames need 9 cycles between them; preamble
+//! Latency: a beat comes 8 cycles after its last byte, the last beat of a frame up to 10. Two frames need 9 cycles between them; preamble
 //! and gap give 20.
 //!
 //! There is no reset, because it would be of another clock. A frame that is half way in when the core is reset ends as damaged.

@@ -7,7 +7,7 @@
 //! station ──►└────────────┘
 //! ```
 //! Contract: the wire gets preamble and delimiter, the frame, zeros up to 60 bytes, FCS, and at least 12 bytes of gap. A frame starts with
-//! its first beat; each further beat must be there 8 cycles behind the one before. If it is not, or if the last beat has a reason, the
+//! its first beat; each further beat must be there 8 cycles after the one before. If it is not, or if the last beat has a reason, the
 //! frame ends with an inverted FCS and marked as an error; what comes of it later is dropped.
 //!
 //! `hold` brings the quanta (512 bits, 64 cycles each) of a pause that the peer asked for. Until they are over no frame of the core's

@@ -227,8 +227,8 @@ impl Logic for Protect {
         self.pages.write_address.next = bit_cast::<PAGE_LOG2, 16>(self.commit_row.val());
         self.pages.write_data.next = bit_cast::<45, 57>(self.page_address.val() >> bits::<4>(12));
 
-        // The last step of one access: its command goes out when the register before its engine is free. Not in the
-        // cycle in which it is emptied, which is known late: the next command is three cycles behind.
+        // The last step of one access: its command goes out when the register before its engine is free. The cycle in which
+        // the register is emptied does not count, because that is known late; the next command comes three cycles later.
         self.issuing.next = (self.step.q.val() == Step::Issue) | (self.step.q.val() == Step::Second);
         // A refused write has only its verdict.
         self.silent.next = self.writes.q.val() & !self.range.granted.val();

@@ -11,8 +11,8 @@
 //! ```
 //! Contract: `look`, `compare` and `place` are high in three cycles, one after the other; `access`, `member`
 //! (its region is a row of the table, not 0), `region` and `extent` are read with `look`, and `access` has been there for a
-//! cycle by then. From the cycle after `place` on, the
-//! results hold still until the next `place`; the next `look` may come in the first of those cycles. `page` is the
+//! cycle by then. From the cycle after `place` on, the results
+//! hold still until the next `place`; the next `look` may come in the first of those cycles. `page` is the
 //! first row with `place`, the row after it with `next_page`, and in all other cycles what it was before.
 //!
 //! How, with `S` = 1 << page_shift: `delta` = bytes from the region's first byte to the access's; `finish` = bytes from there

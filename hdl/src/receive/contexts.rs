@@ -186,7 +186,7 @@ pub struct Contexts {
     pub commit: FlowSink<Commit>,
     /// Answers `Lookup`: what is kept of a VI, with one half of its message, a cycle later.
     pub lookup: Table<HalfId, Context>,
-    /// The context to write back, from `Delivery`; it stays for the cycle behind.
+    /// The context to write back, from `Delivery`; it stays for one more cycle.
     pub save: FlowSink<Saved>,
     /// The far half of the message is being written in this cycle, so no table row may be taken.
     pub saving: Signal<Out, bool>,
@@ -267,7 +267,7 @@ impl Logic for Contexts {
             given.val().generation => generation; given.val().rnr_stay => rnr_stay;
             given.val().rnr_timer => rnr_timer);
 
-        // A message's halves: the near one of what is saved, or of a new connection; the far one a cycle behind the near one.
+        // A message's halves: the near one of what is saved, or of a new connection; the far one a cycle after the near one.
         drive!(self, save.data.val().message => saved; saved.val().received => received.from;
             far_due.q => saving);
         self.far_due.d.next = self.save.valid.val();

@@ -99,7 +99,7 @@ pub struct Delivery {
     pub done: FlowSink<ScatterDone>,
     /// An RDMA read that a peer asks for: see [`Requests`](crate::reply::Requests).
     pub request: FlowSource<ReadRequest>,
-    /// What becomes of the request: whether it is kept, and how many PSNs its answer takes.
+    /// What becomes of the request, from `reply/requests`: whether it is kept, and how many PSNs its answer takes.
     pub admission: FlowSink<Admission>,
     /// An acknowledgement, or an answer to a read of ours: see [`Reads`](super::Reads).
     pub answer: FlowSource<Answer>,

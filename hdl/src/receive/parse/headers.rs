@@ -9,7 +9,7 @@
 //! `reth` comes in the same cycle as the opcode in `fields`, from which it follows. A field that a frame does not reach keeps its value
 //! from a frame before.
 //!
-//! Example: the BTH's opcode is in beat 5 ([`beats::Beat5`](super::beats::Beat5)). In the cycle behind that beat `fields` has the opcode.
+//! Example: the BTH's opcode is in beat 5 ([`beats::Beat5`](super::beats::Beat5)). In the cycle after that beat `fields` has the opcode.
 //!
 //! Latency: 1 from a field's last beat. Tests: with `Parse`, `tests/receive/parse/`.
 

@@ -8,7 +8,7 @@
 //! Contract: after a frame's last beat, `bytes` is its length, its tag among them; `short` says that it has fewer than 14 bytes without
 //! the tag. `long` is high behind byte 4224 (the tag not counted) until the frame is `decided`.
 //!
-//! Example: a frame had a tag and comes here with 64 bytes, in 8 beats. In the cycle behind the last one `bytes` is 68 and `has_tag` is
+//! Example: a frame had a tag and comes here with 64 bytes, in 8 beats. In the cycle after the last one `bytes` is 68 and `has_tag` is
 //! high.
 //!
 //! Latency: 1. Tests: with `Parse`, `tests/receive/parse/`.

@@ -60,7 +60,7 @@ pub struct FarSegments {
     pub asks: Signal<In, bool>,
     /// The wanted block was asked for and comes.
     pub expects: Signal<In, bool>,
-    /// Eight bytes that a read brought, of any client.
+    /// Eight bytes that a read brought, of any client, from `dma/read`; the block picks its own.
     pub beat: FlowSink<ReadBeat>,
     /// The last beat of the block has come.
     pub came: FlowSource<BlockCame>,
