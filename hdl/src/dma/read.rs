@@ -172,7 +172,7 @@ impl Logic for DmaRead {
             self.head.d.next = self.head.q.val() + 1;
         }
 
-        // What each slot is in.
+        // The state of each slot.
         self.one.next = bits::<READ_TAGS>(1);
         self.tail_bit.next = self.one.val() << self.tail_tag.val();
         self.event_bit.next = self.one.val() << self.slots.tag.val();

@@ -149,7 +149,7 @@ impl Logic for ReadIssue {
         }
         self.issued.next = self.sent.val() | self.skipped.val();
         self.opened.next = self.sent.val();
-        // The request's second beat waits only behind the first.
+        // The second beat follows the first with nothing to wait for but `tx`, so a request leaves from this state on.
         self.leaving.next = self.state.q.val() == State::Gone;
         self.split.piece.ready.next = self.sent.val() | self.skipped.val();
 

@@ -123,7 +123,7 @@ pub struct ReadSlots {
     /// The header has an error status.
     refused: DFF<bool>,
 
-    // From the packet's second beat on: where it goes.
+    // Known from the packet's second beat on: where its data goes.
     /// The slot that the packet is for.
     slot: DFF<ReadTag>,
     /// The packet is what its slot waits for.
@@ -270,7 +270,7 @@ impl Logic for ReadSlots {
             if !self.left.q.val().get_bits::<7>(1).any() {
                 self.left.d.next = bits::<8>(0);
             }
-            // A row that got less than both its halves is not there.
+            // A row counts as there only if both its halves were written.
             if !self.left.q.val().get_bits::<7>(1).any() {
                 self.flows.d.next = false;
             }

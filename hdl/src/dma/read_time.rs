@@ -66,7 +66,7 @@ impl Logic for ReadTime {
         self.due.number.next = self.time_now.val();
         self.due.from.next = self.limit.q.val();
         self.late.d.next = self.armed.q.val() & !self.progress.val() & !self.due.behind.val();
-        // Still armed: it is the same slot.
+        // If `armed` is still high, the slot is the one that `late` is about.
         self.strike.next = self.late.q.val() & self.armed.q.val() & self.opened.val();
         self.armed.d.next = self.shown.val() & self.opened.val();
         if (!self.armed.q.val() | self.progress.val()) & !self.draining.val() {

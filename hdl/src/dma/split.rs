@@ -193,7 +193,7 @@ impl Logic for Split {
         self.brim.next = self.address.q.val() | bit_cast::<64, 13>(self.mask.val());
         self.following.next = self.brim.val() + 1;
 
-        // The piece on show moves on, behind it the command.
+        // When the piece on show leaves, the next one is cut from the command.
         self.free.next = self.piece.ready.val() | !self.shown_valid.q.val();
         if self.free.val() {
             self.shown_valid.d.next = self.valid.q.val();

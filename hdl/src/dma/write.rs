@@ -47,7 +47,7 @@ enum State {
     Data,
 }
 
-/// What goes to the packer at once.
+/// What goes to the packer in one cycle.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct PacketBytes {
     data: Bits<64>,
@@ -187,7 +187,7 @@ impl Logic for DmaWrite {
         }
         self.start.next = self.source.val().start + self.used.val();
         self.count.next = self.source.val().count;
-        // With the last bytes of the piece `needs_after` is not looked at, and before them `used_after` is not.
+        // `used_after` is used with the last bytes of the piece only, and `needs_after` only before them.
         self.rest.next = self.needs.q.val().get_bits::<4>(0);
         self.finish.next = !self.needs.q.val().get_bits::<9>(4).any() & (self.rest.val() <= self.count.val());
         self.take.next = self.count.val() - bit_cast::<4, 3>(self.used.val());

@@ -138,7 +138,7 @@ impl Logic for Question {
             }
         }
 
-        // What it may be.
+        // What the frame may be: an ARP request or a ping.
         FlowSink::<FrameBeat>::link(&mut self.rx, &mut self.arp.rx);
         drive!(self, index.q => arp.index, ping.index, sums.index; broken => arp.broken, ping.broken;
             peer.q => arp.peer; own.to => arp.address, ping.address);

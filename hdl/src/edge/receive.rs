@@ -208,7 +208,7 @@ impl Logic for TlpReceive {
             self.completing.d.next = self.sort.completion.val();
             self.long.d.next = self.sort.long_header.val();
             self.pair.d.next = self.pair_length.val();
-            // Of the BARs 0 and 2.
+            // Only BARs 0 and 2 are known.
             self.doorbell.d.next = self.rx.bar.val().get_bit(1);
             self.attr.d.next = self.first_word.to.val().attr;
             self.traffic_class.d.next = self.first_word.to.val().traffic_class;
@@ -294,7 +294,7 @@ impl Logic for TlpReceive {
         self.completion_beat.d.next.last = self.rx.last.val();
         drive!(self, completion_beat_valid.q => completion.valid; completion_beat.q => completion.data);
 
-        // What is not settled when the packet ends was dropped.
+        // A packet that is not settled when it ends is dropped.
         self.settled_now.next = (self.settled.q.val() & !self.head.val())
             | (self.head.val() & (self.sort.completion.val() | self.sort.message.val()))
             | self.stored.val()

@@ -166,7 +166,7 @@ impl Logic for TlpTransmit {
 
         self.held.d.next = self.hold.val();
         self.muted.d.next = self.mute.val();
-        // A cycle ago nothing was half taken, and nothing waited to leave.
+        // No packet is half taken; under `mute` also none has waited to leave since a cycle ago.
         self.settled.next = self.held.q.val()
             & !self.active.q.val()
             & (!self.mute.val() | (self.muted.q.val() & self.exact.q.val()));

@@ -122,7 +122,7 @@ impl Logic for InterruptMessage {
         self.taken.next = self.tx.ready.val() & self.offered.q.val();
         self.begins.next = self.taken.val() & !self.begun.q.val();
 
-        // The packet, a double word a cycle through the chain.
+        // The packet goes through the chain, one double word a cycle.
         self.request.from.next.first_be = bits::<4>(0xF);
         self.request.from.next.last_be = bits::<4>(0);
         self.request.from.next.tag = bits::<8>(0);
@@ -169,7 +169,7 @@ impl Logic for InterruptMessage {
                 self.step.d.next = Step::Fill;
             }
             Step::Fill => {
-                // A short packet has no part 2, and a last one that does not count.
+                // A short packet has no part 2; instead one more double word, which does not count, fills the chain.
                 self.part.d.next = self.following.val();
                 if (self.part.q.val() == bits::<3>(1)) & !self.long.q.val() {
                     self.part.d.next = bits::<3>(3);

@@ -141,7 +141,7 @@ impl Logic for Vectors {
             message.begins => holdoff.left.valid, count_interrupt; message.served => holdoff.left.data);
         FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.holdoff.deadline);
 
-        // The table is read for the packet first, for a load otherwise.
+        // The table is read for the message if it needs a row, otherwise for a load.
         self.table_rows.row.next = bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.message.served.val()) << 1;
         if !self.message.reading.val() {
             self.table_rows.row.next = self.load.data.val();
@@ -170,7 +170,7 @@ impl Logic for Vectors {
                 & self.candidate.val())
             .any();
 
-        // What is raised is pending again, whatever else happens to it in this cycle.
+        // A vector that is raised is pending again, whatever else happens to it in this cycle.
         if self.message.begins.val() {
             self.waiting.d.next = self.waiting.q.val() & !self.chosen.q.val();
         }
@@ -206,7 +206,7 @@ impl Logic for Vectors {
         drive!(self, reset => message.reset; due => message.due; looked.q => message.candidate;
             stays => message.stays; row => message.row; cfg_requester_id => message.requester_id);
         Source::<TlpBeat>::link(&mut self.tx, &mut self.message.tx);
-        // Until the message takes it, each candidate is chosen.
+        // `chosen` follows the candidate until the message takes one.
         if self.message.idle.val() {
             self.chosen.d.next = self.candidate.val();
         }

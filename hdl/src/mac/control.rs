@@ -126,7 +126,7 @@ impl Logic for Control {
             self.dropping.d.next = false;
         }
 
-        // Out goes the beat before, when it is known what the frame is.
+        // The beat before leaves when it is known what the frame is.
         self.out_valid.d.next = self.held_valid.q.val() & (self.take.val() | self.held.q.val().last);
         self.out.d.next.data = self.held.q.val().data;
         self.out.d.next.count = self.held.q.val().count;

@@ -117,7 +117,7 @@ impl Logic for LineReceiver {
             self.shown_status.d.next = self.status_bits.to.val();
         }
 
-        // The frame's borders.
+        // Where a frame begins and ends.
         drive!(self, false => give, finish, fcs.start, fcs.sink.valid; octet => fcs.sink.data);
         self.enough.d.next = false;
         match self.state.q.val() {

@@ -290,7 +290,7 @@ impl Logic for LineSender {
         }
         self.chosen.d.next = self.octet.val();
 
-        // The byte chosen, in front of the pins.
+        // The chosen byte goes to the register in front of the pins.
         drive!(self, covered.q => fcs.sink.valid; chosen.q => fcs.sink.data);
         self.sum.next = !self.fcs.value.val();
         if self.spoiled.q.val() {

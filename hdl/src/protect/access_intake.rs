@@ -223,7 +223,7 @@ impl Logic for AccessIntake {
 
         self.number.next = self.chosen.val().region;
         self.number_low.next = bit_cast::<REGION_LOG2, 16>(self.number.val());
-        // The first half of the next one, or the second half of the one that is held.
+        // The table is read for the first half of the next access's row, or for the second half of the held access's row.
         drive!(self, held.q.val().region => held_number; half.q => written, rows.write_rest;
             write => rows.write_enable; commit => rows.commit);
         self.held_low.next = bit_cast::<REGION_LOG2, 16>(self.held_number.val());

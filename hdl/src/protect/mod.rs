@@ -247,7 +247,7 @@ impl Logic for Protect {
         self.back.next = self.blocked.val()
             & self.owner_bits.to.val().any()
             & (self.hold.val() | (self.intake.valid.val() & self.intake.access.val().write));
-        // The first step of the next.
+        // The first step of the next access.
         self.look.next =
             self.intake.valid.val() & ((self.step.q.val() == Step::Idle) | self.done.val() | self.back.val());
 

@@ -208,7 +208,7 @@ impl Logic for Ahead {
         self.meta.read_address.next = self.read_slot.to.val();
         self.look.row.next.descriptor = self.meta.read_data.val();
 
-        // A row emptied again while others do not take the commit is no harm; the last time counts.
+        // While other blocks do not take the commit yet, the queue is emptied again in each cycle, which does no harm.
         self.queue.from.next = bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row);
         self.wanted.next = self.commit.valid.val()
             & (self.commit.data.val().target == self.target.val())

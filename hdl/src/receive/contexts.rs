@@ -210,7 +210,7 @@ pub struct Contexts {
     receive_row: Unpack<Commit, ReceiveRow>,
     given: Signal<Local, ReceiveRow>,
     mtu: Signal<Local, Bits<3>>,
-    // Two copies for two readers: in block RAM the narrow table would take a whole one.
+    // Two copies for two readers: the table is narrow, and in block RAM it would take a whole one.
     positions: LutRam<Position, VI_LOG2>,
     position: DFF<Position>,
     shown: LutRam<Position, VI_LOG2>,

@@ -131,7 +131,7 @@ impl Logic for Flush {
             !self.change.val() & !self.changed.q.val() & !self.changed_before.q.val();
 
         // A change to Error goes first; a descriptor waits for it, one cycle at a time.
-        // A descriptor that is looked at in the cycle of the change still sees the old state; its VI is queued in the next.
+        // For a descriptor in the cycle of the change the old state is read; but the change itself queues the VI in the next cycle.
         self.failed.d.next = self.state.valid.val() & (self.state.data.val().state == self.error_state.val());
         self.failed_vi.d.next = self.state.data.val().vi;
         self.free.next = !self.state.valid.val() & !self.set_aside.valid.val();

@@ -153,14 +153,14 @@ impl Logic for Icrc {
             self.carried.d.next = self.sink.data.val().get_bits::<16>(48);
         }
 
-        // The word alone. Its first two beats are the bytes ff, and in `start`.
+        // What the word alone gives. The frame's first two beats count as bytes ff, which `start` has.
         self.from_word.from.next = self.word.val();
         self.part.d.next = self.from_word.to.val();
         self.part_valid.d.next = self.sink.valid.val() & (self.in_index.val() > bits::<3>(1));
         self.part_first.d.next = self.in_index.val() == bits::<3>(2);
         self.part_half.d.next = self.in_half.val();
 
-        // And the state before it.
+        // What the state before it gives.
         self.from_state.from.next = self.state.q.val();
         self.moved.next = self.from_state.to.val();
         if self.part_first.q.val() {

@@ -209,7 +209,7 @@ impl Logic for Ingress {
         self.waiting.d.next =
             (self.tail.q.val() != self.head.q.val()) | (self.coming.val() & !self.direct.val());
 
-        // In. The last slot is for the end of a frame that has to be cut.
+        // Into the queue. The last slot is for the end of a frame that has to be cut.
         self.gone.next = self.begun.q.val() | self.starting.val();
         self.stored.next = self.coming.val() & !self.direct.val() & !self.crowded.q.val();
         self.stuck.next = self.coming.val() & self.crowded.q.val();

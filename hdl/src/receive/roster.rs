@@ -136,7 +136,7 @@ impl Logic for Roster {
         self.show.valid.next = self.some.val() & !self.is_gone.val();
         self.level.next = self.next.q.val() - self.oldest.q.val();
 
-        // The place on show: passed at once if its frame is gone. What is oldest, and not in delivery, becomes free then.
+        // The place on show is passed at once if its frame is gone; if it is the oldest place, and not in delivery, it becomes free.
         self.at_oldest.next = self.shown.q.val() == self.oldest.q.val();
         self.in_delivery.next = self.delivering.q.val() & (self.taken.q.val() == self.shown.q.val());
         self.passes.next = (self.some.val() & self.is_gone.val())
@@ -162,7 +162,7 @@ impl Logic for Roster {
 
         self.goes_back.next =
             self.left.val() | (self.returns.q.val() & (self.passes.val() | !self.some.val()));
-        // What is left behind stays until the scan comes again.
+        // A place that is passed and not freed stays in use until the scan comes round again.
         self.leaves.next = self.passes.val()
             & !self.frees.val()
             & !self.takes.val()
@@ -182,7 +182,6 @@ impl Logic for Roster {
         }
         self.count_dropped.next = self.drops.val();
 
-        // A scan begins anew when one of those that were passed may go, or may become free.
         // FRAME-12: for 2^14 cycles too little room has been left.
         self.too_long.next = self.waited.q.val().get_bit(14);
         self.show.overdue.next = self.too_long.val() & self.at_oldest.val();
@@ -192,6 +191,7 @@ impl Logic for Roster {
         if !self.crowded.val() | self.frees.val() | self.ends_oldest.val() {
             self.waited.d.next = bits::<15>(0);
         }
+        // A scan begins anew when a frame that was passed may have its turn, or its place may become free.
         if self.resume.val()
             | ((self.leaves_some.q.val() | self.leaves.val())
                 & (self.ends_oldest.val() | self.too_long.val()))

@@ -151,7 +151,7 @@ impl Logic for Store {
         self.count_dropped.next = self.dropped.q.val() & !self.overflows.val();
         self.dropped.d.next = self.roster.count_dropped.val() | (self.dropped.q.val() & self.overflows.val());
 
-        // Headers of 54 bytes, and what else there is in units of 4.
+        // The payload is behind 54 bytes of headers, and behind the tag, the RETH and the extension, which are multiples of 4 bytes.
         self.shifted.next = self.held.frame.val().extended ^ self.held.frame.val().has_tag;
         self.offset.next = bits::<11>(6);
         if self.held.frame.val().extended | self.held.frame.val().has_tag {

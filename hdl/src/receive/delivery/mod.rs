@@ -179,7 +179,7 @@ impl Logic for Delivery {
         self.counts.strays.next =
             (self.step.q.val() == Step::Ask) & self.told.valid.val() & !self.told.data.val().keep;
 
-        // What others are asked.
+        // What other blocks are asked and told.
         drive!(self, in_hand.q => dispatch.order; standing.next_msn => dispatch.next_msn;
             target => dispatch.target; in_hand.q.val().vi => blocking.data; dispatch.request => request.data;
             dispatch.answer => answer.data; word.q => acknowledged.data);
@@ -271,7 +271,7 @@ impl Logic for Delivery {
                 if self.done.valid.val() {
                     self.step.d.next = Step::Close;
                     if self.answers.val() {
-                        // The send side is told: at once, if it takes it.
+                        // The send side is told in this cycle if it is ready, otherwise in the next step.
                         if !self.placed_at_once.val() | !self.acknowledged.ready.val() {
                             self.step.d.next = Step::Answer;
                         }
@@ -297,7 +297,7 @@ impl Logic for Delivery {
         }
         self.in_hand.d.next.message = self.moved.moved.val();
         if self.step.q.val() == Step::Idle {
-            // Block RAM is slow: nothing but this register behind it.
+            // The order comes from block RAM, late in the cycle, so it goes into this register and nowhere else.
             self.in_hand.d.next = self.order.data.val();
         }
         drive!(self, starts => job.valid, held.payload_start; dispatch.job => job.data; packet => held.frame);

@@ -242,7 +242,7 @@ impl Logic for Outcome {
             _ => {}
         }
         // RSP-5, UNR-4: how a refused write is told.
-        // The receive says so if the packet has one, otherwise an event.
+        // If the packet has a receive, its status tells the refusal; otherwise an event does.
         if self.denied.val() {
             self.ending.next.errors = self.remote_error.val();
             if !self.consumes.val() {

@@ -56,7 +56,7 @@ impl Logic for Report {
     fn update(&mut self) {
         drive!(self, came.val().situation => situation; order.val().message => message;
             order.val().packet => packet; order.val().receive => receive);
-        // What is placed or refused is the PSN expected; what is said again lies before it.
+        // A packet that is placed or refused has the expected PSN; an answer that is said again is for the PSN before it.
         self.one_back.next = bits::<1>(0);
         if (self.situation.val() == Situation::Behind) | (self.situation.val() == Situation::Over) {
             self.one_back.next = bits::<1>(1);
@@ -64,7 +64,7 @@ impl Logic for Report {
         self.answered_psn.next = self.message.val().psn - bit_cast::<24, 1>(self.one_back.val());
         fill!(self, completion, order.val().vi => vi; true => receive; ending.val().write => write;
             receive.val().region => region; receive.val().offset => offset; after.val().received => length);
-        // The bytes of an RDMA write that failed are not those of the receive that says so.
+        // The bytes of a failed RDMA write are not in the receive that tells of the failure, so its Length is 0.
         if self.message.val().writing
             & (self.situation.val() != Situation::Placed)
             & (self.situation.val() != Situation::Lost)

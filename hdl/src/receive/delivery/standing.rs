@@ -53,7 +53,7 @@ impl Logic for Standing {
     fn update(&mut self) {
         drive!(self, came.val().situation => situation; order.val().message => message;
             order.val().packet => packet);
-        // A read that comes again is no new message, and leaves the number.
+        // A read that comes again is no new message, so the number stays.
         self.one_more.next = bits::<1>(1);
         if self.order.val().verdict == Verdict::Behind {
             self.one_more.next = bits::<1>(0);
@@ -87,7 +87,7 @@ impl Logic for Standing {
             Situation::Partial => {
                 self.after.next.active = false;
             }
-            // With its receive goes the message.
+            // The message ends with its receive.
             Situation::Flush => {
                 self.after.next.active = false;
             }

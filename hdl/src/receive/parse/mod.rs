@@ -224,7 +224,7 @@ impl Logic for Parse {
         self.icrc.in_half.next = self.extent.final_beat.val() & self.extent.half.val();
 
         // Second register: what becomes of the frame.
-        // One cycle for what is known of the frame, before the next one's first beat changes it; one more for the ICRC.
+        // What is known of the frame is kept in the first cycle, before the next frame's first beat changes it. The ICRC takes one more.
         self.deciding.d.next = self.valid.q.val() & self.last.val();
         // FRAME-6: lengths that cannot be, or a wrong checksum.
         self.lengths_bad.next = self.extent.malformed.val()

@@ -162,7 +162,7 @@ impl Logic for Scatter {
         self.want_block.next = bit_cast::<7, 6>(self.place.q.val().get_bits::<6>(2));
         self.ahead.d.next =
             (self.want_block.val() == bits::<7>(0)) & !self.reading.q.val() & !self.job_now.val().remote;
-        // The block with the last segment ends where that segment ends.
+        // The block of four with the last segment ends behind that segment.
         self.block_bytes.next = bits::<13>(64);
         if self.total.q.val().get_bits::<7>(2) == self.want_block.val() {
             self.block_bytes.next = bit_cast::<13, 2>(self.total.q.val().get_bits::<2>(0)) << 4;
