@@ -1,4 +1,4 @@
-//! Statements for many wires at once, for blocks that are a picture: other blocks, and what goes between them.
+//! Statements for many wires at once, for blocks that consist of other blocks and the wires between them.
 //!
 //! RustHDL's `hdl_gen` takes two macros, `dff_setup!` and `clock!`. The attribute [`macro@wires`] stands above it and adds three, which it
 //! writes out before `hdl_gen` looks at the body:
@@ -13,8 +13,8 @@
 //! several with `|` between them. All paths begin at `self`. A field of a bundle is a source, too, `b.seen.val().high`, and
 //! so are `true` and `false`.
 //!
-//! They are for wires, which decide nothing. What decides a rule of docs/semantics.md is a statement of its own: a comment can
-//! name the rule there, and `cargo xtask rules --break` can break it.
+//! They are for wires, which decide nothing. Logic that decides a rule of docs/semantics.md is a statement of its own, so that a
+//! comment can name the rule there, and `cargo xtask rules --break` can break it.
 //!
 //! Tests: `tests/wires.rs`.
 

@@ -1,4 +1,4 @@
-//! Every block's size on ECP5, compared with its budget.
+//! Measures every block's size on ECP5, and compares it with the block's budget.
 
 use std::fmt::Write;
 use std::fs;
@@ -9,10 +9,10 @@ use anyhow::{Context, Result};
 use super::tool;
 use viaduct_hdl::blocks::Entry;
 
-/// Synthesis for size at the core's clock. Without `-nowidelut` the mapper takes trees of LUT4 for one wide LUT and
+/// Synthesis for size at the core's clock. Without `-nowidelut` the mapper uses trees of LUT4 for one wide LUT and
 /// a block is up to three times as large; without a target delay it makes every path as short as it can. With both,
-/// placement and routing still reach more than 125 MHz. Cells get new names before they are mapped: with its own, yosys
-/// 0.23 takes one name twice in some netlists, and ends with an assertion of its AIGER frontend.
+/// placement and routing still reach more than 125 MHz. Cells get new names before they are mapped, because yosys 0.23
+/// gives one name twice in some netlists, and then fails with an assertion in its AIGER frontend.
 const SCRIPT: &str = "read_verilog top.v; scratchpad -set abc9.D 3000; \
                       synth_ecp5 -abc9 -nowidelut -top top -run begin:map_luts; \
                       rename -enumerate -pattern cell%_ t:*; \
@@ -58,8 +58,8 @@ impl Size {
     }
 }
 
-/// Synthesises Verilog text and counts. What has been measured already, by the same yosys with the same script, is
-/// not measured again: the whole NIC takes minutes.
+/// Synthesises Verilog text and counts. A text that was measured already, by the same yosys with the same script, is
+/// not measured again, because the whole NIC takes minutes.
 ///
 /// # Errors
 /// yosys is missing or refuses the text.

@@ -15,25 +15,25 @@ const WAIVED: [(&str, &str); 5] = [
     ("DECLFILENAME", "a block and the modules within it are one file, `top.v`"),
 ];
 
-/// What yosys must not say but for warnings, and what it means.
+/// What yosys must not say besides its warnings, and what each of these means.
 const REFUSED: [(&str, &str); 2] =
     [("Latch inferred for", "a signal is not assigned on every path"), ("Found and reported", "")];
 
-/// Icarus' words for its front end alone, with all warnings, for the Verilog of 2005.
+/// The arguments with which Icarus runs its front end alone, with all warnings, for the Verilog of 2005.
 const ICARUS: [&str; 7] = ["-Wall", "-g2005", "-t", "null", "-s", "top", "top.v"];
 
-/// Down to gates, so that a loop is one of bits and not of whole vectors. But for the large profile: its logic is the
-/// board's, where loops are looked for, and its memories would take a minute. Gates are not made fewer before they are looked at: what a
-/// constant would have cut is refused, too, and the core takes half the time. Registers stay out of memories: yosys 0.23 takes one in and leaves
-/// its input behind, a wire without a driver that nothing hangs on, where it is a part of a wider register.
+/// Goes down to gates, so that a loop is one of bits and not of whole vectors. The large profile is not taken so far: its logic is the
+/// board profile's, where loops are looked for, and its memories would take a minute. The gates are not optimised before the check: so a
+/// loop that a constant would have cut is refused, too, and the core takes half the time. Registers are kept out of memories: yosys 0.23
+/// takes a part of a wider register into a memory and leaves its input behind, a wire without a driver that nothing depends on.
 const SCRIPT: &str = if cfg!(feature = "large") {
     "read_verilog top.v; hierarchy -check -top top; proc; check"
 } else {
     "read_verilog top.v; hierarchy -check -top top; proc; flatten; opt_expr; opt_clean; memory -nomap -nordff; techmap; check"
 };
 
-/// Everything that is wrong with a block's Verilog; empty if nothing is. What the same tools have found no fault in
-/// is not looked at again.
+/// Everything that is wrong with a block's Verilog; empty if nothing is. A text in which the same tools have found no fault
+/// is not checked again.
 ///
 /// # Errors
 /// A tool is missing or a file cannot be written.

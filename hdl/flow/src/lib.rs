@@ -1,5 +1,5 @@
-//! What is done with the exported Verilog outside simulation: checks, sizes and proofs, with Verilator and yosys; and the
-//! program `viaduct-export`, which does it.
+//! Checks, measures and proves the exported Verilog outside simulation, with Verilator, Icarus Verilog and yosys; and the
+//! program `viaduct-export`, which does all of it.
 
 pub mod budget;
 pub mod equal;

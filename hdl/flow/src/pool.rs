@@ -1,4 +1,4 @@
-//! The same work on many blocks, on all processors.
+//! Does the same work on many blocks, on all processors.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -14,13 +14,13 @@ use viaduct_hdl::blocks::Entry;
 /// before it are shown. The longest texts are begun first: the whole NIC takes as long as all the others.
 ///
 /// # Errors
-/// The first error of `work` or `show`; what is under way ends first.
+/// The first error of `work` or `show`; work that is under way is finished first.
 pub fn each<T: Send>(
     blocks: &[Entry],
     work: impl Fn(&Entry, &str) -> Result<T> + Sync,
     mut show: impl FnMut(&Entry, T) -> Result<()>,
 ) -> Result<()> {
-    // RustHDL numbers what it makes from one count for all threads: the texts are made here, one by one.
+    // RustHDL numbers the parts of a text from one count for all threads, so the texts are made here, one by one.
     let mut jobs: Vec<(usize, String)> =
         blocks.iter().enumerate().map(|(index, block)| (index, (block.verilog)())).collect();
     jobs.sort_by_key(|(_, verilog)| std::cmp::Reverse(verilog.len()));

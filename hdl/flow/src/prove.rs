@@ -143,7 +143,7 @@ impl Wrapper {
     }
 }
 
-/// Writes the files, flattens block and wrapper and gives the SMT model's path; with `only`, all other properties
+/// Writes the files, flattens block and wrapper and gives the path of the SMT model; with `only`, all other properties
 /// are taken out.
 fn build(folder: &Path, verilog: &str, text: &str, wrapper: &Wrapper, only: Option<&str>) -> Result<PathBuf> {
     tool::write(&folder.join("top.v"), verilog)?;

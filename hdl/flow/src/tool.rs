@@ -1,4 +1,4 @@
-//! Running yosys, Verilator and Icarus Verilog.
+//! Runs yosys, Verilator and Icarus Verilog.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,8 +73,8 @@ pub fn scratch(step: &str, block: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The result of a step on a block, which is a function of `inputs` alone: what was found the last time, if they were
-/// the same, or what `work` finds now in the emptied folder.
+/// The result of a step on a block, which depends on `inputs` only: what was found the last time, if `inputs` were
+/// the same then, or what `work` finds now in the emptied folder.
 pub fn once(
     step: &str,
     block: &str,
@@ -96,7 +96,7 @@ pub fn once(
     Ok(result)
 }
 
-/// Makes [`once`] work again: for a result that a tool's own trouble may have been the cause of.
+/// Makes [`once`] work again the next time: for a result that may come from a failure of the tool itself.
 pub fn forget(step: &str, block: &str) -> Result<()> {
     let kept = folder(step, block).join("inputs");
     fs::remove_file(&kept).with_context(|| kept.display().to_string())

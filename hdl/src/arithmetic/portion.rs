@@ -1,4 +1,4 @@
-//! Tells how many of some bytes go into a limited room: the lesser of two numbers, and which of them it is.
+//! Tells how many of the bytes go into a limited room: the lesser of two numbers, and which of them it is.
 //!
 //! ```text
 //!  bytes ──►┌─────────┐──► portion

@@ -6,7 +6,8 @@
 //!             └──────────────┘
 //! ```
 //! Contract: `piece` is the least of `segment`, `packet` and 4096, which is the most that one access moves. `ends_segment` says that the
-//! piece is the rest of the segment, `ends_packet` that it is the rest of the packet. Who uses the piece goes on with both numbers less it.
+//! piece is the rest of the segment, `ends_packet` that it is the rest of the packet. The user subtracts the piece from both numbers and
+//! goes on.
 //!
 //! Example: a packet of 1024 bytes begins in a segment of 1000. The first piece has 1000 bytes, and `ends_segment` is high. 24 bytes of the
 //! packet are left, and the next segment has 500: the second piece has 24 bytes, and `ends_packet` is high.

@@ -1,14 +1,14 @@
-//! Where the PCIe endpoint will be: two pins in place of the transaction layer, so that the NIC can be placed and timed without one.
+//! Stands where the PCIe endpoint will be: two pins in place of the transaction layer, so that the NIC can be placed and timed without one.
 //!
 //! ```text
 //!  probe_in ──►┌──────────┐──► to_core 149
 //! probe_out ◄──│ Boundary │◄── from_core 72
 //!              └──────────┘
 //! ```
-//! Contract: **this is no endpoint.** `to_core` is a shift register of `probe_in`, and `probe_out` the end of a signature of `from_core`. So no signal of
-//! the NIC's edge is constant, none is unread, and every one ends in a flip-flop at either side, as it would in an endpoint. What
-//! only a simulator reads (`idle` and the deadlines) is left out.
-//! A board with this inside shows fit and timing; it does not answer on PCIe.
+//! Contract: **this is no endpoint.** `to_core` is a shift register of `probe_in`, and `probe_out` the end of a signature of `from_core`.
+//! So no signal of the NIC's edge is constant, none is unread, and every one ends in a flip-flop at either side, as it would in an
+//! endpoint. What only a simulator reads (`idle` and the deadlines) is left out. A board with this inside shows fit and timing; it does not
+//! answer on PCIe.
 //!
 //! Latency: one cycle for each bit.
 //!
@@ -25,9 +25,9 @@ use rust_hdl::prelude::*;
 pub struct Boundary {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The bit that is shifted in.
+    /// The bit that is shifted in, from a pin.
     pub probe_in: Signal<In, bool>,
-    /// The end of the signature.
+    /// The end of the signature, to a pin.
     pub probe_out: Signal<Out, bool>,
     /// The inputs of the core's PCIe edge.
     pub to_core: Signal<Out, Bits<GIVEN>>,

@@ -46,7 +46,7 @@ pub struct Card {
     pub link_down: Signal<In, bool>,
     /// Device time, ticks of 1.024 us; it wraps.
     pub time_now: Signal<In, Bits<32>>,
-    /// Nothing is in flight and nothing waits.
+    /// Nothing is in flight and nothing waits; a simulator reads this and the deadlines.
     pub idle: Signal<Out, bool>,
     /// When the oldest read of host memory will have waited too long; given while there is one.
     pub read_deadline: FlowSource<Bits<32>>,

@@ -1,4 +1,4 @@
-//! `mac-echo` on a board.
+//! The design `mac-echo` on a board: an [`Echo`] with clock, reset and lights.
 //!
 //! ```text
 //!  clock_in ──►┌───────────┐◄─► phy_*

@@ -1,4 +1,4 @@
-//! The core's signals at the PCIe edge, as two bundles: what the endpoint will give, and what it will take.
+//! The core's signals at the PCIe edge, as two bundles: those that the endpoint will drive, and those that it will read.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -1,12 +1,12 @@
-//! The NIC on a board, as far as it goes: Ethernet to the pins, PCIe to a [`Boundary`].
+//! The NIC on a board, without a PCIe endpoint: Ethernet goes to the pins, PCIe to a [`Boundary`].
 //!
 //! ```text
 //!  clock_in ──►┌──────────┐◄─► phy_*
 //!  probe_in ──►│ NicBoard │──► probe_out
 //!              └──────────┘
 //! ```
-//! Contract: **no working card yet.** The NIC and its MAC, a [`Card`], are whole; what is missing is the soft PCIe endpoint, and in its place
-//! the boundary keeps the transaction layer's signals alive. Management of the PHY is left alone.
+//! Contract: **no working card yet.** The NIC and its MAC, a [`Card`], are whole; what is missing is the soft PCIe endpoint, and in its
+//! place the boundary keeps the transaction layer's signals alive. Management of the PHY is left alone.
 //!
 //! Latency: none; wires, clock and reset.
 //!

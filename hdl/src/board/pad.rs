@@ -5,15 +5,16 @@
 //!          in_data ◄───│ Pad │
 //!                      └─────┘
 //! ```
-//! Contract: the pad shows `out_data` while `enable`, and is left alone otherwise; `in_data` is what is on it.
+//! Contract: the pad shows `out_data` while `enable` is high, and is left alone otherwise; `in_data` is what is on it.
 //!
 //! Latency: none.
 //!
-//! How: ECP5's BB when synthesised; in Verilator what it does. The pad must be connected to a pin and to nothing else.
+//! How: in synthesis the block is ECP5's cell BB; in Verilator it does what that cell does. The pad must be connected to a pin and to
+//! nothing else.
 //!
 //! Example: `enable` is low and the PHY drives 1: `in_data` is 1.
 //!
-//! Tests: none but the build for a board: what drives it, the MAC's management, has its own.
+//! Tests: none but the build for a board; `Mdio`, which drives it, has tests of its own.
 
 use rust_hdl::prelude::*;
 
@@ -22,11 +23,11 @@ use rust_hdl::prelude::*;
 pub struct Pad {
     /// The pin.
     pub pad: Signal<InOut, Bits<1>>,
-    /// The pad shows `out_data`.
+    /// The pad shows `out_data`; `Mdio` drives this and `out_data`, through `Echo`.
     pub enable: Signal<In, bool>,
     /// The bit that the pad is to show.
     pub out_data: Signal<In, bool>,
-    /// The bit that is on the pad.
+    /// The bit that is on the pad, for `Mdio`.
     pub in_data: Signal<Out, bool>,
 }
 

@@ -1,4 +1,4 @@
-//! 125 MHz from a board's oscillator.
+//! Makes 125 MHz from a board's oscillator.
 //!
 //! ```text
 //!  clock_in ──►┌─────┐──► clock_out
@@ -35,7 +35,7 @@ pub struct Pll {
     pub clock_in: Signal<In, Clock>,
     /// The clock of 125 MHz.
     pub clock_out: Signal<Out, Clock>,
-    /// `clock_out` is right.
+    /// `clock_out` is right; [`Start`](super::Start) listens.
     pub locked: Signal<Out, bool>,
     _oscillator: Oscillator,
 }

@@ -1,12 +1,12 @@
-//! The first milliseconds of a board: reset until the clock is right, and the PHY's reset.
+//! Drives the resets in the first milliseconds of a board: the core's until the clock is right, and the PHY's.
 //!
 //! ```text
 //!  locked ──►┌───────┐──► core_reset
 //!            │ Start │──► phy_reset_n
 //!            └───────┘
 //! ```
-//! Contract: `core_reset` is high until 64 cycles behind `locked`, `phy_reset_n` low until 2^21 cycles (17 ms; the PHYs want 10) behind it. When
-//! `locked` falls, both begin anew. What is outside of the reset, the MAC's line side, stands still until the first frame.
+//! Contract: `core_reset` is high until 64 cycles after `locked`, `phy_reset_n` low until 2^21 cycles (17 ms; the PHYs want 10) after it.
+//! When `locked` falls, both begin anew. The MAC's line side has no reset; it stands still until the first frame.
 //!
 //! Latency: as above.
 //!
@@ -26,7 +26,7 @@ pub struct Start {
     pub clock: Signal<In, Clock>,
     /// The clock is right, from [`Pll`](super::Pll).
     pub locked: Signal<In, bool>,
-    /// The synchronous reset of the core.
+    /// The synchronous reset of the core, `Card` or `Echo`.
     pub core_reset: Signal<Out, bool>,
     /// Reset of the PHY; low: the PHY is reset.
     pub phy_reset_n: Signal<Out, bool>,

@@ -78,7 +78,7 @@ const CORE: [&str; 2] = ["card", "nic"];
 
 /// The text of the NIC's core alone, as [`verilog`](crate::export::verilog) gives it, out of a board's top; none if there is no NIC in it.
 ///
-/// It is the module of that instance and all modules below it, whoever else uses them, in the order of their use. Only the outermost has
+/// It is the module of that instance and all modules below it, used elsewhere or not, in the order of their use. Only the outermost has
 /// another name.
 pub fn core_of(top: &str) -> Option<String> {
     viaduct_verilog::part(top, &CORE).map(|core| framed(&core))

@@ -12,9 +12,9 @@ pub struct Acknowledged {
     pub vi: Vi,
     /// PSN acknowledged, or refused.
     pub psn: Bits<24>,
-    /// `viaduct_spec::wire::syndrome`, or one that no frame brings: [`local`](viaduct_spec::inside::local).
+    /// `viaduct_spec::wire::syndrome`, or a code that no frame carries: [`local`](viaduct_spec::inside::local).
     pub syndrome: Bits<8>,
-    /// What the frame itself was, for the counters: bits 6:5 of its syndrome; 2: an answer to a read.
+    /// What the frame itself was, for the counters: bits 6:5 of its syndrome; 2 is an answer to a read.
     pub frame: Bits<2>,
 }
 

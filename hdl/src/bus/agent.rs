@@ -1,4 +1,4 @@
-//! The agent's commits and what the NIC tells it: states, faults, events; queues by name.
+//! The agent's commits, and what the NIC tells the agent: states, faults and events. Also work queues by name.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -21,7 +21,7 @@ pub struct Commit {
     pub target: Bits<4>,
 }
 
-/// A VI has changed its state: broadcast, so that every block keeps its own copy.
+/// A VI has changed its state: `vi/state` tells all blocks, and each keeps a copy of its own.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct StateWrite {
     /// The VI that changes its state.
@@ -61,7 +61,7 @@ pub struct Arm {
     pub position: Position,
 }
 
-/// What the doorbells of a work queue have left behind.
+/// What the doorbells of a work queue have told so far.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct DoorbellRow {
     /// Where the descriptor of the last doorbell's token lies in its region, in units of 64 bytes.

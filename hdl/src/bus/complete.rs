@@ -37,8 +37,8 @@ pub struct Completion {
     pub syndrome: Bits<8>,
     /// Kind of that acknowledgement: see [`word`](super::word).
     pub kind: Bits<2>,
-    /// A descriptor of the queue ends with it: the queue's position moves on. Without `write` it is one that could
-    /// not be read.
+    /// A descriptor of the queue ends with this completion: the queue's position moves on. Without `write` the
+    /// descriptor is one that could not be read.
     pub ends: bool,
     /// The acknowledgement waits until the data is in memory (Reliable Reception).
     pub reception: bool,
@@ -55,7 +55,7 @@ pub struct Closed {
     pub region: Bits<16>,
     /// Offset of the descriptor, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// The descriptor's status is written; otherwise nobody can see that it has ended.
+    /// The descriptor's status is written; otherwise the consumer cannot see that it has ended.
     pub written: bool,
 }
 

@@ -4,7 +4,7 @@
 
 use rust_hdl::prelude::*;
 
-/// A request to reach host memory. All of them go through the protection checker.
+/// A request to reach host memory. All of them go through `protect`, the protection checker.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Access {
     /// Virtual address; or, with `by_offset`, bytes from the region's base rounded down to 64.
@@ -28,7 +28,8 @@ pub struct Access {
     pub write: bool,
     /// Where the region ends early, move what is there instead of refusing (descriptors; `span` is not looked at).
     pub clip: bool,
-    /// Rights of remote peers that the region must give, each a bit: see [`remote`](viaduct_spec::inside::remote). None for what a peer did not ask.
+    /// Rights of remote peers that the region must give, each a bit: see [`remote`](viaduct_spec::inside::remote). None for what a peer did
+    /// not ask.
     pub remote: Bits<2>,
     /// A number of the client's own, which comes back with the answer.
     pub user: Bits<8>,
@@ -54,8 +55,8 @@ pub struct DmaCommand {
     pub refused: bool,
 }
 
-/// Data read from host memory, in order of the accesses of all clients. There is no ready: whoever
-/// asks has made room.
+/// Data read from host memory, in order of the accesses of all clients. There is no `ready`: a client makes
+/// room before it asks.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadBeat {
     /// The client whose access it answers: see [`client`](viaduct_spec::inside::client).
@@ -76,7 +77,7 @@ pub struct ReadBeat {
     pub failed: bool,
 }
 
-/// Data on its way to host memory. The write engine takes as many bytes as its commands say,
+/// Data on its way to host memory. `dma/write` takes as many bytes as its commands say,
 /// whatever the beats' borders.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct WriteBeat {

@@ -1,4 +1,4 @@
-//! What crosses from one block to the next, each bundle defined once. [`crate::stream`] has the ports that carry them.
+//! The bundles that cross from one block to the next, each defined once. [`crate::stream`] has the ports that carry them.
 
 use rust_hdl::prelude::Bits;
 use viaduct_spec::profile::{BAR2_BYTES, CQ_LOG2, DOORBELL_SHIFT, READ_TAGS_LOG2, VECTOR_LOG2, VI_LOG2};
@@ -23,7 +23,7 @@ pub use read::{Admission, Answer, Placing, ReadRequest, ReadSent, Reply};
 pub use receive::{AheadWord, Filled};
 pub use send::{EpochWrite, Packet, PayloadWord, Rewind, SendHead, Sent, Whole};
 
-// What the bundles' codes and bits are called; `spec/` has them.
+// The names of the bundles' codes and bits, which `spec/` defines.
 pub use crate::rows::inside::{ByClient, RemoteRights};
 pub use crate::rows::wire::SyndromeParts;
 pub use viaduct_spec::inside::{client, local, remote, word};

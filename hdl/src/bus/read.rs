@@ -49,7 +49,7 @@ pub struct Reply {
     pub msn: Bits<24>,
 }
 
-/// An RDMA read that leaves, for who waits for the answer.
+/// An RDMA read that leaves, from transmit to `receive/reads`, which waits for the answer.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct ReadSent {
     /// The VI that reads.
@@ -64,7 +64,7 @@ pub struct ReadSent {
     pub segments: Bits<8>,
     /// Bytes of the message.
     pub length: Bits<32>,
-    /// PSN of the first packet of the answer; of one that is sent again, from which it asks.
+    /// PSN of the first packet of the answer; of a read that is sent again, the PSN from which it asks.
     pub psn: Bits<24>,
 }
 

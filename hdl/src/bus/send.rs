@@ -5,7 +5,7 @@
 use super::{Position, Vi};
 use rust_hdl::prelude::*;
 
-/// Where a descriptor lies.
+/// Where a send descriptor lies; fetch tells gather.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct SendHead {
     /// The VI whose descriptor it is.
@@ -30,7 +30,7 @@ pub struct SendHead {
     pub resume: bool,
 }
 
-/// A VI sends again from where the [`Rewind`] says. What is of the other epoch, between fetch and transmit, is dropped.
+/// A VI sends again from where the [`Rewind`] says. Packets of the other epoch, between fetch and transmit, are dropped.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct EpochWrite {
     /// The VI that sends again.
@@ -101,11 +101,11 @@ pub struct Packet {
     pub segments: Bits<8>,
     /// RDMA read: number of the read, see [`ReadSent`](super::ReadSent). With `parked`: number of reads that are complete.
     pub number: Bits<3>,
-    /// The message may not begin before a read is complete: it, and all behind it, comes again.
+    /// The message may not begin before a read is complete: it, and every message behind it, comes again.
     pub parked: bool,
-    /// It is of the answer to a peer's read: `immediate` is the AETH, `psn` counts, and nothing of the VI's queue.
+    /// The packet is of the answer to a peer's read: `immediate` is the AETH, `psn` counts, and the fields of the VI's queue do not.
     pub reply: bool,
-    /// With a transport error: segments of the descriptor could not be read, which it says itself. Otherwise it is not what it was before.
+    /// With a transport error: segments of the descriptor could not be read. Otherwise the descriptor has changed since it was read before.
     pub unread: bool,
 }
 
@@ -153,7 +153,7 @@ pub struct PayloadWord {
 /// All bytes of a packet's payload are there, or none of them ever will be.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Whole {
-    /// The checker refused an access to the bytes.
+    /// `protect` refused an access to the bytes.
     pub refused: bool,
     /// The bytes could not be read.
     pub failed: bool,

@@ -10,16 +10,16 @@
 //! Contract: a command is cut into requests of at most `max_read` and 512 bytes, each inside one aligned block of that
 //! size. Each takes a slot of 512 bytes before it is sent, so its completions, in whatever pieces and
 //! order, always find room. Slots are used and emptied in turn. What leaves is described at `ReadBeat`: an access ends
-//! with `last` on the last beat of its last command; a refused command is one beat without bytes, in its
-//! turn; a read that failed shows `failed` in a beat without bytes of its own, behind beats of what had come of it, and
-//! again in the last beat of its access. It never has more beats than if it had not failed.
+//! with `last` on the last beat of its last command. A refused command is one beat without bytes, in its
+//! turn. A read that failed gives beats of the data that had come, then a beat without bytes that shows `failed`; the last beat of its
+//! access shows `failed` again. It never has more beats than if it had not failed.
 //!
 //! Every command, refused ones too, retires with its last beat.
 //!
-//! A request that has not made progress for 50.3 ms since it was the oldest has failed, and its slot is not used again before
-//! reset: `timed_out` stays. When all slots are lost every read fails at once and nothing is sent.
-//! Before a reset of the function or of the core, whoever holds its requests back (`draining`) waits while `outstanding`: that ends at the
-//! latest as long after as one request may take. What has not been sent is forgotten with the reset.
+//! If the oldest request makes no progress for 50.3 ms it has failed, and its slot is not used again before a
+//! reset: `timed_out` stays high. When all slots are lost, every read fails at once and nothing is sent.
+//! Before a reset of the function or of the core, `Reset` holds new requests back (`draining`) and waits while `outstanding`. That ends
+//! at the latest after the time that one request may take. What has not been sent is forgotten with the reset.
 //! `extended_tag` changes nothing: 16 tags fit the 5 bits that every function may use.
 //!
 //! Latency: 3 cycles from a command to its request, 2 from the last beat of a completion to the last beat of its
@@ -28,7 +28,7 @@
 //! Example: `max_read` is 512 bytes. A command for 600 bytes at address 0x1000 becomes two requests, of 512 bytes with tag 0 and of 88 with
 //! tag 1. Whichever is answered first, `beat` brings the 600 bytes in order, and `retire` comes with the last.
 //!
-//! Tests: `tests/tlp/dma_read`.
+//! Tests: `tests/tlp/dma_read/`.
 
 use super::read_drain::ReadDrain;
 use super::read_issue::ReadIssue;
@@ -47,41 +47,41 @@ const _: () = assert!(READ_BYTES == 512 && READ_TAGS_LOG2 == 4);
 pub struct DmaRead {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets everything, the slots that are lost too.
+    /// While high, the block forgets everything, the slots that are lost too.
     pub reset: Signal<In, bool>,
-    /// With `reset`: what comes next at `completion` is a packet's first beat.
+    /// With `reset`: what comes next at `completion` is a packet's first beat; the NIC's `Reset` drives this.
     pub down: Signal<In, bool>,
-    /// A reset is to come and waits for `outstanding`.
+    /// A reset is to come and waits for `outstanding`; the NIC's `Reset` drives this.
     pub draining: Signal<In, bool>,
-    /// Completions of requests that have left are still to come.
+    /// Completions of requests that have left are still to come; `Reset` waits for them.
     pub outstanding: Signal<Out, bool>,
     /// A read, from `protect`.
     pub command: Sink<DmaCommand>,
     /// A beat of a completion, from the PCIe edge.
     pub completion: FlowSink<TlpBeat>,
-    /// The function's own bus, device and function number.
+    /// The function's own bus, device and function number; the configuration space drives this and the two below.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// Largest read request: 128 << n bytes.
     pub max_read: Signal<In, Bits<3>>,
     /// The function may use tags of 8 bits; the block needs 4.
     pub extended_tag: Signal<In, bool>,
-    /// Device time, ticks of 1.024 us.
+    /// Device time in ticks of 1.024 us, from `Nic`.
     pub time_now: Signal<In, Bits<32>>,
     /// The read requests, to the PCIe edge.
     pub tx: Source<TlpBeat>,
-    /// The data that was read, in the order of the commands.
+    /// The data that was read, in the order of the commands; each client picks its own: fetch, gather, `receive` and `send/ack`.
     pub beat: FlowSource<ReadBeat>,
     /// A command has ended; the data is its epoch, for `protect`.
     pub retire: FlowSource<bool>,
-    /// The time at which the oldest request will have failed; given while there is one.
+    /// The time at which the oldest request will have failed, given while there is one; a simulator reads it.
     pub deadline: FlowSource<Bits<32>>,
-    /// A request has timed out since reset.
+    /// A request has timed out since reset; the host finds it in `admin/registers`.
     pub timed_out: Signal<Out, bool>,
-    /// A command or a slot is under way.
+    /// A command or a slot is under way; `quiet` listens.
     pub busy: Signal<Out, bool>,
-    /// A completion that nobody waits for is dropped.
+    /// Pulses when a completion is dropped because no request waits for it; `admin/counters` listens.
     pub count_unexpected: Pulse,
-    /// A request has timed out.
+    /// Pulses when a request has timed out; `admin/counters` listens.
     pub count_lost: Pulse,
 
     issue: ReadIssue,
@@ -128,7 +128,7 @@ impl Logic for DmaRead {
         clock!(self, clock, issue, slots, drain);
         drive!(self, reset => issue.reset, slots.reset, drain.reset; down => slots.down);
 
-        // Which slot is next. A lost one is passed over, hollow, as long as there are others.
+        // Which slot is next. A lost slot is passed over (it is reserved as hollow) as long as there are others.
         self.tail_tag.next = self.tail.q.val().get_bits::<READ_TAGS_LOG2>(0);
         self.waiting.next = self.tail.q.val() != self.head.q.val();
         self.full.next =
@@ -172,7 +172,7 @@ impl Logic for DmaRead {
             self.head.d.next = self.head.q.val() + 1;
         }
 
-        // What each slot is in.
+        // The state of each slot.
         self.one.next = bits::<READ_TAGS>(1);
         self.tail_bit.next = self.one.val() << self.tail_tag.val();
         self.event_bit.next = self.one.val() << self.slots.tag.val();

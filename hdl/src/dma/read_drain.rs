@@ -7,21 +7,21 @@
 //!  progress, time_now, draining ─►│           │──► beat, retire, deadline
 //!                                 └───────────┘
 //! ```
-//! Contract: the oldest slot is looked at while `waiting`; its bytes leave as beats, one row of 8 a cycle, when it
-//! is not `open` any more, and all rows but the last before that, while they flow in (`flowing` into slot `flow_tag`, rows
-//! below `fill` are there). A refused slot leaves as one beat without bytes, a faulty one ends with one.
+//! Contract: while `waiting`, the block works on the oldest slot. Its bytes leave as beats, one row of 8 a cycle. When the slot is
+//! not `open` any more all its rows may leave; before that all but the last may, while they flow in (`flowing` into slot `flow_tag`: the
+//! rows below `fill` are there). A refused slot leaves as one beat without bytes, and a faulty slot ends with one.
 //! A fault shows in its own beat and once more in the last of its access, which then has no bytes either.
 //! A `hollow` slot is passed over.
 //!
-//! `strike` says that the time of the oldest slot is up ([`ReadTime`]); the slot's owner closes it then and makes it faulty.
+//! `strike` says that the time of the oldest slot is up ([`ReadTime`]); `DmaRead` closes it then and makes it faulty.
 //!
 //! Latency: 1 cycle from the slot's end of `open`, or from `fill`, to a beat if it was the oldest already. One cycle
 //! is lost between two slots.
 //!
-//! Example: slots 0 and 1 are reserved and slot 1 closes first: nothing leaves but the rows of slot 0 as they flow in. When slot 0 closes, its
+//! Example: slots 0 and 1 are reserved and slot 1 closes first: only the rows of slot 0 leave, as they flow in. When slot 0 closes, its
 //! last row leaves in the next cycle, and slot 1 follows.
 //!
-//! Tests: through `DmaRead`.
+//! Tests: with `DmaRead`, `tests/tlp/dma_read/`.
 
 use super::read_time::ReadTime;
 use super::split::CommandPiece;
@@ -66,13 +66,13 @@ pub struct ReadDrain {
     pub clock: Signal<In, Clock>,
     /// Starts with slot 0 again.
     pub reset: Signal<In, bool>,
-    /// The tables of slot `reserve_tag` take `piece`.
+    /// Slot `reserve_tag` is reserved for `piece`; `DmaRead` drives this and the next inputs.
     pub reserve: Signal<In, bool>,
     /// The slot that is reserved.
     pub reserve_tag: Signal<In, ReadTag>,
     /// The piece of a command that the slot is for.
     pub piece: Signal<In, CommandPiece>,
-    /// The reserved slot is for nothing: it is passed over.
+    /// The reserved slot is for nothing, because it is lost: it is passed over.
     pub hollow: Signal<In, bool>,
     /// At least one slot is in use; the oldest is `head`.
     pub waiting: Signal<In, bool>,
@@ -80,11 +80,11 @@ pub struct ReadDrain {
     pub open: Signal<In, Bits<READ_TAGS>>,
     /// One bit for each slot whose data cannot be used.
     pub faulty: Signal<In, Bits<READ_TAGS>>,
-    /// Rows below `fill` of slot `flow_tag` are in the memory, though the slot is still open.
+    /// Rows below `fill` of slot `flow_tag` are in the memory, though the slot is still open; from `ReadSlots`.
     pub flowing: Signal<In, bool>,
     /// The slot that data flows into.
     pub flow_tag: Signal<In, ReadTag>,
-    /// The row of that slot that is not there yet; all below it are.
+    /// The first row of that slot that is not there yet; all rows below it are.
     pub fill: Signal<In, Bits<6>>,
     /// A good completion for the oldest slot has begun.
     pub progress: Signal<In, bool>,
@@ -92,13 +92,13 @@ pub struct ReadDrain {
     pub time_now: Signal<In, Bits<32>>,
     /// A reset waits for the slots that are open: no time is added.
     pub draining: Signal<In, bool>,
-    /// The number of the oldest slot.
+    /// The number of the oldest slot; `DmaRead` listens to this and the next two.
     pub head: Signal<Out, ReadTag>,
     /// The oldest slot is free from the next cycle on.
     pub taken: Signal<Out, bool>,
     /// The oldest slot has timed out.
     pub strike: Signal<Out, bool>,
-    /// The row of the slots' memory to read: {slot, 8 bytes in it}.
+    /// The row of the slots' memory to read, for `ReadSlots`: {slot, 8 bytes in it}.
     pub read_row: Signal<Out, Bits<10>>,
     /// The 8 bytes of the `read_row` of the cycle before.
     pub read_data: Signal<In, Bits<64>>,
@@ -191,7 +191,7 @@ impl Logic for ReadDrain {
         self.opened.next = (self.open.val() & self.turn.q.val()).any();
         self.fault.next = (self.faulty.val() & self.turn.q.val()).any() & !self.slot.q.val().refused;
         self.final_row.next = self.row.q.val() == self.slot.q.val().last_row;
-        // The last row waits: what became of the slot must be known then.
+        // The last row waits until the slot is closed, because its beat must say what became of the slot.
         self.early.next = self.flowing.val()
             & (self.flow_tag.val() == self.at.q.val())
             & (self.row.q.val() < self.fill.val())

@@ -6,19 +6,19 @@
 //!   cfg_*, max_read ──►│           │──► issued, opened, leaving
 //!                      └───────────┘──► tx, busy
 //! ```
-//! Contract: one slot, whose number is the tag, for each piece of a command; `room` says that slot `tag` is
-//! free. While `reserve` is high the piece belongs into the tables of slot `tag`, which is done when `reserve_ready` is high
-//! too. `issued` moves on to the next slot; with `opened` completions will come for it, and that is said only when
-//! the last beat of the request was taken. A refused command, or any while `silent`, takes a slot and sends
-//! nothing.
+//! Contract: each piece of a command takes one slot, whose number is the tag; `room` says that slot `tag` is
+//! free. While `reserve` is high the piece is offered to the tables of slot `tag`; they take it when `reserve_ready` is high
+//! too. `issued` says that the slot is in use, and the next one is next. With `opened` completions will come for the slot; it comes
+//! only when the last beat of the request was taken. A refused command takes a slot and sends nothing, and so does every
+//! command while `silent`.
 //!
-//! Latency: 3 cycles from the command to the first beat. At most one request every 5 cycles, as `room` needs one to look at
+//! Latency: 3 cycles from the command to the first beat. At most one request every 5 cycles, because `room` needs a cycle to look at
 //! the next slot.
 //!
-//! Example: a command of one piece finds slot 3 free: `reserve` and `piece` fill the tables of slot 3, two beats with tag 3 leave, and with the
-//! last `issued` and `opened` are high.
+//! Example: a command of one piece finds slot 3 free: `reserve` and `piece` fill the tables of slot 3, and two beats with tag 3 leave.
+//! After the last one `issued` and `opened` are high.
 //!
-//! Tests: through `DmaRead`.
+//! Tests: with `DmaRead`, `tests/tlp/dma_read/`.
 
 use super::split::{CommandPiece, Split};
 use crate::bus::{DmaCommand, ReadTag, TlpBeat};
@@ -47,19 +47,19 @@ pub struct ReadIssue {
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// Largest read request: 128 << n bytes.
     pub max_read: Signal<In, Bits<3>>,
-    /// The slot that the next request takes.
+    /// The slot that the next request takes; `DmaRead` drives this and the next two.
     pub tag: Signal<In, ReadTag>,
     /// Slot `tag` is free.
     pub room: Signal<In, bool>,
-    /// Slot `tag` cannot be used for a request: no request is sent.
+    /// All slots are lost, so no request is sent.
     pub silent: Signal<In, bool>,
-    /// The tables of slot `tag` are to take `piece`.
+    /// The tables of slot `tag`, in `ReadSlots` and `ReadDrain`, are to take `piece`.
     pub reserve: Signal<Out, bool>,
-    /// The tables take the piece in this cycle.
+    /// The tables take the piece in this cycle; `ReadSlots` drives it.
     pub reserve_ready: Signal<In, bool>,
     /// The piece of the command that the slot is for.
     pub piece: Signal<Out, CommandPiece>,
-    /// Slot `tag` is in use from now on.
+    /// Slot `tag` is in use from now on; `DmaRead` listens to this and the next two.
     pub issued: Signal<Out, bool>,
     /// With `issued`: a request has left, so completions will come for the slot.
     pub opened: Signal<Out, bool>,
@@ -97,7 +97,7 @@ impl Logic for ReadIssue {
         if self.max_read.val() > bits::<3>(2) {
             self.split.size.next = bits::<3>(2);
         }
-        // What is cut stands in its slot: the size does not matter to it any more.
+        // The size of a piece is in its slot, so a new size may come into force at any time.
         self.split.settled.next = true;
         drive!(self, split.piece.data => piece; split.busy => busy);
 
@@ -137,7 +137,7 @@ impl Logic for ReadIssue {
                 }
             }
             State::Gone => {
-                // The slot is not opened in the cycle in which the beat is taken: that is known late, and much depends on it.
+                // The slot is opened a cycle after the beat is taken: `tx.ready` comes late, and much depends on `opened`.
                 if !self.beat_valid.q.val() {
                     self.sent.next = true;
                     self.state.d.next = State::First;
@@ -149,7 +149,7 @@ impl Logic for ReadIssue {
         }
         self.issued.next = self.sent.val() | self.skipped.val();
         self.opened.next = self.sent.val();
-        // The request's second beat waits only behind the first.
+        // The second beat follows the first with nothing to wait for but `tx`, so a request leaves from this state on.
         self.leaving.next = self.state.q.val() == State::Gone;
         self.split.piece.ready.next = self.sent.val() | self.skipped.val();
 

@@ -31,7 +31,7 @@ use viaduct_spec::profile::READ_TAGS_LOG2;
 pub struct ReadMemory {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// A packet's first double word is in the high half of `data`.
+    /// A packet's first double word is in the high half of `data`; `ReadSlots` drives this and the inputs up to `high`.
     pub start: Signal<In, bool>,
     /// The slot of that packet; it counts with `start`.
     pub slot: Signal<In, ReadTag>,
@@ -45,9 +45,9 @@ pub struct ReadMemory {
     pub low: Signal<In, bool>,
     /// The high half of `data` is written.
     pub high: Signal<In, bool>,
-    /// The rows of the slot below this one are in the memory.
+    /// The rows of the slot below this one are in the memory; `ReadSlots` hands this and `read_data` on.
     pub fill: Signal<Out, Bits<6>>,
-    /// The row to read: {slot, 8 bytes in it}.
+    /// The row to read: {slot, 8 bytes in it}; from `ReadDrain`.
     pub read_row: Signal<In, Bits<10>>,
     /// The 8 bytes of the `read_row` of the cycle before.
     pub read_data: Signal<Out, Bits<64>>,

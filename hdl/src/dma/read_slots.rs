@@ -9,10 +9,10 @@
 //! ```
 //! Contract: slot t of [`ReadMemory`] holds the aligned block of 512 bytes that the request with tag t lies in: memory byte a is at
 //! byte a % 512. For each open slot a table says what its next completion must be: lower address and byte
-//! count exactly as the specification makes them, and no more data than is missing. What is not so, or has another
-//! requester, or is for a slot that is not open, is dropped whole and counted: nothing ever reaches a slot
-//! that is not its own. One with an error status closes its slot at once; a poisoned one, or one that ends early,
-//! spoils it, and the rest of the read is still awaited.
+//! count exactly as the specification makes them, and no more data than is missing. A completion that does not fit, has another
+//! requester, or is for a slot that is not open is dropped whole and counted: nothing ever reaches a slot
+//! that is not its own. A completion with an error status closes its slot at once. A poisoned one, or one that ends early,
+//! spoils its slot, and the rest of the read is still awaited.
 //!
 //! Events, in the cycle after the beat that causes them: `accept` for each good completion at its header, `close` when nothing more
 //! will come for the slot (its last data is in the memory then), `spoil` when its data cannot be used.
@@ -24,16 +24,16 @@
 //! Everything that comes is taken, a beat every cycle.
 //! `reserve_ready` is low only in the cycle after a good completion's second beat.
 //!
-//! `reset` may come in the middle of a completion, whose rest is then dropped: it is data, which could look like a header of what
-//! is open later. With `down` it does not come.
+//! `reset` may come in the middle of a completion, whose rest is then dropped: it is data, which could look like a header for a slot
+//! that is open later. With `down` that rest does not come.
 //!
-//! How: the second beat's double word is written before the header is judged, but only where the slot, which is open, expects
-//! one: a completion that is dropped spoils nothing, as the right one writes there again.
+//! How: the second beat's double word is written before the header is judged, but only where an open slot expects
+//! one: a completion that is dropped spoils nothing, because the right one writes there again.
 //!
-//! Example: slot 2 expects 64 bytes. A completion of 64 bytes with tag 2 comes: `accept` at its header, and `close` behind its last beat; then
-//! the memory holds the bytes. A second one is dropped and counted.
+//! Example: slot 2 expects 64 bytes. A completion of 64 bytes with tag 2 comes: `accept` at its header, and `close` behind its last beat;
+//! then the memory holds the bytes. A second completion with tag 2 is dropped and counted.
 //!
-//! Tests: through `DmaRead`.
+//! Tests: with `DmaRead`, `tests/tlp/dma_read/`.
 
 use super::read_memory::ReadMemory;
 use super::split::CommandPiece;
@@ -67,23 +67,23 @@ pub struct ReadSlots {
     pub clock: Signal<In, Clock>,
     /// Forgets what came of the packet under way, but not where it ends.
     pub reset: Signal<In, bool>,
-    /// With `reset`: what comes next is a packet's first beat.
+    /// With `reset`: what comes next is a packet's first beat; `DmaRead` hands this on from the NIC's `Reset`.
     pub down: Signal<In, bool>,
     /// A beat of a completion, from the PCIe edge.
     pub completion: FlowSink<TlpBeat>,
     /// The function's own bus, device and function number.
     pub cfg_requester_id: Signal<In, Bits<16>>,
-    /// One bit for each slot that waits for completions.
+    /// One bit for each slot that waits for completions; from `DmaRead`.
     pub open: Signal<In, Bits<READ_TAGS>>,
-    /// The table of slot `reserve_tag` is to take `piece`.
+    /// The table of slot `reserve_tag` is to take `piece`; from `ReadIssue`.
     pub reserve: Signal<In, bool>,
-    /// The slot that is reserved.
+    /// The slot that is reserved; from `DmaRead`.
     pub reserve_tag: Signal<In, ReadTag>,
-    /// The piece of a command that the slot is for.
+    /// The piece of a command that the slot is for; from `ReadIssue`.
     pub piece: Signal<In, CommandPiece>,
     /// The table takes the piece in this cycle.
     pub reserve_ready: Signal<Out, bool>,
-    /// The slot that `accept`, `close`, `spoil` and `flowing` are about.
+    /// The slot that `accept`, `close`, `spoil` and `flowing` are about; `DmaRead` listens to these, and `ReadDrain` to `flowing`.
     pub tag: Signal<Out, ReadTag>,
     /// A good completion for slot `tag` has begun.
     pub accept: Signal<Out, bool>,
@@ -91,13 +91,13 @@ pub struct ReadSlots {
     pub close: Signal<Out, bool>,
     /// The data of slot `tag` cannot be used.
     pub spoil: Signal<Out, bool>,
-    /// A completion is dropped: nobody waits for it, or not for one like this.
+    /// Pulses when a completion is dropped: no slot waits for it, or its slot waits for another one.
     pub count_unexpected: Pulse,
     /// The completion that comes for slot `tag` is good so far.
     pub flowing: Signal<Out, bool>,
     /// With `flowing`: the rows of the slot below this one are in the memory.
     pub fill: Signal<Out, Bits<6>>,
-    /// The row to read: {slot, 8 bytes in it}.
+    /// The row to read: {slot, 8 bytes in it}; from `ReadDrain`.
     pub read_row: Signal<In, Bits<10>>,
     /// The 8 bytes of the `read_row` of the cycle before.
     pub read_data: Signal<Out, Bits<64>>,
@@ -123,14 +123,14 @@ pub struct ReadSlots {
     /// The header has an error status.
     refused: DFF<bool>,
 
-    // From the packet's second beat on: where it goes.
+    // Known from the packet's second beat on: where its data goes.
     /// The slot that the packet is for.
     slot: DFF<ReadTag>,
     /// The packet is what its slot waits for.
     good: DFF<bool>,
     /// The packet says that its read has failed.
     bad: DFF<bool>,
-    /// The packet is dropped: nobody waits for it, or not for one like this.
+    /// The packet is dropped: no slot waits for it, or its slot waits for another one.
     unexpected: DFF<bool>,
     /// The packet in `slot` is poisoned.
     poison: DFF<bool>,
@@ -270,7 +270,7 @@ impl Logic for ReadSlots {
             if !self.left.q.val().get_bits::<7>(1).any() {
                 self.left.d.next = bits::<8>(0);
             }
-            // A row that got less than both its halves is not there.
+            // A row counts as there only if both its halves were written.
             if !self.left.q.val().get_bits::<7>(1).any() {
                 self.flows.d.next = false;
             }

@@ -7,12 +7,12 @@
 //!      draining ──►└──────────┘
 //! ```
 //! Contract: the time of a slot begins when it is `shown` and `opened`, and begins again with each `progress`. When `LIMIT` ticks have
-//! passed, `strike` is high, if the slot is still `opened`; its owner closes it then. While `draining` no time is added: all slots that are
-//! open are struck within `LIMIT` of its beginning.
+//! passed and the slot is still `opened`, `strike` is high, and `DmaRead` closes the slot. While `draining` no slot gets more time: all
+//! open slots are struck within `LIMIT` of its beginning.
 //!
 //! Latency: `strike` comes a cycle after the time is up.
 //!
-//! Example: a slot is shown at time 100, and makes progress at time 150. At time 150 + `LIMIT` it is struck, if nothing more has come for it.
+//! Example: a slot is shown at time 100, and makes progress at time 150. At time 150 + `LIMIT` it is struck if nothing more has come.
 //!
 //! Tests: `tests/tlp/read_time.rs`, through `DmaRead`.
 
@@ -33,7 +33,7 @@ pub struct ReadTime {
     pub clock: Signal<In, Clock>,
     /// Forgets the slot.
     pub reset: Signal<In, bool>,
-    /// The oldest slot's data is being handed out, or waited for.
+    /// The oldest slot's data is being handed out, or waited for; `ReadDrain` drives this and the other inputs.
     pub shown: Signal<In, bool>,
     /// The oldest slot waits for completions.
     pub opened: Signal<In, bool>,
@@ -43,7 +43,7 @@ pub struct ReadTime {
     pub time_now: Signal<In, Bits<32>>,
     /// A reset waits for the slots that are open: no time is added.
     pub draining: Signal<In, bool>,
-    /// The oldest slot has timed out.
+    /// The oldest slot has timed out; `DmaRead` listens, through `ReadDrain`.
     pub strike: Signal<Out, bool>,
     /// The time at which the oldest slot times out; given while one is open.
     pub deadline: FlowSource<Bits<32>>,
@@ -66,7 +66,7 @@ impl Logic for ReadTime {
         self.due.number.next = self.time_now.val();
         self.due.from.next = self.limit.q.val();
         self.late.d.next = self.armed.q.val() & !self.progress.val() & !self.due.behind.val();
-        // Still armed: it is the same slot.
+        // If `armed` is still high, the slot is the one that `late` is about.
         self.strike.next = self.late.q.val() & self.armed.q.val() & self.opened.val();
         self.armed.d.next = self.shown.val() & self.opened.val();
         if (!self.armed.q.val() | self.progress.val()) & !self.draining.val() {

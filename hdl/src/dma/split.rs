@@ -11,15 +11,15 @@
 //! last of the command. A refused command is one piece. Enables are contiguous; with one double word those of the last
 //! are 0. The header is long (4 double words) if the address needs more than 32 bits.
 //!
-//! `chosen` is the size that commands are cut by. When `size` is another, no command is taken until those before are cut and their owner
-//! says `settled`; then it is the new one. So a system that changes it under load is obeyed within the commands that are there.
+//! `chosen` is the size that commands are cut by. When `size` differs from it, no command is taken until those before are cut and
+//! `settled` is high; then `chosen` becomes the new size. So the system may change the size under load, and soon finds it in force.
 //!
-//! Latency: 2 cycles from the command to its first piece; then one piece a cycle, and one without between two commands. The outputs follow from
-//! registers and `write`, `requester`, `tag`.
+//! Latency: 2 cycles from the command to its first piece; then one piece a cycle, and one cycle without a piece between two commands. The
+//! outputs follow from registers and `write`, `requester`, `tag`.
 //!
-//! Example: `size` is 1 (256 bytes). A command of 300 bytes at 0x10C0 becomes two pieces: 64 bytes at 0x10C0, and 236 at 0x1100 with `done`.
+//! Example: `size` is 1 (256 bytes). A command of 300 bytes at 0x10C0 becomes two pieces: 64 bytes at 0x10C0, then 236 at 0x1100, `done`.
 //!
-//! Tests: through `DmaRead` and `DmaWrite`.
+//! Tests: with `DmaRead` and `DmaWrite`, `tests/tlp/dma_read/` and `tests/tlp/dma_write/`.
 
 use crate::bus::DmaCommand;
 use crate::prims::{Cast, Number};
@@ -59,9 +59,9 @@ pub struct CommandPiece {
 pub struct Split {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Forgets the command; `size` is in force behind it.
+    /// While high, the block forgets the command; `size` is in force afterwards.
     pub reset: Signal<In, bool>,
-    /// A command to cut.
+    /// A command to cut, from `protect`, through the block that owns this one: `ReadIssue` or `DmaWrite`. That block drives the inputs.
     pub command: Sink<DmaCommand>,
     /// Largest piece: 128 << n bytes; n above 5 counts as 5.
     pub size: Signal<In, Bits<3>>,
@@ -75,7 +75,7 @@ pub struct Split {
     pub requester: Signal<In, Bits<16>>,
     /// The tag, for the header.
     pub tag: Signal<In, Bits<8>>,
-    /// The next piece of the command.
+    /// The next piece of the command, for the owner, like all outputs.
     pub piece: Source<CommandPiece>,
     /// The first beat of the piece's packet.
     pub header0: Signal<Out, Bits<64>>,
@@ -193,7 +193,7 @@ impl Logic for Split {
         self.brim.next = self.address.q.val() | bit_cast::<64, 13>(self.mask.val());
         self.following.next = self.brim.val() + 1;
 
-        // The piece on show moves on, behind it the command.
+        // When the piece on show leaves, the next one is cut from the command.
         self.free.next = self.piece.ready.val() | !self.shown_valid.q.val();
         if self.free.val() {
             self.shown_valid.d.next = self.valid.q.val();
@@ -214,7 +214,7 @@ impl Logic for Split {
         self.offset.next = self.start.val().get_bits::<12>(0) & bit_cast::<12, 13>(self.mask.val());
         self.shortened.next = self.command.data.val().length - 1;
         self.first_reach.next = self.shortened.val() + bit_cast::<13, 12>(self.offset.val());
-        // When a piece moves is known late: what has to do with it is not what takes the next command.
+        // Whether a piece moves is known late in the cycle, so a command is taken only when none is here, whatever the piece does.
         self.command.ready.next = !self.valid.q.val() & !self.changing.q.val();
         if !self.valid.q.val() {
             self.valid.d.next = self.command.valid.val() & !self.changing.q.val();
@@ -289,7 +289,7 @@ impl Logic for Split {
         if self.reset.val() {
             self.valid.d.next = false;
             self.shown_valid.d.next = false;
-            // No condition of unknown outcome stands between power-up and a size.
+            // `reset` alone sets the size: after power-up no register with an unknown value may decide about it.
             self.in_force.d.next = self.size.val();
         }
     }

@@ -10,15 +10,15 @@
 //! any other: `scatter`), whatever the borders of the beats: one beat may be shared by two commands, and what is
 //! left of it waits while the other client's commands run. Commands are cut into packets of at most `max_payload` bytes
 //! that lie in one aligned block of that size. A packet starts when the first of its data is there, and then holds
-//! `tx` until it is whole: whoever has a command granted brings its data without waiting for anything.
+//! `tx` until it is whole: a client whose command is granted brings its data without waiting for anything.
 //!
-//! `cut` is the size by which whatever is here is cut: that of `max_payload`, but when it changes the old one until the last packet of
-//! before is out. So it is what credits have to be counted by.
+//! `cut` is the size by which the packets in this block are cut: that of `max_payload`; after a change the old one, until the last packet
+//! cut by it is out. So credits have to be counted by `cut`.
 //!
 //! `retire` is given, and `retired` counts, when the last beat of a command has been taken at `tx`.
 //!
-//! All streams come through registers, so that no source waits for the sums of this cycle, nor for the bus: `scatter` through a
-//! slice of full rate, `complete`, which brings a few beats a message, through one that takes a beat every other cycle.
+//! All streams come through registers, so that no source's path goes through the sums of this block or through the bus: `scatter` through
+//! a slice of full rate; `complete`, which brings a few beats a message, through one that takes a beat every other cycle.
 //!
 //! Latency: 6 cycles from command and data to the first beat. Throughput: 8 bytes of payload every
 //! cycle, and 2 to 3 cycles more for each packet. Bytes that are not enabled may hold any data that the
@@ -27,8 +27,8 @@
 //! How: header and payload are one stream of bytes to a `Packer`. The header is put in front as two pieces, the
 //! second with as many bytes behind the header as the address has below its double word.
 //!
-//! Example: a command of COMPLETE for 16 bytes at 0x2008 and two beats of 8 bytes at `complete`: one packet with 16 bytes of payload leaves at
-//! `tx`; with its last beat `retire` is given and `retired` goes up by one.
+//! Example: a command of COMPLETE for 16 bytes at 0x2008 and two beats of 8 bytes at `complete`: one packet with 16 bytes of payload leaves
+//! at `tx`; with its last beat `retire` is given and `retired` goes up by one.
 //!
 //! Tests: `tests/tlp/dma_write/`.
 
@@ -47,7 +47,7 @@ enum State {
     Data,
 }
 
-/// What goes to the packer at once.
+/// What goes to the packer in one cycle.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct PacketBytes {
     data: Bits<64>,
@@ -70,23 +70,23 @@ pub struct DmaWrite {
     pub reset: Signal<In, bool>,
     /// A write, from `protect`.
     pub command: Sink<DmaCommand>,
-    /// Data for the commands of client SCATTER.
+    /// Data for the commands of client SCATTER, from `receive`.
     pub scatter: Sink<WriteBeat>,
-    /// Data for the commands of client COMPLETE.
+    /// Data for the commands of client COMPLETE, from `complete/writer`.
     pub complete: Sink<WriteBeat>,
-    /// The function's own bus, device and function number.
+    /// The function's own bus, device and function number; the configuration space drives this and `max_payload`.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// Largest payload of a packet, as the system has set it: 128 << n bytes.
     pub max_payload: Signal<In, Bits<3>>,
-    /// Largest payload of the packets that go out: 128 << n bytes.
+    /// Largest payload of the packets that go out: 128 << n bytes; `edge/transmit` asks for credits by it.
     pub cut: Signal<Out, Bits<3>>,
     /// The memory writes, to the PCIe edge.
     pub tx: Source<TlpBeat>,
     /// A command has ended; the data is its epoch, for `protect`.
     pub retire: FlowSource<bool>,
-    /// Number of commands that have ended, modulo 256.
+    /// Number of commands that have ended, modulo 256; compared with `issued` of `protect` to know when writes are done.
     pub retired: Signal<Out, Bits<8>>,
-    /// A command or data is under way.
+    /// A command or data is under way; `quiet` listens.
     pub busy: Signal<Out, bool>,
 
     split: Split,
@@ -163,7 +163,7 @@ impl Logic for DmaWrite {
 
         drive!(self, reset => split.reset; max_payload => split.size);
         Sink::<DmaCommand>::link(&mut self.command, &mut self.split.command);
-        // The streams do not count: they may wait for the command that waits for this.
+        // Data that waits in the streams does not count: it may wait for a command that waits for the new size.
         self.split.settled.next =
             !(self.split.busy.val() | self.stage.source.valid.val() | self.packer.source.valid.val());
         drive!(self, split.chosen => cut; cfg_requester_id => split.requester; split.piece.data => piece;
@@ -187,7 +187,7 @@ impl Logic for DmaWrite {
         }
         self.start.next = self.source.val().start + self.used.val();
         self.count.next = self.source.val().count;
-        // With the last bytes of the piece `needs_after` is not looked at, and before them `used_after` is not.
+        // `used_after` is used with the last bytes of the piece only, and `needs_after` only before them.
         self.rest.next = self.needs.q.val().get_bits::<4>(0);
         self.finish.next = !self.needs.q.val().get_bits::<9>(4).any() & (self.rest.val() <= self.count.val());
         self.take.next = self.count.val() - bit_cast::<4, 3>(self.used.val());

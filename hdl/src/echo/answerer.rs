@@ -5,15 +5,15 @@
 //!     verdict, fields ──►│ Answerer │──► pause
 //!    station, address ──►└──────────┘──► count_dropped
 //! ```
-//! Contract: every beat is kept until the frame is judged by [`Question`](super::Question); one that is no question is taken back. 8 KB are
-//! kept, and 16 questions; a frame that finds no room is taken back whole and counted. The answer is the question with the addresses turned
-//! round: so the length, the padding and the data are the question's, and the rest is what `fields` says. Its time to live is 64.
+//! Contract: every beat is kept until [`Question`](super::Question) has judged its frame; a frame that is no question is taken back. There
+//! is room for 8 KB and for 16 questions; a frame that finds no room is taken back whole and counted. The answer is the question with the
+//! addresses turned round: length, padding and data are the question's, and `fields` says the rest. Its time to live is 64.
 //!
 //! `pause` is high while less than half of the room is left.
 //!
-//! Latency: 6 cycles behind `verdict`. Throughput: a beat in 4 cycles, twice what the line takes.
+//! Latency: 6 cycles after `verdict`. Throughput: a beat in 4 cycles, twice what the line takes.
 //!
-//! Example: a ping of 98 bytes comes, and `verdict` is true 4 cycles behind its last beat: `tx` brings 98 bytes with the addresses turned
+//! Example: a ping of 98 bytes comes, and `verdict` is true 4 cycles after its last beat: `tx` brings 98 bytes with the addresses turned
 //! round, and type 0 in place of 8.
 //!
 //! Tests: `tests/mac/echo.rs`.
@@ -45,19 +45,19 @@ pub struct Answerer {
     pub reset: Signal<In, bool>,
     /// A beat of a frame received, from the MAC.
     pub rx: FlowSink<FrameBeat>,
-    /// The frame whose last beat came last is judged: whether it is a question.
+    /// The frame whose last beat came last is judged: whether it is a question. `Question` drives this and `fields`.
     pub verdict: FlowSink<bool>,
     /// With `verdict`: what the answer to the question needs.
     pub fields: Signal<In, AnswerFields>,
-    /// Our Ethernet address, first byte in bits 7:0.
+    /// Our Ethernet address, first byte in bits 7:0; the user of `Echo` drives this and `address`.
     pub station: Signal<In, Bits<48>>,
     /// Our IPv4 address, first byte in bits 7:0.
     pub address: Signal<In, Bits<32>>,
     /// A beat of an answer, to the MAC.
     pub tx: Source<FrameBeat>,
-    /// The peer should hold its frames: less than half of the room is left.
+    /// The peer should hold its frames: less than half of the room is left. The MAC listens.
     pub pause: Signal<Out, bool>,
-    /// A question found no room and is dropped.
+    /// Pulses when a question found no room and is dropped.
     pub count_dropped: Pulse,
     /// The beats that are kept.
     ram: Ram<FrameBeat, 10>,
@@ -117,7 +117,7 @@ pub struct Answerer {
     ping_found: Cast<Bits<64>, PingStart>,
     ping: Signal<Local, PingStart>,
     ping_bits: Cast<PingStart, Bits<64>>,
-    /// 1024, less what may come before it is known.
+    /// 1024, less the beats that may come before the block knows that the room is full.
     most: Number<11, 1020>,
     half: Number<11, 512>,
     ipv4: Number<16, { IPV4_TYPE }>,
@@ -171,7 +171,7 @@ impl Logic for Answerer {
         drive!(self, questions.source.data => question; station => own_station.from;
             question.val().peer_address => peer_ip.from; address => own_ip);
 
-        // Every answer: to who asks, from us.
+        // Every answer goes to the asker, and comes from us.
         self.addresses.next.destination = self.question.val().peer;
         self.addresses.next.source_first = self.own_station.to.val().first;
         drive!(self, addresses => addresses_bits.from; word.q.val().data => type_found.from);
@@ -179,7 +179,7 @@ impl Logic for Answerer {
         self.type_beat.next.source_rest = self.own_station.to.val().rest;
         self.type_bits.from.next = self.type_beat.val();
 
-        // An ARP reply: we are the sender, and who asks is the target.
+        // An ARP reply: we are the sender, and the asker is the target.
         fill!(self, kind, ipv4 => protocol; six => hardware_bytes; four => protocol_bytes; reply => operation;
             own_station.to.val().first => sender_first);
         self.kind_bits.from.next = self.kind.val();

@@ -5,15 +5,16 @@
 //!           begins, broken ──►│ ArpRequest │──► sender
 //!            peer, address ──►└────────────┘
 //! ```
-//! Contract: `fits` is high behind a beat as long as the frame may be an ARP request (Ethernet, IPv4) for `address` whose sender is who
-//! sends the frame; behind the last beat it is the verdict. `begins` says of the first beat that such a frame may begin so, and `broken`
-//! of any that the frame is none. `sender` is the sender's IPv4 address, in the cycle of the fourth beat only.
+//! Contract: in the cycle after a beat, `fits` is high if the frame may still be an ARP request (Ethernet, IPv4) for `address` whose sender
+//! is the sender of the frame; after the last beat it is the verdict. `begins` comes with the first beat and says that such a frame may
+//! begin so; `broken` may come with any beat and says that the frame is none. `sender` is the sender's IPv4 address, in the cycle of the
+//! fourth beat only.
 //!
-//! Latency: 1 cycle behind a beat.
+//! Latency: 1 cycle after a beat.
 //!
 //! Example: a frame of type ARP comes whose fourth beat names another Ethernet address than `peer`: `fits` falls behind that beat.
 //!
-//! Tests: with the whole, `tests/mac/echo.rs`.
+//! Tests: with `Echo`, `tests/mac/echo.rs`.
 
 use super::beats::{ArpEnd, ArpKind, ArpSender, ArpTarget, SplitIp};
 use crate::bus::FrameBeat;
@@ -36,13 +37,13 @@ pub struct ArpRequest {
     pub begins: Signal<In, bool>,
     /// The frame is damaged or too short.
     pub broken: Signal<In, bool>,
-    /// Ethernet address of who sends the frame; it is whole from the third beat on.
+    /// Ethernet address of the frame's sender; it is whole from the third beat on.
     pub peer: Signal<In, SplitAddress>,
     /// Our IPv4 address.
     pub address: Signal<In, SplitIp>,
-    /// The frame may still be a request for us.
+    /// The frame may still be a request for us; `Question` listens.
     pub fits: Signal<Out, bool>,
-    /// IPv4 address of who asks, in the fourth beat.
+    /// IPv4 address of the asker, in the fourth beat.
     pub sender: Signal<Out, Bits<32>>,
     /// `fits`.
     holds: DFF<bool>,

@@ -68,7 +68,7 @@ pub struct ArpEnd {
 /// Bytes 8 to 15 of an IPv4 packet's frame.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct IpStart {
-    /// Last four bytes of the Ethernet address of who sends the frame.
+    /// Last four bytes of the Ethernet address of the frame's sender.
     pub source_rest: Bits<32>,
     /// Ethernet type.
     pub ethertype: Bits<16>,
@@ -100,7 +100,7 @@ pub struct IpMiddle {
 pub struct IpAddresses {
     /// Check sum of the header.
     pub header_sum: Bits<16>,
-    /// Who sends the packet.
+    /// The packet's sender.
     pub source: Bits<32>,
     /// First two bytes of the address that it is for.
     pub destination_first: Bits<16>,

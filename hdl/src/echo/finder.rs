@@ -5,13 +5,13 @@
 //!          │ Finder │◄── done     (from Mdio)
 //!          └────────┘──► found, link
 //! ```
-//! Contract: reads register 2 (identifier) of one address after the other, without end, until one answers with something that an open line
-//! does not say; then `found` is high. From then on it reads register 1, whose bit 2 is `link`; no answer begins
-//! the search anew.
+//! Contract: the block reads register 2 (identifier) of one address after the other, without end, until a PHY answers with a value that an
+//! open line does not give; then `found` is high. From then on the block reads register 1, whose bit 2 is `link`. If no answer comes, the
+//! search begins anew.
 //!
 //! Latency: 34 us a read.
 //!
-//! Example: the PHY is at address 3: reads of addresses 0, 1 and 2 find nothing; the fourth does, and `found` is high from then on.
+//! Example: the PHY is at address 3: reads of addresses 0, 1 and 2 find nothing; the fourth read does, and `found` is high from then on.
 //!
 //! Tests: `tests/mac/echo.rs`, with a PHY at some address.
 
@@ -32,7 +32,7 @@ pub struct Finder {
     pub command: Source<MdioCommand>,
     /// What came of the read, from `Mdio`.
     pub done: FlowSink<MdioResult>,
-    /// A PHY was found.
+    /// A PHY was found; `Echo` shows it in `lights`, and `link` too.
     pub found: Signal<Out, bool>,
     /// That PHY has a link.
     pub link: Signal<Out, bool>,
@@ -47,7 +47,7 @@ pub struct Finder {
     identifier: Number<5, 2>,
     status: Number<5, 1>,
     nothing: Number<16, 0xffff>,
-    /// The bit of the status register that says so.
+    /// The bit of the status register that says that there is a link.
     link_bit: Number<16, 4>,
     linked_now: Signal<Local, bool>,
 }

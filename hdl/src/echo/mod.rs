@@ -16,10 +16,10 @@
 //! [`Echo`] is all of it. [`Question`] tells which frames are ARP requests or pings for us, by [`ArpRequest`], [`PingRequest`] and
 //! [`PingSums`]; [`Answerer`] keeps the frames and sends them back; [`Finder`] looks for the PHY.
 //!
-//! Contract: answers what [`Question`] takes for a question, with frames of up to 4224 bytes, and of up to 1518
-//! at the line's rate, two of the largest being more than it keeps. A person looks at `lights`.
+//! Contract: the block answers what [`Question`] takes for a question, in frames of up to 4224 bytes. At the line's rate it answers frames
+//! of up to 1518 bytes, because two of the largest are more than it can keep. `lights` are for a person to look at.
 //!
-//! Latency: store and forward; about 50 cycles behind the end of a question.
+//! Latency: store and forward; about 50 cycles after the end of a question.
 //!
 //! Example: somebody pings `address`: `lights.received` goes on with the request and `lights.sent` with the answer, each for 67 ms.
 //!
@@ -69,7 +69,7 @@ pub struct Echo {
     pub clock: Signal<In, Clock>,
     /// Synchronous reset.
     pub reset: Signal<In, bool>,
-    /// Our Ethernet address, first byte in bits 7:0.
+    /// Our Ethernet address, first byte in bits 7:0; the board's top drives this and `address`.
     pub station: Signal<In, Bits<48>>,
     /// Our IPv4 address, first byte in bits 7:0.
     pub address: Signal<In, Bits<32>>,

@@ -5,16 +5,17 @@
 //!           begins, broken ──►│ PingRequest │──► whole
 //!                  address ──►└─────────────┘──► sender
 //! ```
-//! Contract: `fits` is high behind a beat as long as the frame may be an ICMP echo request in an IPv4 packet for `address`, with a header of
-//! 20 bytes and no fragment; behind the last beat it is the verdict. `whole` says three cycles behind the last beat that the packet's
-//! length is that of an echo request at least, and the frame's at most. `begins` says of the first beat that such a frame may begin so, and
-//! `broken` of any that the frame is none. `sender` is the sender's IPv4 address, in the cycle of the fourth beat only.
+//! Contract: in the cycle after a beat, `fits` is high if the frame may still be an ICMP echo request in an IPv4 packet for `address`, with
+//! a header of 20 bytes and no fragment; after the last beat it is the verdict. `whole` says three cycles after the last beat that the
+//! packet's length is that of an echo request at least, and the frame's at most. `begins` says of the first beat that such a frame may
+//! begin so, and `broken` of any that the frame is none. `sender` is the sender's IPv4 address, in the cycle of the fourth beat only.
 //!
-//! Latency: 1 cycle behind a beat, 3 behind the last for `whole`.
+//! Latency: 1 cycle after a beat; 3 after the last beat for `whole`.
 //!
-//! Example: a ping of 98 bytes comes with 84 as its packet's length: `fits` and `whole` are high. With 85 `fits` is high, and `whole` is not.
+//! Example: a ping of 98 bytes comes with 84 as its packet's length: `fits` and `whole` are high. With 85 `fits` is high, and `whole` is
+//! not.
 //!
-//! Tests: with the whole, `tests/mac/echo.rs`.
+//! Tests: with `Echo`, `tests/mac/echo.rs`.
 
 use super::beats::{IpAddresses, IpMiddle, IpStart, PingStart, SplitIp};
 use crate::bus::FrameBeat;
@@ -39,11 +40,11 @@ pub struct PingRequest {
     pub broken: Signal<In, bool>,
     /// Our IPv4 address.
     pub address: Signal<In, SplitIp>,
-    /// The frame may still be a ping for us.
+    /// The frame may still be a ping for us; `Question` listens to this and the other outputs.
     pub fits: Signal<Out, bool>,
     /// All of the packet is in the frame.
     pub whole: Signal<Out, bool>,
-    /// IPv4 address of who asks, in the fourth beat.
+    /// IPv4 address of the asker, in the fourth beat.
     pub sender: Signal<Out, Bits<32>>,
     /// `fits`.
     holds: DFF<bool>,

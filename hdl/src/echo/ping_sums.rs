@@ -5,15 +5,15 @@
 //!               │ PingSums │──► header_sum, echo_sum
 //!               └──────────┘
 //! ```
-//! Contract: two cycles behind the last beat of a ping, `header_sum` and `echo_sum` are those of its answer: the question's, with the time to
-//! live and the type of the message taken out and those of the answer put in (RFC 1624). So what was damaged behind the FCS's back stays
-//! damaged. Four cycles behind the last beat `right` says that the header of the question has the sum that it should have.
+//! Contract: two cycles after the last beat of a ping, `header_sum` and `echo_sum` are those of its answer: the question's, with the time
+//! to live and the type of the message taken out and those of the answer put in (RFC 1624). So what was damaged behind the FCS's back stays
+//! damaged. Four cycles after the last beat `right` says that the header of the question has the sum that it should have.
 //!
 //! Latency: see the contract. How: a step of a sum each cycle; the last beat is three behind the fields that the sums are made of.
 //!
 //! Example: a ping's message has the check sum 0x0708 at type 8. The answer has type 0, so `echo_sum` is 0x0f08.
 //!
-//! Tests: with the whole, `tests/mac/echo.rs`.
+//! Tests: with `Echo`, `tests/mac/echo.rs`.
 
 use super::beats::Words;
 use crate::bus::FrameBeat;
@@ -30,7 +30,7 @@ pub struct PingSums {
     pub rx: FlowSink<FrameBeat>,
     /// Number of that beat in its frame, up to 7; `Question` drives it.
     pub index: Signal<In, Bits<3>>,
-    /// The question's header has the right sum.
+    /// The question's header has the right sum; `Question` listens to this and the other outputs.
     pub right: Signal<Out, bool>,
     /// The answer's header sum.
     pub header_sum: Signal<Out, Bits<16>>,

@@ -1,4 +1,4 @@
-//! Looks at the frames that come: which of them are questions for us?
+//! Finds the frames that are questions for us among those that come.
 //!
 //! ```text
 //!                    ┌─────────────────────────────────┐──► verdict
@@ -7,16 +7,16 @@
 //! station, address ─►└─────────────────────────────────┘
 //! ```
 //! Contract: a question is a good frame, without VLAN tag, from an address that is no group, that is
-//! - an ARP request (Ethernet, IPv4) for `address`, to us or to everybody, whose sender is who sends the frame, or
+//! - an ARP request (Ethernet, IPv4) for `address`, to us or to everybody, whose sender is the frame's sender, or
 //! - an ICMP echo request in an IPv4 packet for `address`, to us: header of 20 bytes with a right sum, no fragment, all of it there.
 //!
-//! Four cycles behind a frame's last beat `verdict` says whether it is one, and then `fields` is what the answer needs. The next frame's
+//! Four cycles after a frame's last beat `verdict` says whether it is one, and then `fields` is what the answer needs. The next frame's
 //! first beat comes later than that: between two frames a MAC has 20 byte times. `station` and `address` have their first byte in bits 7:0.
 //!
 //! Latency: 4 cycles.
 //!
-//! Example: an ARP request for `address` to everybody, with a good FCS: 4 cycles behind its last beat `verdict` is true, and `fields` has the
-//! sender's two addresses.
+//! Example: an ARP request for `address` to everybody, with a good FCS: 4 cycles after its last beat `verdict` is true, and `fields` has
+//! the sender's two addresses.
 //!
 //! Tests: `tests/mac/echo.rs`.
 
@@ -36,9 +36,9 @@ use viaduct_dialect::wires;
 pub struct AnswerFields {
     /// The question is an echo request; otherwise an ARP request.
     pub echo: bool,
-    /// Who asks: Ethernet address.
+    /// Ethernet address of the asker.
     pub peer: Bits<48>,
-    /// Who asks: IPv4 address.
+    /// IPv4 address of the asker.
     pub peer_address: Bits<32>,
     /// Echo: the answer's header sum.
     pub header_sum: Bits<16>,
@@ -68,7 +68,7 @@ pub struct Question {
     pub station: Signal<In, Bits<48>>,
     /// Our IPv4 address, first byte in bits 7:0.
     pub address: Signal<In, Bits<32>>,
-    /// A frame is over and judged: whether it is a question.
+    /// A frame is over and judged: whether it is a question; for `Answerer`.
     pub verdict: FlowSource<bool>,
     /// What the answer to that question needs.
     pub fields: Signal<Out, AnswerFields>,
@@ -77,10 +77,10 @@ pub struct Question {
     sums: PingSums,
     /// Number of the frame's next beat, up to 7.
     index: DFF<Bits<3>>,
-    /// Ethernet address of who sends the frame, as far as it is known.
+    /// Ethernet address of the frame's sender, as far as it is known.
     peer: DFF<SplitAddress>,
     peer_bits: Cast<SplitAddress, Bits<48>>,
-    /// IPv4 address of who asks.
+    /// IPv4 address of the asker.
     peer_address: DFF<Bits<32>>,
     /// The frame is a ping.
     echo: DFF<bool>,
@@ -138,7 +138,7 @@ impl Logic for Question {
             }
         }
 
-        // What it may be.
+        // What the frame may be: an ARP request or a ping.
         FlowSink::<FrameBeat>::link(&mut self.rx, &mut self.arp.rx);
         drive!(self, index.q => arp.index, ping.index, sums.index; broken => arp.broken, ping.broken;
             peer.q => arp.peer; own.to => arp.address, ping.address);

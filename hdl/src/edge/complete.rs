@@ -5,15 +5,15 @@
 //!                     │ TlpComplete │◄── answer
 //! cfg_requester_id ──►└─────────────┘──► tx
 //! ```
-//! Contract: a load of BAR 0 is asked of the registers by one `load` and waits for one `answer`,
+//! Contract: for a load of BAR 0 the block asks the registers with one `load`, and waits for one `answer`
 //! at any later time; the answer is the aligned 8 bytes around the address in `load`, in their lanes. A load of BAR 2
-//! reads as 0. One that is not supported is answered so, without data. `read` stays the same until it is
+//! reads as 0. An unsupported load is answered with status Unsupported Request, without data. `read` stays the same until it is
 //! taken, which is when the completion has been made.
 //!
 //! Latency: 3 cycles from the load to its completion, and the registers' own.
 //!
-//! Example: the host loads 4 bytes at offset 0x14: `load` is 0x14, `answer` brings the 8 bytes at 0x10, and the completion has the upper 4 of
-//! them.
+//! Example: the host loads 4 bytes at offset 0x14: `load` is 0x14, `answer` brings the 8 bytes at 0x10, and the completion has the upper 4
+//! of them.
 //!
 //! Tests: `tests/tlp/complete.rs`.
 
@@ -41,15 +41,15 @@ pub struct TlpComplete {
     pub clock: Signal<In, Clock>,
     /// Forgets the load under way.
     pub reset: Signal<In, bool>,
-    /// A load of the host, from the PCIe edge.
+    /// A load of the host, from `edge/receive`.
     pub read: Sink<MmioRead>,
-    /// The byte offset in BAR 0 of the register that is asked for; its low 2 bits are 0.
+    /// Asks `admin/registers`: the byte offset in BAR 0 of the register; its low 2 bits are 0.
     pub load: FlowSource<Bits<20>>,
     /// The registers' answer: the aligned 8 bytes around the address in `load`.
     pub answer: FlowSink<Bits<64>>,
-    /// The function's own bus, device and function number.
+    /// The function's own bus, device and function number, from its configuration space.
     pub cfg_requester_id: Signal<In, Bits<16>>,
-    /// The completions, to the PCIe edge.
+    /// The completions, to `edge/transmit`.
     pub tx: Source<TlpBeat>,
 
     state: DFF<State>,

@@ -1,4 +1,4 @@
-//! Which bytes a load asks for, by its byte enables: what a completion has to say of them.
+//! Finds from a load's byte enables which bytes it asks for: a completion has to repeat that.
 //!
 //! ```text
 //!  first, last ──►┌──────────────┐──► first_byte
@@ -20,13 +20,13 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct EnabledBytes {
-    /// Byte enables of the first double word.
+    /// Byte enables of the first double word; `TlpReceive` drives the inputs.
     pub first: Signal<In, Bits<4>>,
     /// Byte enables of the last double word; they count with `pair`.
     pub last: Signal<In, Bits<4>>,
     /// The load is of two double words.
     pub pair: Signal<In, bool>,
-    /// Place of the first byte, 0 to 3.
+    /// Place of the first byte, 0 to 3; `TlpReceive` puts this and `count` into the load.
     pub first_byte: Signal<Out, Bits<3>>,
     /// Bytes from the first to the last one, 1 to 8.
     pub count: Signal<Out, Bits<4>>,

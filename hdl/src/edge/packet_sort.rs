@@ -5,9 +5,10 @@
 //!           │ PacketSort │──► nonposted, completion, message
 //!           └────────────┘
 //! ```
-//! Contract: `kind` is the byte of a packet's first double word that has its type and format. `memory` is a memory request, a write if it is
-//! `with_data`. `nonposted` is a request that must be answered: a memory read, locked reads, I/O, configuration, atomic operations.
-//! `completion` and `message` are those. Of a prefix, and of whatever else, none of the last three is high, nor of a prefix `memory`.
+//! Contract: `kind` is the byte of a packet's first double word that has its type and format. `memory` is a memory request, a write if
+//! it is `with_data`. `nonposted` is a request that must be answered: a memory read, locked reads, I/O, configuration, atomic operations.
+//! `completion` and `message` are those packets. For a prefix and for an unknown type none of these three is high, and for a prefix
+//! `memory` is low too.
 //!
 //! Latency: none, no state.
 //!
@@ -24,9 +25,9 @@ use viaduct_spec::tlp::packet_type;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct PacketSort {
-    /// Type and format of the packet.
+    /// Type and format of the packet; `TlpReceive` drives it.
     pub kind: Signal<In, Bits<8>>,
-    /// A memory request.
+    /// A memory request; `TlpReceive` listens to this and the other outputs.
     pub memory: Signal<Out, bool>,
     /// Data follows the header.
     pub with_data: Signal<Out, bool>,

@@ -13,11 +13,11 @@
 //!   (longer or locked reads, I/O, configuration, atomic operations) becomes a load with `unsupported`, so that it
 //!   is answered;
 //! - a completion: passed on whole, one cycle later;
-//! - nothing: messages in silence; whatever else, and what ends before its header or data is whole,
+//! - nothing: a message is dropped and not counted; every other packet, and one that ends before its header or data is whole,
 //!   is consumed to its end and counted.
 //!
 //! What follows the data that the header announces (a digest) is ignored. Offsets are the low bits of the address, as many
-//! as the BAR has: what is above says where the host has put it.
+//! as the BAR has: the bits above say where the host has put the BAR.
 //!
 //! `np_ready` falls in the cycle after the first beat of a non-posted request and rises when its load has
 //! been taken. The source looks at it only when it starts a packet. There is room for two loads, so a
@@ -26,10 +26,10 @@
 //!
 //! Latency: one cycle from the beat that completes a store or a load.
 //!
-//! Example: a memory write of 1 double word to offset 0x24 of BAR 0: one cycle behind its data `mmio_write` has address 0x20, the data in bits
-//! 63:32, and `enables` 0xF0.
+//! Example: a memory write of 1 double word to offset 0x24 of BAR 0: one cycle after its data `mmio_write` has address 0x20, the data in
+//! bits 63:32, and `enables` 0xF0.
 //!
-//! Tests: `tests/tlp/receive`.
+//! Tests: `tests/tlp/receive/`.
 
 use super::enabled_bytes::EnabledBytes;
 use super::packet_sort::PacketSort;
@@ -54,19 +54,19 @@ pub struct TlpReceive {
     pub clock: Signal<In, Clock>,
     /// Forgets the packet under way, but not where it ends, and the loads that are held.
     pub reset: Signal<In, bool>,
-    /// With `reset`: what comes next is a packet's first beat.
+    /// With `reset`: what comes next is a packet's first beat, because the link was down; the NIC's `Reset` drives this.
     pub down: Signal<In, bool>,
     /// Packets from the host.
     pub rx: TlpRx,
-    /// The host may start a non-posted request.
+    /// The host may start a non-posted request; the PCIe endpoint looks at it.
     pub np_ready: Signal<Out, bool>,
-    /// A store of the host.
+    /// A store of the host, for `admin/registers` and the doorbells.
     pub mmio_write: FlowSource<MmioWrite>,
     /// A load of the host, to `edge/complete`; it holds still until it is taken.
     pub mmio_read: Source<MmioRead>,
-    /// A beat of a completion, to the read engine.
+    /// A beat of a completion, to `dma/read`.
     pub completion: FlowSource<TlpBeat>,
-    /// A packet is dropped.
+    /// Pulses when a packet is dropped.
     pub count_dropped: Pulse,
 
     // The header as far as it is known.
@@ -208,7 +208,7 @@ impl Logic for TlpReceive {
             self.completing.d.next = self.sort.completion.val();
             self.long.d.next = self.sort.long_header.val();
             self.pair.d.next = self.pair_length.val();
-            // Of the BARs 0 and 2.
+            // Only BARs 0 and 2 are known.
             self.doorbell.d.next = self.rx.bar.val().get_bit(1);
             self.attr.d.next = self.first_word.to.val().attr;
             self.traffic_class.d.next = self.first_word.to.val().traffic_class;
@@ -294,7 +294,7 @@ impl Logic for TlpReceive {
         self.completion_beat.d.next.last = self.rx.last.val();
         drive!(self, completion_beat_valid.q => completion.valid; completion_beat.q => completion.data);
 
-        // What is not settled when the packet ends was dropped.
+        // A packet that is not settled when it ends is dropped.
         self.settled_now.next = (self.settled.q.val() & !self.head.val())
             | (self.head.val() & (self.sort.completion.val() | self.sort.message.val()))
             | self.stored.val()
@@ -314,7 +314,7 @@ impl Logic for TlpReceive {
         self.np_ready.next = self.nonposted_room.q.val();
 
         if self.reset.val() {
-            // The packet under way is nothing any more; where it ends must be known, if its end comes.
+            // The packet under way is forgotten; but where it ends must still be known, if its end comes.
             if self.down.val() {
                 self.position.d.next = bits::<2>(0);
             }

@@ -1,4 +1,4 @@
-//! One stream of transaction layer packets out of four sources, as far as the link partner's credits go.
+//! Makes one stream of transaction layer packets (TLPs) out of four sources, as far as the link partner's credits go.
 //!
 //! ```text
 //!         posted, message ──►┌─────────────┐──► tx
@@ -6,27 +6,27 @@
 //!      credit, bus_master ──►│             │──► settled
 //! hold, mute, max_payload ──►└─────────────┘
 //! ```
-//! Contract: packets leave whole, in order within a source, and whose turn it is stands in a register, and so does whether it may go: behind each packet, and
-//! when the source has none or no credits for it, the turn goes round robin to another one that has both. So no
-//! class ever waits for the credits of another, and no source's path goes through another's. Interrupts (`message`) are posted, as memory
-//! writes are; one may be withdrawn (`message.valid` falls) until its first beat is taken. The order on `tx` is the order on the
-//! link: a block that must know its write to be ahead of something else waits until `tx` took it.
-//! With Bus Master off no posted or non-posted packet starts, nor under `hold`, and under `mute` no completion. `settled` says under
-//! `hold` that no packet is half taken, and under `mute` that all have left, too.
+//! Contract: packets leave whole, and in order within a source. Registers say which source has the turn and whether it may start a packet.
+//! After each packet, and when the source has no packet or no credits for it, the turn goes round robin to another source that has both. So
+//! no class ever waits for the credits of another, and no source's path goes through another's. Interrupts (`message`) are posted, as
+//! memory writes are; one may be withdrawn (`message.valid` falls) until its first beat is taken. The order on `tx` is the order on the
+//! link: a block that must know that its write is ahead of something else waits until `tx` took it.
+//! With Bus Master off, or under `hold`, no posted or non-posted packet starts, and under `mute` no completion. Under `hold`, `settled`
+//! says that no packet is half taken; under `mute` too, that all packets have left.
 //!
-//! Credits are what may be sent now, by header and by 16 bytes. A packet starts when there is room for the
-//! largest of its class: for a posted one `max_payload`, by which its source has cut it (its length is not looked at, and nothing is lost:
-//! the specification makes every receiver offer at least that much), for a completion one unit, which
-//! holds our 8 bytes. What is on its way is not counted yet, so until it has left twice as much is asked for.
+//! Credits are what may be sent now, in headers and in units of 16 bytes. A packet starts when there is room for the
+//! largest of its class. For a posted packet that is `max_payload`, by which its source has cut it; the block does not look at the packet's
+//! length, and loses nothing by that, because the specification makes every receiver offer at least that much. For a completion it is one
+//! unit, which holds our 8 bytes. A packet on its way is not counted yet, so until it has left the block asks for twice as much.
 //! That is enough if the source of the credits has counted a packet in the cycle after its last beat was taken.
 //!
-//! Latency: 1 cycle, 1 more if the turn was another's; throughput: one beat every cycle. Outputs are those of a queue of two beats,
-//! and `tx.ready` reaches no input of this block in the same cycle.
+//! Latency: 1 cycle, 1 more if another source had the turn; throughput: one beat every cycle. Outputs are those of a queue of two beats,
+//! and `tx.ready` reaches no `ready` of a source in the same cycle.
 //!
-//! Example: posted and nonposted each offer a packet and it is posted's turn: its packet leaves whole, then the turn goes to nonposted. Without
-//! credits for non-posted packets the turn stays with those that have some.
+//! Example: `posted` and `nonposted` each offer a packet, and `posted` has the turn: its packet leaves whole, then the turn goes to
+//! `nonposted`. If there are no credits for non-posted packets, the turn stays with sources that have credits.
 //!
-//! Tests: `tests/tlp/transmit`.
+//! Tests: `tests/tlp/transmit/`.
 
 use super::{Credits, TlpTx};
 use crate::bus::TlpBeat;
@@ -65,9 +65,9 @@ pub struct TlpTransmit {
     pub clock: Signal<In, Clock>,
     /// Forgets what is under way.
     pub reset: Signal<In, bool>,
-    /// The memory writes, from the write engine.
+    /// The memory writes, from `dma/write`.
     pub posted: Sink<TlpBeat>,
-    /// The memory reads, from the read engine.
+    /// The memory reads, from `dma/read`.
     pub nonposted: Sink<TlpBeat>,
     /// The completions, from `edge/complete`.
     pub completion: Sink<TlpBeat>,
@@ -75,15 +75,15 @@ pub struct TlpTransmit {
     pub message: Sink<TlpBeat>,
     /// What may be sent to the host now, by the link partner's credits.
     pub credit: Credits,
-    /// The function may send memory requests.
+    /// The function may send memory requests: the Bus Master bit of its configuration space.
     pub bus_master: Signal<In, bool>,
-    /// No posted or non-posted packet may start: a reset is to come.
+    /// No posted or non-posted packet may start, because a reset is to come; the NIC's `Reset` drives this.
     pub hold: Signal<In, bool>,
-    /// No completion may start.
+    /// No completion may start, because a function-level reset is to come; from the configuration space.
     pub mute: Signal<In, bool>,
-    /// `hold` has been high for a cycle, and no packet is half out.
+    /// `hold` has been high for a cycle, and no packet is half out; `Reset` waits for it.
     pub settled: Signal<Out, bool>,
-    /// Largest payload of a posted packet: 128 << n bytes.
+    /// Largest payload of a posted packet: 128 << n bytes; `cut` of `dma/write`.
     pub max_payload: Signal<In, Bits<3>>,
     /// The packets, to the host.
     pub tx: TlpTx,
@@ -166,7 +166,7 @@ impl Logic for TlpTransmit {
 
         self.held.d.next = self.hold.val();
         self.muted.d.next = self.mute.val();
-        // A cycle ago nothing was half taken, and nothing waited to leave.
+        // No packet is half taken; under `mute` also none has waited to leave since a cycle ago.
         self.settled.next = self.held.q.val()
             & !self.active.q.val()
             & (!self.mute.val() | (self.muted.q.val() & self.exact.q.val()));
@@ -202,7 +202,7 @@ impl Logic for TlpTransmit {
             self.out.sink.data.next.class = self.posted_class.val();
         }
         self.moved.next = self.offered.val() & self.out.sink.ready.val();
-        // Whether it is a packet's last, without a look at whose it is.
+        // Whether the beat is a packet's last is found without waiting for the choice of its source.
         self.last.next = (self.posted.valid.val() & self.posted.data.val().last & self.ready.q.val().posted)
             | (self.nonposted.valid.val() & self.nonposted.data.val().last & self.ready.q.val().nonposted)
             | (self.completion.valid.val() & self.completion.data.val().last & self.ready.q.val().completion)

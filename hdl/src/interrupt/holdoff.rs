@@ -1,4 +1,4 @@
-//! Interrupt moderation: after an interrupt its vector rests.
+//! Moderates interrupts: after an interrupt its vector rests for a time.
 //!
 //! ```text
 //!           left ──►┌─────────┐──► resting
@@ -6,17 +6,17 @@
 //! look, time_now ──►└─────────┘
 //! ```
 //! Contract:
-//! - A commit of MODERATION says for how many ticks; it counts from the vector's next interrupt on.
+//! - A commit of MODERATION says for how many ticks a vector rests; it takes effect from the vector's next interrupt on.
 //! - `left`: an interrupt of the vector leaves. From the next cycle but one the vector is in `resting`, until the time base has moved
 //!   on by its ticks. A vector with 0 ticks never rests.
-//! - `look` goes round: the vector that it names is let go if its time has come. `deadline` is when the first rest ends. It is found
-//!   within two rounds, and may be early. Whoever lets time jump does not jump over it, so 16 bits of time are enough.
-//! - `reset` forgets who rests.
+//! - `look` goes round: the rest of the vector that it names ends if its time has come. `deadline` is when the first rest ends. It is found
+//!   within two rounds, and may be early. A simulator that lets time jump does not jump over it, so 16 bits of time are enough.
+//! - After `reset` no vector rests.
 //!
 //! Latency: from the end of a rest at most a round and a cycle.
 //!
-//! Example: MODERATION of vector 2 is 10 ticks. Its interrupt leaves at time 100, so vector 2 rests; it is let go in the first round at time 110
-//! or later.
+//! Example: MODERATION of vector 2 is 10 ticks. Its interrupt leaves at time 100, so vector 2 rests; its rest ends in the first round at
+//! time 110 or later.
 //!
 //! Tests: `tests/interrupt/moderation.rs`.
 
@@ -39,17 +39,17 @@ pub struct Holdoff {
     pub clock: Signal<In, Clock>,
     /// No vector rests any more; commits clear the ticks.
     pub reset: Signal<In, bool>,
-    /// A row of MODERATION: for how many ticks a vector rests.
+    /// A row of MODERATION, from the agent: for how many ticks a vector rests.
     pub commit: Sink<Commit>,
-    /// The vector whose interrupt leaves in this cycle.
+    /// The vector whose interrupt leaves in this cycle; from [`Vectors`](super::Vectors).
     pub left: FlowSink<Vector>,
     /// The vector that is looked at in this cycle; [`Vectors`](super::Vectors) goes round.
     pub look: Signal<In, Vector>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// One bit for each vector that rests: no interrupt of it may leave.
+    /// One bit for each vector that rests: no interrupt of it may leave; for `Vectors`.
     pub resting: Signal<Out, Bits<VECTORS>>,
-    /// The time at which the first rest may end; given while a vector rests.
+    /// The time at which the first rest may end, given while a vector rests; a simulator reads it.
     pub deadline: FlowSource<Bits<32>>,
     row: Unpack<Commit, ModerationRow>,
     /// For how long each vector rests.
@@ -120,7 +120,7 @@ impl Logic for Holdoff {
             self.awaited.d.next = self.time_now.val();
         }
 
-        // The one that has left rests, whatever is found of its last rest in this cycle.
+        // The vector whose interrupt has left rests, even if its last rest ends in this cycle.
         self.leaving.d.next = self.left.valid.val();
         self.leaver.d.next = self.left.data.val();
         drive!(self, leaver.q => ticks.read_address, ends.write_address; leaving.q => ends.write_enable;

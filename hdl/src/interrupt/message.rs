@@ -6,18 +6,18 @@
 //!            row ──►│                  │──► begins
 //!   requester_id ──►└──────────────────┘──► tx
 //! ```
-//! Contract: while `idle`, a `candidate` that is `due` is taken, and is `served` from the next cycle on. Then the block reads the vector's two
-//! rows of the MSI-X table, one at a time: while `reading`, `row` is the row of its data with `data_row`, and that of its address otherwise.
-//! The message is a packet of two beats, or three with an address above 4 GiB, and two cycles between them. Until its first beat is taken it
-//! is offered only after a cycle with `stays`: without that the block withdraws it and is `idle` again. `begins` is high in the cycle in
-//! which the first beat is taken.
+//! Contract: while `idle`, a `candidate` that is `due` is taken, and is `served` from the next cycle on. Then the block reads the vector's
+//! two rows of the MSI-X table, one at a time: while `reading`, `row` is the row of its data with `data_row`, and that of its address
+//! otherwise. The message is a packet of two beats, or of three if the address is above 4 GiB, with two cycles between beats. Until its
+//! first beat is taken, the packet is offered only after a cycle with `stays`: without `stays` the block withdraws it and is `idle` again.
+//! `begins` is high in the cycle in which the first beat is taken.
 //!
 //! Latency: 7 cycles from `due` to the first beat.
 //!
-//! How: the double words go through a chain, one place a cycle: a choice of one or two places would cost a LUT a bit.
+//! How: the double words move through a chain by one place a cycle. A choice between one and two places would cost a LUT for each bit.
 //!
-//! Example: vector 1 has address 0xFEE0_1000 and data 0x41. The first beat has the header's two double words, the second the address and the
-//! data.
+//! Example: vector 1 has address 0xFEE0_1000 and data 0x41. The first beat has the header's two double words, the second the address and
+//! the data.
 //!
 //! Tests: with `Vectors`, `tests/interrupt/vectors.rs`.
 
@@ -50,13 +50,13 @@ pub struct InterruptMessage {
     pub clock: Signal<In, Clock>,
     /// Drops the message, even in its middle.
     pub reset: Signal<In, bool>,
-    /// The interrupt of `candidate` may leave.
+    /// The interrupt of `candidate` may leave; `Vectors` drives this and the other inputs.
     pub due: Signal<In, bool>,
     /// The vector that is asked about in this cycle; `Vectors` goes round.
     pub candidate: Signal<In, Vector>,
     /// The interrupt of the vector in `served` may still leave.
     pub stays: Signal<In, bool>,
-    /// No message is under way: a vector that is `due` is taken.
+    /// No message is under way: a vector that is `due` is taken. `Vectors` listens to all outputs but `tx`.
     pub idle: Signal<Out, bool>,
     /// The vector whose message is made.
     pub served: Signal<Out, Vector>,
@@ -70,7 +70,7 @@ pub struct InterruptMessage {
     pub requester_id: Signal<In, Bits<16>>,
     /// The first beat is taken in this cycle.
     pub begins: Signal<Out, bool>,
-    /// The memory write, to the PCIe edge.
+    /// The memory write, to `edge/transmit`.
     pub tx: Source<TlpBeat>,
 
     step: DFF<Step>,
@@ -122,7 +122,7 @@ impl Logic for InterruptMessage {
         self.taken.next = self.tx.ready.val() & self.offered.q.val();
         self.begins.next = self.taken.val() & !self.begun.q.val();
 
-        // The packet, a double word a cycle through the chain.
+        // The packet goes through the chain, one double word a cycle.
         self.request.from.next.first_be = bits::<4>(0xF);
         self.request.from.next.last_be = bits::<4>(0);
         self.request.from.next.tag = bits::<8>(0);
@@ -169,7 +169,7 @@ impl Logic for InterruptMessage {
                 self.step.d.next = Step::Fill;
             }
             Step::Fill => {
-                // A short packet has no part 2, and a last one that does not count.
+                // A short packet has no part 2; instead one more double word, which does not count, fills the chain.
                 self.part.d.next = self.following.val();
                 if (self.part.q.val() == bits::<3>(1)) & !self.long.q.val() {
                     self.part.d.next = bits::<3>(3);

@@ -1,4 +1,4 @@
-//! Interrupts: who waits for which queue, and the MSI-X vectors.
+//! Interrupts: which consumers wait for which queue, and the MSI-X vectors.
 //!
 //! | block | what for |
 //! |---|---|

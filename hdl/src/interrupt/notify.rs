@@ -10,7 +10,7 @@
 //! - `ended`: one more descriptor of the queue has ended; an armed queue is disarmed and its vector raised.
 //! - `arm`: the consumer has not seen the descriptor at `arm.position` complete. If that is the queue's position, the queue is
 //!   armed. If it is not, something has ended meanwhile: the vector is raised at once, and the queue is not armed.
-//! - What comes in one cycle is done one after the other, the arm first, then the end, then the commit. So an end and
+//! - What comes in one cycle is done in this order: the arm, then the end, then the commit. So an end and
 //!   an arm, in whichever order, raise exactly once. An arm is never refused, and may come in every cycle.
 //!
 //! The armed position is not kept: a queue is armed only at its own position, and the next end leaves it.
@@ -20,8 +20,8 @@
 //! How: read, wait in a register (block RAM is slow), change and write. Jobs for one row follow each other
 //! closer than that, so the row comes from the memory or from the two jobs before.
 //!
-//! Example: a queue stands at position 4. `arm` at 4 arms it; the next `ended` raises its vector and disarms it. `arm` at 4 again, while the
-//! queue stands at 5, raises the vector at once.
+//! Example: a queue stands at position 4. `arm` at 4 arms it; the next `ended` raises its vector and disarms it. `arm` at 4 again, while
+//! the queue stands at 5, raises the vector at once.
 //!
 //! Tests: `tests/interrupt/notify.rs`.
 
@@ -68,15 +68,15 @@ pub struct Notify {
     pub clock: Signal<In, Clock>,
     /// Drops what is under way; the rows are cleared by commits.
     pub reset: Signal<In, bool>,
-    /// The consumer of a work queue goes to sleep at a position.
+    /// The consumer of a work queue goes to sleep at a position; from `doorbell`.
     pub arm: FlowSink<Arm>,
     /// The work queue of which a descriptor has ended, from `complete/writer`.
     pub ended: Sink<Queue>,
     /// A row of WORK_QUEUE: the queue starts at position 0 with its vector.
     pub commit: Sink<Commit>,
-    /// The vector that is raised for the consumer of a queue.
+    /// The vector that is raised for the consumer of a queue, for [`Vectors`](super::Vectors).
     pub raise: FlowSource<Vector>,
-    /// A job or a raise is under way.
+    /// A job or a raise is under way; `quiet` listens.
     pub busy: Signal<Out, bool>,
     /// The row of each queue.
     rows: Ram<NotifyRow, QUEUE_LOG2>,
@@ -157,7 +157,7 @@ impl Logic for Notify {
             changed => rows.write_data);
         self.raised_vector.d.next = self.row.q.val().vector;
 
-        // The row of the job behind: what was changed last counts.
+        // The row for the next job: what was changed last counts.
         self.active.d.next = self.read.q.val();
         self.job.d.next = self.reader.q.val();
         self.row.d.next = self.rows.read_data.val();

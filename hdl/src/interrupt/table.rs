@@ -11,8 +11,8 @@
 //!
 //! Latency: a store 2 cycles, `data` 0.
 //!
-//! How: the store waits a cycle in registers, because their synchronous clear makes the zeros for nothing; gates before
-//! the memory would take a LUT a bit.
+//! How: the store waits a cycle in registers, because their synchronous clear makes the zeros at no cost; gates before
+//! the memory would take a LUT for each bit.
 //!
 //! Example: the host stores 0 to the control of vector 3 (row 7, upper half): bit 3 of `open` is high two cycles later.
 //!
@@ -83,13 +83,13 @@ pub struct VectorTable {
     pub reset: Signal<In, bool>,
     /// A store of the host; those outside the table are not looked at.
     pub mmio_write: FlowSink<MmioWrite>,
-    /// The row of 8 bytes that is read.
+    /// The row of 8 bytes that is read; `Vectors` drives it.
     pub row: Signal<In, Bits<ROW_LOG2>>,
-    /// The 8 bytes of `row`.
+    /// The 8 bytes of `row`, for `Vectors`, like `open`.
     pub data: Signal<Out, Bits<64>>,
     /// One bit for each vector that is not masked.
     pub open: Signal<Out, Bits<VECTORS>>,
-    /// A store is on its way into the memory.
+    /// A store is on its way into the memory; `Vectors` is busy then.
     pub busy: Signal<Out, bool>,
     lanes: [LutRam<Bits<8>, ROW_LOG2>; 8],
     /// The vectors that are not masked.

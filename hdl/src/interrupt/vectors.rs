@@ -9,26 +9,28 @@
 //! ```
 //! Contract:
 //! - A raised vector is pending. Its interrupt leaves when the write engine has retired the commands that were issued in the cycle after it
-//!   was raised, the vector is not masked and does not rest, MSI-X is enabled and not masked, and the function is bus master. A vector that is
-//!   raised again before the first beat is taken gives one interrupt, which leaves behind the commands of the later time. `queue_raise` waits
-//!   while there is a `raise`.
+//!   was raised, the vector is not masked and does not rest, MSI-X is enabled and not masked, and the function is bus master. A vector that
+//!   is raised again before the first beat is taken gives one interrupt, which leaves behind the commands of the later time. `queue_raise`
+//!   waits while there is a `raise`.
 //! - An interrupt leaves as [`InterruptMessage`] says. Until its first beat is taken
-//!   it is withdrawn (`tx.valid` falls) as soon as it may not leave any more: so whoever has masked a vector and reads its
-//!   mask back gets no interrupt after that.
-//! - An interrupt that leaves lets its vector rest for the ticks in its row of MODERATION: see [`Holdoff`]. What is raised meanwhile is one
+//!   it is withdrawn (`tx.valid` falls) as soon as it may not leave any more. So if the system masks a vector and reads its
+//!   mask back, no interrupt of that vector comes after that.
+//! - When an interrupt leaves, its vector rests for the ticks in its row of MODERATION: see [`Holdoff`]. All raises meanwhile give one
 //!   interrupt.
-//! - Vectors are served in turn. None waits for another's mask or mark.
-//! - `restart`, the agent's reset, forgets what is pending and who rests; the table is the system's and stays. `reset` clears both.
+//! - Vectors are served in turn. No vector waits for another's mask or mark.
+//! - `restart`, the agent's reset, forgets what is pending and which vectors rest; the table belongs to the host's system and stays.
+//!   `reset` clears all of it.
 //!
 //! Latency: 10 to 17 cycles from `raise` to the first beat, when nothing is in the way. A load 2 to 8 cycles.
 //!
-//! How: one vector is looked at in each cycle. The commands issued by then are a vector's mark, and `held` vectors wait for it; the comparison is of signed
-//! 8-bit distances, so it is made while fewer than 128 commands are under way, and its result kept. Whether the vector may leave is asked in the cycle behind.
+//! How: the block looks at one vector in each cycle. A vector's mark is the count of commands issued when it was raised, and `held` vectors
+//! wait until as many have retired. The two are compared by signed 8-bit distance, while fewer than 128 commands are under way, and the
+//! result is kept. In the cycle after that the block decides whether the vector's interrupt may leave.
 //!
-//! Example: vector 1 is raised while 3 write commands are under way. It is pending at once; its interrupt leaves when all 3 have retired. If it is
-//! raised again before that, there is still one interrupt.
+//! Example: vector 1 is raised while 3 write commands are under way. It is pending at once; its interrupt leaves when all 3 have retired.
+//! If it is raised again before that, there is still one interrupt.
 //!
-//! Tests: `tests/interrupt/vectors.rs`, `random.rs`, `moderation.rs`; in the whole NIC `nic.rs`.
+//! Tests: `tests/interrupt/`: `vectors.rs`, `random.rs`, `moderation.rs`; in the whole NIC `nic.rs`.
 
 use super::holdoff::Holdoff;
 use super::message::InterruptMessage;
@@ -48,31 +50,31 @@ pub struct Vectors {
     pub clock: Signal<In, Clock>,
     /// Clears what is pending, and the table.
     pub reset: Signal<In, bool>,
-    /// The agent's reset: clears what is pending, and leaves the table.
+    /// The agent's reset, from the NIC's `Reset`: clears what is pending, and leaves the table.
     pub restart: Signal<In, bool>,
     /// A store of the host, perhaps to the MSI-X table.
     pub mmio_write: FlowSink<MmioWrite>,
-    /// The row of the table that the registers ask for, given until `load_value`: {vector, which of its two halves}.
+    /// The row of the table that `admin/registers` asks for, given until `load_value`: {vector, which of its two halves}.
     pub load: FlowSink<Bits<ROW_LOG2>>,
-    /// The 8 bytes of the row that was asked for.
+    /// The 8 bytes of the row that was asked for, for `admin/registers`.
     pub load_value: FlowSource<Bits<64>>,
-    /// One bit for each vector that is pending: the MSI-X pending bits.
+    /// One bit for each vector that is pending: the MSI-X pending bits, for `admin/registers`.
     pub pending: Signal<Out, Bits<VECTORS>>,
     /// The vector that [`Notify`](super::Notify) raises for a work queue.
     pub raise: FlowSink<Vector>,
-    /// The vector that a completion queue raises.
+    /// The vector that a completion queue raises, from `complete/queues`.
     pub queue_raise: Sink<Vector>,
     /// Number of write commands issued, modulo 256, from `protect`.
     pub issued: Signal<In, Mark>,
-    /// Number of write commands retired, modulo 256, from the write engine.
+    /// Number of write commands retired, modulo 256, from `dma/write`.
     pub retired: Signal<In, Mark>,
     /// A row of MODERATION, for [`Holdoff`].
     pub commit: Sink<Commit>,
     /// Device time, ticks of 1.024 us.
     pub time_now: Signal<In, Bits<32>>,
-    /// The time at which the first rest of a vector may end; given while a vector rests.
+    /// The time at which the first rest of a vector may end, given while a vector rests; a simulator reads it.
     pub deadline: FlowSource<Bits<32>>,
-    /// The function's own bus, device and function number.
+    /// The function's own bus, device and function number; the configuration space drives this and the next three.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// The host's system has enabled MSI-X.
     pub cfg_msix_enable: Signal<In, bool>,
@@ -80,11 +82,11 @@ pub struct Vectors {
     pub cfg_msix_mask: Signal<In, bool>,
     /// The function may send memory requests.
     pub cfg_bus_master: Signal<In, bool>,
-    /// The interrupts' memory writes, to the PCIe edge.
+    /// The interrupts' memory writes, to `edge/transmit`.
     pub tx: Source<TlpBeat>,
-    /// An interrupt leaves, or will leave without anybody's doing.
+    /// An interrupt leaves, or will leave with no further event; `quiet` listens.
     pub busy: Signal<Out, bool>,
-    /// The first beat of an interrupt is taken.
+    /// Pulses when the first beat of an interrupt is taken; `admin/counters` listens.
     pub count_interrupt: Pulse,
     table_rows: VectorTable,
     holdoff: Holdoff,
@@ -139,7 +141,7 @@ impl Logic for Vectors {
             message.begins => holdoff.left.valid, count_interrupt; message.served => holdoff.left.data);
         FlowSource::<Bits<32>>::link(&mut self.deadline, &mut self.holdoff.deadline);
 
-        // The table is read for the packet first, for a load otherwise.
+        // The table is read for the message if it needs a row, otherwise for a load.
         self.table_rows.row.next = bit_cast::<ROW_LOG2, VECTOR_LOG2>(self.message.served.val()) << 1;
         if !self.message.reading.val() {
             self.table_rows.row.next = self.load.data.val();
@@ -151,7 +153,7 @@ impl Logic for Vectors {
         self.value.d.next = self.row.val();
         self.done.d.next = self.load.valid.val() & !self.message.reading.val() & !self.done.q.val();
 
-        // One vector in each cycle: is its mark reached? The one before: may it leave?
+        // For one vector in each cycle: is its mark reached? For the vector of the cycle before: may its interrupt leave?
         self.look.d.next = self.look.q.val() + 1;
         self.turn.next = self.one.val() << self.look.q.val();
         drive!(self, look.q => marks.read_address; retired => since.number; marks.read_data => since.from);
@@ -168,7 +170,7 @@ impl Logic for Vectors {
                 & self.candidate.val())
             .any();
 
-        // What is raised is pending again, whatever else happens to it in this cycle.
+        // A vector that is raised is pending again, whatever else happens to it in this cycle.
         if self.message.begins.val() {
             self.waiting.d.next = self.waiting.q.val() & !self.chosen.q.val();
         }
@@ -193,8 +195,8 @@ impl Logic for Vectors {
         self.allowed.d.next =
             self.cfg_msix_enable.val() & !self.cfg_msix_mask.val() & self.cfg_bus_master.val();
 
-        // The chosen vector may still leave: as things stand now, and not as they stood when it was chosen. Nobody asks in the cycle
-        // in which it is taken, so that has no part in it: it is known late. What is raised again is held from then on.
+        // The chosen vector's interrupt may still leave, by the state of now and not by that in which it was chosen. The message does not
+        // ask in the cycle in which it takes the vector, so `idle`, which is known late, has no part in it. A vector raised again is held.
         self.stays.next = self.allowed.q.val()
             & !self.restart.val()
             & !(self.raises.q.val() & (self.raising.q.val() == self.message.served.val()))
@@ -204,7 +206,7 @@ impl Logic for Vectors {
         drive!(self, reset => message.reset; due => message.due; looked.q => message.candidate;
             stays => message.stays; row => message.row; cfg_requester_id => message.requester_id);
         Source::<TlpBeat>::link(&mut self.tx, &mut self.message.tx);
-        // Until the message takes it, each candidate is chosen.
+        // `chosen` follows the candidate until the message takes one.
         if self.message.idle.val() {
             self.chosen.d.next = self.candidate.val();
         }

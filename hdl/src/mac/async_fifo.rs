@@ -8,17 +8,17 @@
 //! ```
 //! Contract: words come out in order, none lost, none twice, whatever the clocks' ratio and phase. 2^N words fit, and one more on show.
 //! `sink.ready` and `source` come from registers. There is no reset, on purpose: either clock may stand still, and a reset that
-//! one side alone sees would make words of nothing. A user who starts anew reads the queue empty.
+//! only one side sees would make words out of nothing. A user that starts anew reads the queue until it is empty.
 //!
 //! How: each side counts its words in Gray code, of which one bit changes at a time, and sees the other's count through a [`Crossing`]:
 //! late, perhaps, but never a count that was not there, as long as all bits arrive within one period of the source.
-//! So a side may take the queue for fuller (emptier) than it is, and never for what it is not. A word lies in the memory two cycles before
-//! the reader's side knows.
+//! So the writer may take the queue for fuller than it is, and the reader for emptier, but never the other way round. A word is in the
+//! memory two cycles before the reader's side knows of it.
 //!
 //! Latency: 4 to 6 cycles of `read_clock` to `source.valid`. Throughput: one word every cycle of the slower clock, if N >= 4.
 //!
-//! Example: the writer puts in one word: some 4 to 6 cycles of `read_clock` later `source` shows it. If `read_clock` stands still, nothing is lost:
-//! the queue fills, and `sink.ready` falls.
+//! Example: the writer puts in one word: 4 to 6 cycles of `read_clock` later `source` shows it. If `read_clock` stands still, nothing is
+//! lost: the queue fills, and `sink.ready` falls.
 //!
 //! Tests: `tests/mac/crossing.rs`, with clocks of relatively prime periods.
 
@@ -117,7 +117,7 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for AsyncFifo<T, N, N1> {
         self.tail_after.next = self.tail.q.val() + 1;
         self.tail_after_gray.next = self.tail_after.val() ^ (self.tail_after.val() >> 1);
         self.full_head.next = self.head_crossing.out_data.val() ^ self.top.val();
-        // Whether there is room in the next cycle does not wait for who offers.
+        // `room` for the next cycle does not depend on whether a word is offered in this one.
         self.room.d.next = self.full_head.val() != self.tail_gray.q.val();
         if self.push.val() {
             self.tail.d.next = self.tail_after.val();

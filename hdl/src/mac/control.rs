@@ -6,16 +6,17 @@
 //! station ──►│         │──► count_*
 //!            └─────────┘
 //! ```
-//! Contract: every beat is taken. Frames leave as they came, but for those of type 8808, which stay here, and for those of 16 bytes
+//! Contract: every beat is taken. Frames leave as they came, except that those of type 8808 stay here, and so do those of 16 bytes
 //! or fewer, which are never good. A good control frame of opcode 1 for the group 01-80-C2-00-00-01 or for our own address is a
 //! pause of as many times 512 bits as `pause` says. `station` is our own address, first byte in bits 7:0.
 //!
-//! A frame that is half way out when `reset` comes is not ended: who reads `rx` is reset too. Its rest is dropped.
+//! A frame that is half way out when `reset` comes is not ended, because the core that reads `rx` is reset too. Its rest is dropped.
 //!
-//! Latency: 2 cycles behind the next beat; a last beat 2 behind itself. Throughput: one beat every cycle.
+//! Latency: a beat leaves 2 cycles after the next one has come, and a last beat 2 cycles after it has come itself. Throughput: one beat
+//! every cycle.
 //!
-//! Example: a good pause frame of 100 quanta comes: nothing leaves at `rx`, `pause` is 100 for one cycle, and `count_received` and `count_paused`
-//! are high for one.
+//! Example: a good pause frame of 100 quanta comes: nothing leaves at `rx`, `pause` is 100 for one cycle, and `count_received` and
+//! `count_paused` are high for one.
 //!
 //! Tests: `tests/mac/pause.rs`, `tests/mac/receive.rs`.
 
@@ -40,9 +41,9 @@ pub struct Control {
     pub station: Signal<In, Bits<48>>,
     /// A beat of a frame, to the core.
     pub rx: FlowSource<FrameBeat>,
-    /// The peer asks us to pause: for how many times 512 bits.
+    /// The peer asks us to pause: for how many times 512 bits. `LineSender` obeys.
     pub pause: FlowSource<Bits<16>>,
-    /// A good frame has come; control frames count too.
+    /// Pulses when a good frame has come; control frames count too. `FrameCounters` counts these pulses and those below.
     pub count_received: Pulse,
     /// A frame with a wrong FCS has come.
     pub count_fcs: Pulse,
@@ -125,7 +126,7 @@ impl Logic for Control {
             self.dropping.d.next = false;
         }
 
-        // Out goes the beat before, when it is known what the frame is.
+        // The beat before leaves when it is known what the frame is.
         self.out_valid.d.next = self.held_valid.q.val() & (self.take.val() | self.held.q.val().last);
         self.out.d.next.data = self.held.q.val().data;
         self.out.d.next.count = self.held.q.val().count;
@@ -150,7 +151,7 @@ impl Logic for Control {
             if (self.index.q.val() == bits::<2>(1))
                 & (self.beat_last.val() | (self.types.to.val().ethertype == self.control_type.val()))
             {
-                // Before it has gone out.
+                // A control frame, or a frame of two beats, is dropped here before any of it has gone out.
                 self.out_valid.d.next = false;
                 self.held_valid.d.next = false;
                 self.pausing.d.next = (self.to_group.q.val() | self.to_station.q.val())

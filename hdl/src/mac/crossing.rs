@@ -5,13 +5,13 @@
 //!                         │ Crossing │
 //!                         └──────────┘
 //! ```
-//! Contract: `in_data` comes straight from flip-flops. A bit that changes is seen 2 or 3 edges of `clock` later, each bit for itself: so of several
-//! bits only one may change at a time (a Gray code), or their order must not matter.
+//! Contract: `in_data` comes straight from flip-flops. A bit that changes is seen 2 or 3 edges of `clock` later, each bit for itself. So of
+//! several bits only one may change at a time (a Gray code), or their order must not matter.
 //!
 //! Latency: 2 to 3 cycles.
 //!
-//! How: a change that comes with the clock's edge may be seen at that edge or at the next. To keep users honest, in Verilator each bit that
-//! has changed since the edge before is taken as it was or as it is, at random.
+//! How: a change that comes with the clock's edge may be seen at that edge or at the next. To keep users honest, Verilator takes each bit
+//! that has changed since the edge before as it was or as it is, at random.
 //!
 //! Example: a bit rises between two edges of `clock`: `out_data` has it behind the second edge, or behind the third.
 //!

@@ -10,8 +10,8 @@
 //!
 //! Latency: 1 cycle.
 //!
-//! How: ECP5's IDDRX1F and ODDRX1F, which sit beside the pins, when synthesised; in Verilator what they do, without their delays. They must
-//! be connected to pins and to nothing else.
+//! How: in synthesis the blocks are ECP5's cells IDDRX1F and ODDRX1F, which sit beside the pins; in Verilator they do what these cells do,
+//! without the delays. The cells must be connected to pins and to nothing else.
 //!
 //! Example: RGMII sends the byte 0xA5 as `rise` 5 and `fall` 0xA: low half at the rising edge, high half at the falling one.
 //!

@@ -25,7 +25,7 @@ use rust_hdl::prelude::*;
 pub struct Fcs {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// A new frame begins: `value` starts again from all ones.
+    /// A new frame begins: `value` starts again from all ones. `LineReceiver` or `LineSender` drives the inputs.
     pub start: Signal<In, bool>,
     /// A byte of the frame.
     pub sink: FlowSink<Bits<8>>,

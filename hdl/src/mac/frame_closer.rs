@@ -1,16 +1,17 @@
-//! The core's end of the way out: ends what a reset of the core leaves half way.
+//! The core's end of the way out: ends a frame that a reset of the core leaves half way.
 //!
 //! ```text
 //!    tx ──►┌─────────────┐──► beat
 //! reset ──►│ FrameCloser │
 //!          └─────────────┘
 //! ```
-//! Contract: beats go on as they come, `bad` as SPOILED. If `reset` comes between two beats of a frame, an empty last beat that spoils
-//! it follows as soon as there is room, during the reset or behind it. A reset is heeded a cycle late.
+//! Contract: beats go on as they come; a last beat that is `bad` gets the reason OVERRUN, so the frame is sent damaged. If `reset` comes
+//! between two beats of a frame, an empty last beat with that reason follows as soon as there is room, during the reset or after it. The
+//! block sees a reset a cycle late.
 //!
 //! Latency: 0; it holds nothing.
 //!
-//! Example: two beats of a frame have gone when `reset` comes: an empty last beat with SPOILED follows, and the wire sees a damaged frame.
+//! Example: two beats of a frame have gone when `reset` comes: an empty last beat with OVERRUN follows, and the wire sees a damaged frame.
 //!
 //! Tests: `tests/mac/reset.rs`.
 

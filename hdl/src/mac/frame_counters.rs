@@ -5,15 +5,16 @@
 //!           │ FrameCounters │◄─► read (index, its counter)
 //!           └───────────────┘
 //! ```
-//! Contract: each event adds one to its counter, if it does not come again within 16 cycles: every event here is one of a frame, of which
-//! two end 84 cycles apart. The counters stand in the order of [`FrameEvents`], which has 16 bits. `read` answers with the counter of its index, at any time. Reset clears all counters within 17 cycles; an event
-//! meanwhile may be lost.
+//! Contract: each event adds one to its counter, if it does not come again within 16 cycles. It does not: every event here is one of a
+//! frame, and two frames end at least 84 cycles apart. The counters stand in the order of [`FrameEvents`], which has 16 bits. `read`
+//! answers with the counter of its index, at any time. Reset clears all counters within 17 cycles; an event meanwhile may be lost.
 //!
 //! Latency: an event shows 1 to 17 cycles later; a read takes 1.
 //!
-//! How: one counter a cycle is written, with what has come for it.
+//! How: one counter is written in each cycle, with one more if an event has come for it.
 //!
-//! Example: `events.received` is high for one cycle: within 17 cycles counter 0 is one higher, and `read` at index 0 shows that a cycle later.
+//! Example: `events.received` is high for one cycle: within 17 cycles counter 0 is one higher, and `read` at index 0 shows that a cycle
+//! later.
 //!
 //! Tests: `tests/mac/receive.rs`, `tests/mac/transmit.rs`.
 
@@ -84,9 +85,9 @@ pub struct FrameCounters {
     pub clock: Signal<In, Clock>,
     /// Clears every counter.
     pub reset: Signal<In, bool>,
-    /// What happened to frames in this cycle.
+    /// What happened to frames in this cycle; `Mac` gathers it from `Control` and `LineSender`.
     pub events: Signal<In, FrameEvents>,
-    /// For a counter's number: its value, in the next cycle.
+    /// For a counter's number: its value, in the next cycle; for the user of `Mac`.
     pub read: Table<Bits<4>, Bits<32>>,
     event_bits: Cast<FrameEvents, Bits<16>>,
     /// The counters.

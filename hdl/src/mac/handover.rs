@@ -1,13 +1,13 @@
-//! A word that comes now and then, from one clock domain to another.
+//! Hands a word that comes now and then from one clock domain to another.
 //!
 //! ```text
 //!   sink (in_clock) ──►┌──────────┐──► source (out_clock)
 //!                      │ Handover │
 //!                      └──────────┘
 //! ```
-//! Contract: a word at `sink` brings the same word at `source`, for one cycle, if the next one comes no earlier than one cycle of
-//! `in_clock` and four of `out_clock` later; there is no way to say so, because what is handed over here comes at most once a frame, and the
-//! shortest takes 84 byte times with its gap.
+//! Contract: a word at `sink` brings the same word at `source`, for one cycle, if the next word comes no earlier than one cycle of
+//! `in_clock` and four of `out_clock` later. The block cannot hold a word back, and need not: what is handed over here comes at most once a
+//! frame, and the shortest frame takes 84 byte times with its gap.
 //!
 //! How: the word stands still in a register of `in_clock`, beside a bit that turns with each word. Two cycles after the turned bit
 //! has come to `out_clock`, the word has long been stable.

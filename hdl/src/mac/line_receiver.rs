@@ -1,23 +1,23 @@
-//! From the bytes of the wire to the beats of a frame, in the PHY's clock.
+//! Makes the beats of a frame from the bytes of the wire, in the PHY's clock.
 //!
 //! ```text
 //!  line ──►┌──────────────┐──► beat
 //!          │ LineReceiver │──► status
 //!          └──────────────┘
 //! ```
-//! Contract: a frame is what lies between the delimiter (D5, behind nothing but 55) and the end of `line.valid`, less four bytes of FCS. Its last
-//! beat says whether it is good. One of more than [`LONGEST`] bytes ends there with a reason, and its rest is dropped. Every
-//! frame gives a last beat, one of four bytes or fewer an empty one.
+//! Contract: a frame is what lies between the delimiter (D5, behind nothing but 55) and the end of `line.valid`, less four bytes of FCS.
+//! Its last beat says whether it is good. A frame of more than [`LONGEST`] bytes ends there with a reason, and its rest is dropped. Every
+//! frame gives a last beat; for a frame of four bytes or fewer that beat is empty.
 //!
-//! `beat.ready` is not waited for: a beat that finds it low is lost, and with it the rest of its frame; an empty last beat
-//! with OVERRUN follows when it is high again. So two frames never grow together.
+//! The block does not wait for `beat.ready`: a beat that finds it low is lost, and with it the rest of its frame. An empty last beat
+//! with OVERRUN follows when `beat.ready` is high again. So two frames never grow together.
 //!
 //! Between frames the PHY may show its status, twice in each byte; `status` is what it showed last.
 //!
-//! Latency: a beat comes 8 cycles behind its last byte, the last one up to 10. Two frames need 9 cycles between them, of which preamble and gap
-//! give 20.
+//! Latency: a beat comes 8 cycles after its last byte, the last beat of a frame up to 10. Two frames need 9 cycles between them; preamble
+//! and gap give 20.
 //!
-//! There is no reset: it would be of another clock. A frame that is half way in ends as damaged one way or the other.
+//! There is no reset, because it would be of another clock. A frame that is half way in when the core is reset ends as damaged.
 //!
 //! Example: a good frame of 64 bytes, FCS and all, gives 8 beats; the last has `count` 4 and no reason.
 //!
@@ -42,11 +42,11 @@ enum State {
 pub struct LineReceiver {
     /// Rising edge, 125 MHz; the PHY's clock.
     pub clock: Signal<In, Clock>,
-    /// A byte of a frame or of its preamble; between frames, the PHY's status.
+    /// A byte of a frame or of its preamble; between frames, the PHY's status; from `Rgmii`.
     pub line: Signal<In, LineByte>,
     /// A beat of a frame, over the crossing to the core; it is offered for one cycle only.
     pub beat: Source<MacBeat>,
-    /// What the PHY says of itself.
+    /// What the PHY says of itself, for the user of `Mac`.
     pub status: Signal<Out, PhyStatus>,
     state: DFF<State>,
     fcs: Fcs,
@@ -117,7 +117,7 @@ impl Logic for LineReceiver {
             self.shown_status.d.next = self.status_bits.to.val();
         }
 
-        // The frame's borders.
+        // Where a frame begins and ends.
         drive!(self, false => give, finish, fcs.start, fcs.sink.valid; octet => fcs.sink.data);
         self.enough.d.next = false;
         match self.state.q.val() {

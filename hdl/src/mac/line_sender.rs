@@ -1,4 +1,4 @@
-//! From the beats of a frame to the bytes of the wire, in the transmit clock; and the pauses, both ways.
+//! Makes the bytes of the wire from the beats of a frame, in the transmit clock; and obeys and sends pauses.
 //!
 //! ```text
 //!    beat ──►┌────────────┐──► line
@@ -6,19 +6,19 @@
 //!    hold ──►│            │
 //! station ──►└────────────┘
 //! ```
-//! Contract: preamble and delimiter, the frame, zeros up to 60 bytes, FCS, and at least 12 bytes of gap. A frame starts with its first
-//! beat; each further beat must be there 8 cycles behind the one before. If it is not, or the last beat has a reason, the frame ends with
-//! an inverted FCS and marked as an error; what comes of it later is dropped.
+//! Contract: the wire gets preamble and delimiter, the frame, zeros up to 60 bytes, FCS, and at least 12 bytes of gap. A frame starts with
+//! its first beat; each further beat must be there 8 cycles after the one before. If it is not, or if the last beat has a reason, the
+//! frame ends with an inverted FCS and marked as an error; what comes of it later is dropped.
 //!
-//! `hold` brings the quanta (512 bits, 64 cycles each) of a pause that the peer asked for: no frame of the core's starts until they
-//! are over, but for our own pauses. A later one replaces it, 0 ends it.
+//! `hold` brings the quanta (512 bits, 64 cycles each) of a pause that the peer asked for. Until they are over no frame of the core's
+//! starts; our own pause frames do. A later `hold` replaces it, and 0 ends it.
 //!
-//! `pause` asks the peer to pause: one frame for 4095 quanta between two frames, another every 2^17 cycles while it stays high (half of the
-//! time asked for), and one for 0 when it has fallen. `station` is our own address, first byte in bits 7:0.
+//! `pause` asks the peer to pause: the block sends a pause frame for 4095 quanta between two frames, another one every 2^17 cycles while
+//! `pause` stays high (half of the time asked for), and one for 0 when it has fallen. `station` is our own address, first byte in bits 7:0.
 //!
 //! `outcome` says what was sent: a frame, a pause, or a spoiled frame.
 //!
-//! Latency: 2 cycles to the preamble: a byte is chosen in the first and goes into the FCS, or is one of it, in the second.
+//! Latency: 2 cycles to the preamble. A byte is chosen in the first; in the second it goes into the FCS, or is one of the FCS.
 //! Throughput: the line's. No reset: see docs/boards.md.
 //!
 //! Example: a frame of 14 bytes leaves as 8 bytes of preamble and delimiter, the 14, 46 zeros, and 4 bytes of FCS; `outcome` says FRAME.
@@ -54,13 +54,13 @@ pub struct LineSender {
     pub beat: Sink<MacBeat>,
     /// The core asks that the peer hold its frames.
     pub pause: Signal<In, bool>,
-    /// The peer asks us to pause: for how many quanta of 512 bits.
+    /// The peer asks us to pause: for how many quanta of 512 bits; from `Control`, over the crossing.
     pub hold: FlowSink<Bits<16>>,
     /// Our own Ethernet address, first byte in bits 7:0.
     pub station: Signal<In, Bits<48>>,
-    /// The byte for the wire.
+    /// The byte for the wire, for `Rgmii`.
     pub line: Signal<Out, LineByte>,
-    /// Something was sent: see [`outcome`].
+    /// Something was sent: see [`outcome`]; for `FrameCounters`, over the crossing to the core's clock.
     pub outcome: FlowSource<Bits<2>>,
     state: DFF<State>,
     fcs: Fcs,
@@ -280,7 +280,7 @@ impl Logic for LineSender {
                 }
             }
             State::Gap => {
-                // Idle has the twelfth byte.
+                // The twelfth byte of the gap is sent in Idle.
                 self.chosen_enable.d.next = false;
                 self.step.d.next = self.step.q.val() + 1;
                 if self.step.q.val() == bits::<4>(10) {
@@ -290,7 +290,7 @@ impl Logic for LineSender {
         }
         self.chosen.d.next = self.octet.val();
 
-        // The byte chosen, in front of the pins.
+        // The chosen byte goes to the register in front of the pins.
         drive!(self, covered.q => fcs.sink.valid; chosen.q => fcs.sink.data);
         self.sum.next = !self.fcs.value.val();
         if self.spoiled.q.val() {

@@ -8,13 +8,13 @@
 //! counter ──►└─────┘──► count_*
 //! ```
 //!
-//! Contract: docs/boards.md, "The MAC". `rx` is never refused; `tx`, once a frame has begun, must not wait for more than 8 beats' time on the
-//! wire. `station` must not change while frames are under way.
+//! Contract: docs/boards.md, "The MAC". The core takes every beat of `rx` at once. Once a frame has begun at `tx`, no beat of it may come
+//! later than 8 beats' time on the wire. `station` must not change while frames are under way.
 //!
 //! Latency: from the last byte on the pins to the last beat about 20 cycles; from the first beat to the preamble about 8.
 //!
-//! Example: the core gives a frame of 60 bytes as 8 beats at `tx`: the wire has 8 bytes of preamble and delimiter, the frame, and 4 of FCS, and
-//! `count_sent` is high for one cycle.
+//! Example: the core gives a frame of 60 bytes as 8 beats at `tx`: the wire has 8 bytes of preamble and delimiter, the frame, and 4 of FCS,
+//! and `count_sent` is high for one cycle.
 //!
 //! Tests: `tests/mac/`.
 
@@ -74,7 +74,7 @@ pub struct Mac {
     pub pause: Signal<In, bool>,
     /// Our own Ethernet address, first byte in bits 7:0.
     pub station: Signal<In, Bits<48>>,
-    /// The PHY says that it has a link.
+    /// The PHY says that it has a link; this and the next two are for the user of the MAC.
     pub link: Signal<Out, bool>,
     /// The PHY says that its speed is 1000 Mbit/s.
     pub gigabit: Signal<Out, bool>,
@@ -82,9 +82,9 @@ pub struct Mac {
     pub duplex: Signal<Out, bool>,
     /// For a counter's number, see [`counter`](counter): its value, in the next cycle.
     pub counter: Table<Bits<4>, Bits<32>>,
-    /// A good frame was received.
+    /// Pulses when a good frame was received.
     pub count_received: Pulse,
-    /// A frame was sent.
+    /// Pulses when a frame was sent.
     pub count_sent: Pulse,
     /// 125 MHz for the transmit side.
     pub tx_clock: Signal<In, Clock>,

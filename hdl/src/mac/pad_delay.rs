@@ -6,13 +6,13 @@
 //! ```
 //! Contract: the block stands between a pad and its DDR cell, on either side; the time is in steps of 25 ps, 0 to 127.
 //!
-//! Latency: the time; none in Verilator, whose tests move data and clock apart themselves.
+//! Latency: that time; none in Verilator, where the tests themselves move data and clock apart.
 //!
 //! How: ECP5's DELAYG. With 0 steps there is no cell.
 //!
 //! Example: `PadDelay::new(80)` makes 2 ns.
 //!
-//! Tests: none but the build for a board: what it is for shows on the board only.
+//! Tests: none but the build for a board, because its effect shows on a board only.
 
 use rust_hdl::prelude::*;
 

@@ -1,8 +1,8 @@
 //! The pins of a PHY, as ports: those of RGMII, and those of the management bus.
 //!
-//! A block that passes them on links them, `RgmiiPads::link(&mut self.pads, &mut self.rgmii.pads)`. The PHY's own clock is a port beside them,
-//! since a clock is no part of an interface. In the exported Verilog a port `pads` is `pads_tx_clock`, `pads_tx_data` and so on; a board's top
-//! calls it `phy`, for the names in its constraints.
+//! A block that passes them on links them, `RgmiiPads::link(&mut self.pads, &mut self.rgmii.pads)`. The PHY's own clock is a port beside
+//! them, since a clock is no part of an interface. In the exported Verilog a port `pads` is `pads_tx_clock`, `pads_tx_data` and so on; a
+//! board's top calls it `phy`, for the names in its constraints.
 //!
 //! Latency: none; these are wires. Tests: `tests/mac/`.
 
@@ -10,7 +10,7 @@
 
 use rust_hdl::prelude::*;
 
-/// RGMII, but for the PHY's clock.
+/// RGMII without the PHY's clock.
 #[derive(Clone, Debug, Default, LogicInterface)]
 pub struct RgmiiPads {
     /// The clock to the PHY.

@@ -1,13 +1,13 @@
-//! Bytes to the pins of an RGMII and back: four bits at each edge of a clock.
+//! Carries bytes to the pins of an RGMII and back: four bits at each edge of a clock.
 //!
 //! ```text
 //! tx ──►┌───────┐◄─► pads
 //! rx ◄──│ Rgmii │◄── rx_clock
 //!       └───────┘◄── tx_clock
 //! ```
-//! Contract: a byte a cycle of 125 MHz, its low half at the rising edge. Control is valid (enable) at the rising edge and valid xor
-//! error at the falling edge. The transmit clock leaves as the data do, so one of them needs the 2 ns between them: from the PHY, or
-//! from the steps given to [`Rgmii::new`]; so does the receive side.
+//! Contract: a byte moves in each cycle of 125 MHz, its low half at the rising edge. Control is valid (enable) at the rising edge and valid
+//! xor error at the falling edge. The transmit clock leaves together with the data, so one of the two must be delayed by 2 ns: by the PHY,
+//! or by the steps given to [`Rgmii::new`]. The same holds for the receive side.
 //!
 //! Latency: 2 cycles of each clock.
 //!
@@ -24,11 +24,11 @@ use viaduct_dialect::wires;
 pub struct Rgmii {
     /// Rising edge, 125 MHz; the clock of the transmit side.
     pub tx_clock: Signal<In, Clock>,
-    /// The byte to send.
+    /// The byte to send, from `LineSender`.
     pub tx: Signal<In, LineByte>,
     /// The PHY's clock.
     pub rx_clock: Signal<In, Clock>,
-    /// The byte received.
+    /// The byte received, for `LineReceiver`.
     pub rx: Signal<Out, LineByte>,
     /// The pins of the PHY.
     pub pads: RgmiiPads,

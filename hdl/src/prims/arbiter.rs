@@ -1,4 +1,4 @@
-//! A round-robin arbiter.
+//! Grants one of N requesters, round robin.
 //!
 //! ```text
 //!   request ──►┌─────────┐──► grant   (one-hot)
@@ -6,7 +6,7 @@
 //!              └─────────┘──► valid
 //! ```
 //! Contract: `grant` is one of the requesters, combinationally, whenever there is one. `advance` says that the
-//! grant is taken; the one granted then comes last, so a requester that keeps asking is granted within N taken
+//! grant is taken; the requester granted then comes last, so a requester that keeps asking is granted within N taken
 //! grants. Without `advance` nothing moves, but a new requester of higher priority may change the grant.
 //!
 //! Latency: 0.
@@ -32,9 +32,9 @@ pub struct Arbiter<const N: usize, const L: usize> {
     pub request: Signal<In, Bits<N>>,
     /// The owner takes the grant in this cycle.
     pub advance: Signal<In, bool>,
-    /// The requester that is granted, one-hot; 0 if nobody asks.
+    /// The requester that is granted, one-hot; 0 if none asks.
     pub grant: Signal<Out, Bits<N>>,
-    /// The number of the requester that is granted; 0 if nobody asks.
+    /// The number of the requester that is granted; 0 if none asks.
     pub index: Signal<Out, Bits<L>>,
     /// At least one requester asks.
     pub valid: Signal<Out, bool>,

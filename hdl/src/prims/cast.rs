@@ -1,4 +1,4 @@
-//! The same bits as another type: from a bundle to a number, and back.
+//! Shows the same bits as another type: a bundle as a number, or a number as a bundle.
 //!
 //! ```text
 //!   from: A ──► [ Cast ] ──► to: B

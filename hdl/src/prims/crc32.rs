@@ -15,7 +15,8 @@
 //! How: 32 steps of the shift register are a linear function of its state, a [`ParityMatrix`]. A word is twice 32 steps, one half after the
 //! other.
 //!
-//! Example: in cycle 0 `preset` is high and `preset_value` is all ones, in cycle 1 `sink` brings a word: `value` covers that word from cycle 2 on.
+//! Example: in cycle 0 `preset` is high and `preset_value` is all ones, in cycle 1 `sink` brings a word: `value` covers that word from
+//! cycle 2 on.
 //!
 //! Tests: `tests/prims/crc32.rs`, against an independent bytewise CRC.
 

@@ -1,4 +1,4 @@
-//! A [`Fifo`] whose word on show stands in a register: what reads it has the whole cycle.
+//! A [`Fifo`] whose word on show is in a register, so that its reader has the whole cycle for it.
 //!
 //! ```text
 //!   sink ──►┌───────────┐──► source
@@ -30,7 +30,7 @@ pub struct FifoSlice<T: Synth, const N: usize, const N1: usize> {
     pub sink: Sink<T>,
     /// The oldest word in the queue, to the reader.
     pub source: Source<T>,
-    /// The queue holds a word, be it on show yet or not.
+    /// The queue holds a word, on show or not yet.
     pub held: Signal<Out, bool>,
     /// Number of words behind the one on show, 0 to 2^N.
     pub level: Signal<Out, Bits<N1>>,

@@ -1,4 +1,4 @@
-//! Lanes of a beat: from how many there are to a mask, and back.
+//! Turns the number of lanes of a beat that hold a byte into a mask, and back.
 //!
 //! ```text
 //!   count 4 ──► [ Keep ] ──► keep 8        keep 8 ──► [ LaneCount ] ──► count 4

@@ -1,4 +1,4 @@
-//! A constant of a block that fills itself in: `Number<W, V>` is the W-bit number V.
+//! A constant of a block, with its value in its type: `Number<W, V>` is the W-bit number V.
 //!
 //! RustHDL pastes the name of a Rust constant into the Verilog, where nothing declares it. A field of
 //! this type becomes a `localparam` instead, and the block can still derive `Default`.

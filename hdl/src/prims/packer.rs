@@ -1,4 +1,4 @@
-//! A byte-stream aligner: pieces of words in, full words out.
+//! Aligns a stream of bytes: pieces of words in, full words out.
 //!
 //! ```text
 //!                  sink ──►┌────────┐──► source
@@ -20,7 +20,8 @@
 //! How: one rotator brings the piece's first byte to the first free lane; bytes that wrap around are just where the
 //! next word needs them.
 //!
-//! Example: a piece of 5 bytes, then one of 6 with `in_flush`: a word with `out_count` 8 leaves, then one with `out_count` 3 and `out_last`.
+//! Example: a piece of 5 bytes, then one of 6 with `in_flush`: a word with `out_count` 8 leaves, then one with `out_count` 3 and
+//! `out_last`.
 //!
 //! Tests: `tests/prims/packer.rs`.
 

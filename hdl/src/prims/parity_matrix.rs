@@ -3,9 +3,8 @@
 //! ```text
 //!   from ──► [ ParityMatrix ] ──► to
 //! ```
-//! Contract: `to` is what the function that the block was made of makes of `from`. The function is linear: of the exclusive or of two words
-//! it makes the exclusive or of what it makes of each. So it is known by what it makes of the words with one bit: bit `k` of `to` is the
-//! parity of those bits of `from` of which the function makes a word with bit `k`.
+//! Contract: `to` is `f(from)`, for the linear function `f` that the block was made with: `f(a ^ b) = f(a) ^ f(b)`. So `f` is known by its
+//! values for the words with one bit set: bit `k` of `to` is the parity of those bits of `from` whose word `f` turns into one with bit `k`.
 //!
 //! Latency: none, no state.
 //!
@@ -23,7 +22,7 @@ use rust_hdl::prelude::*;
 pub struct ParityMatrix<const W: usize> {
     /// The word.
     pub from: Signal<In, Bits<W>>,
-    /// What the function makes of it.
+    /// The function's value for the word.
     pub to: Signal<Out, Bits<32>>,
     /// For each bit of `to` the bits of `from` whose parity it is.
     masks: [Constant<Bits<W>>; 32],

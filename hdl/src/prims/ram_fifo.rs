@@ -101,7 +101,7 @@ impl<T: Synth, const N: usize, const N1: usize> Logic for RamFifo<T, N, N1> {
         self.ram.read_address.next = bit_cast::<N, N1>(self.shown.val());
 
         self.head.d.next = self.shown.val();
-        // This cycle's push does not count: its row cannot be read before it is written.
+        // The push of this cycle does not count yet, because its row cannot be read before it is written.
         self.valid.d.next = self.tail.q.val() != self.shown.val();
         if self.push.val() {
             self.tail.d.next = self.tail.q.val() + 1;

@@ -1,4 +1,4 @@
-//! A queue of identifiers in which each is at most once: who has work to do.
+//! A queue of identifiers in which each is at most once: it says which virtual interface, or which other unit, has work to do.
 //!
 //! ```text
 //!   push ──►┌──────────┐──► pop
@@ -9,19 +9,19 @@
 //! Contract: a push is never refused and may come every cycle. Pushing an identifier that is inside changes nothing;
 //! pushing one in the very cycle in which it is popped queues it again, so no wake-up is lost.
 //! Identifiers come out in the order in which they went in. `held` says that one is inside or on its way. `busy` is high
-//! for 2^N cycles after reset: a push in that time is lost, the owner must hold it back.
+//! for 2^N cycles after reset: a push in that time is lost, so the owner must hold it back.
 //!
 //! Latency: an identifier is on show two cycles after its push. Throughput: one push and one pop every cycle. What is
 //! on show comes from registers.
 //!
-//! How: a push waits a cycle in a register, because owners know late which identifier they push. Two bits per identifier, in memories
-//! with one writer each: `pushed` turns over when it goes in, `popped` takes the same value when it goes out; unequal means
-//! inside. The oldest identifier is in a register, the others are
-//! in memory behind `head`; a push that finds none there goes past the memory. The queue has one row per identifier
-//! and needs no `full`. Memory survives reset, so both bits of every identifier are written to 0 first.
+//! How: a push waits a cycle in a register, because owners know late in the cycle which identifier they push. Each identifier has two bits,
+//! in memories with one writer each: `pushed` turns over when the identifier goes in, `popped` takes the same value when it goes out; it is
+//! inside if they differ. The oldest identifier is in a register, and the others are in memory behind `head`; a push that finds none there
+//! goes past the memory. The queue has one row per identifier and needs no `full`. Memory survives reset, so both bits of every identifier
+//! are written to 0 first.
 //!
-//! Example: 5, 7 and 5 are pushed in three cycles and nobody pops: the queue holds 5, then 7. If 5 is popped and pushed in one cycle, it holds
-//! 7, then 5.
+//! Example: 5, 7 and 5 are pushed in three cycles and none is popped: the queue holds 5, then 7. If 5 is popped and pushed in one cycle, it
+//! holds 7, then 5.
 //!
 //! Tests: `tests/prims/run_queue.rs`; proof: `formal/run_queue.sv`.
 
@@ -43,7 +43,7 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     pub pop: Source<Bits<N>>,
     /// At least one identifier is inside, or on its way there.
     pub held: Signal<Out, bool>,
-    /// The block clears its memories: whoever pushes must wait.
+    /// The block clears its memories: the owner must not push yet.
     pub busy: Signal<Out, bool>,
     /// Identifiers behind the one on show in order, each below the value its `pushed` bit took.
     queue: LutRam<Bits<N1>, N>,
@@ -129,7 +129,7 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
         self.wakes.d.next = self.push.valid.val() & !self.clearing.val();
         self.woken.d.next = self.push.data.val();
         self.held.next = self.wakes.q.val() | self.shown.q.val();
-        // What was popped in the cycle of its push is outside by now; what is popped in this one had its push before.
+        // An identifier popped in the cycle of its push is outside by now; one popped in this cycle was pushed before.
         self.pushes.next = self.wakes.q.val() & (self.pushed.read_data.val() == self.popped.read_data.val());
 
         self.queue.write_enable.next = self.pushes.val();

@@ -1,4 +1,4 @@
-//! A register slice: cuts a stream's combinational paths in both directions.
+//! A register slice: it cuts a stream's combinational paths in both directions.
 //!
 //! ```text
 //!   sink ──►┌──────┐──► source
@@ -10,8 +10,8 @@
 //!
 //! Latency: 1 cycle. Throughput: one word every cycle.
 //!
-//! Example: `source.ready` falls in cycle 3 while a word is on show and another arrives: the second goes into `spare`, and `sink.ready` is low
-//! from cycle 4 on.
+//! Example: `source.ready` falls in cycle 3 while a word is on show and another arrives: the second goes into `spare`, and `sink.ready` is
+//! low from cycle 4 on.
 //!
 //! Tests: `tests/prims/stream.rs`; proof: `formal/skid.sv`.
 
@@ -52,7 +52,7 @@ impl<T: Synth> Logic for Skid<T> {
         self.push.next = self.sink.valid.val() & !self.spare_valid.q.val();
         self.free.next = self.source.ready.val() | !self.shown_valid.q.val();
 
-        // Captured whether it is needed or not: the data path then needs no decision.
+        // The word is captured whether it is needed or not, so that the data path needs no decision.
         if !self.spare_valid.q.val() {
             self.spare.d.next = self.sink.data.val();
         }

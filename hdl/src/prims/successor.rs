@@ -1,12 +1,12 @@
-//! Who of four comes next in a circle.
+//! Finds which of four places comes next in a circle: round robin without state.
 //!
 //! ```text
 //!      turn ──►┌───────────┐──► grant   (one-hot)
 //!   request ──►│ Successor │──► valid
 //!              └───────────┘
 //! ```
-//! Contract: `grant` is the first requester behind `turn`, which is one-hot; the one whose turn it is is none of them. An
-//! owner that keeps the turn in a register, and gives it to nobody but `grant`, serves each of its requesters within four
+//! Contract: `grant` is the first requester behind `turn`, which is one-hot; it is never the place in `turn` itself. An
+//! owner that keeps the turn in a register, and passes it on to `grant` only, serves each of its requesters within four
 //! turns.
 //!
 //! Latency: 0, no state. Beside an [`Arbiter`](super::Arbiter), which keeps the turn itself and is a carry chain, each bit
@@ -25,7 +25,7 @@ pub struct Successor {
     pub turn: Signal<In, Bits<4>>,
     /// One bit for each place that asks.
     pub request: Signal<In, Bits<4>>,
-    /// The place whose turn is next, one-hot; 0 if nobody else asks.
+    /// The place whose turn is next, one-hot; 0 if no other place asks.
     pub grant: Signal<Out, Bits<4>>,
     /// A place other than the one in `turn` asks.
     pub valid: Signal<Out, bool>,

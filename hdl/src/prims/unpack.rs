@@ -1,4 +1,4 @@
-//! The lowest bits of a value, as a bundle.
+//! Shows the lowest bits of a value as a bundle.
 //!
 //! ```text
 //!   from: A ──► [ Unpack ] ──► to: B

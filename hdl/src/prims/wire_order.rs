@@ -1,4 +1,4 @@
-//! A number as bytes in the order of the wire, and back.
+//! Turns a number into its bytes in the order of the wire, and back.
 //!
 //! ```text
 //!   from ──► [ WireOrder ] ──► to

@@ -9,26 +9,26 @@
 //!   commit ──►└──────────────┘◄── sure, stuck, away, issued
 //! ```
 //! Contract:
-//! - Whose turn it is stands in a register, and so does whether there is room, so that no client's path goes through another's, nor
-//!   through what becomes of the access before. Who has the turn is taken when there is room. Behind its access, or if it asks for
-//!   nothing, the turn goes round robin to another one that asks; if nobody does, to the mover of data on its side: gather behind
-//!   fetch, scatter behind complete.
-//! - With `ready` an access is its client's no more. A write has it when it is taken, and so has a read that is `sure` to find its
+//! - Registers say whose turn it is and whether there is room, so that no client's path goes through another's, nor through what becomes
+//!   of the access before. The block takes the access of the client that has the turn when there is room. After that access, or if that
+//!   client asks for nothing, the turn goes round robin to another client that asks. If none does, it goes to the mover of data on the
+//!   same side: gather after fetch, scatter after complete.
+//! - With `ready` an access leaves its client's port. A write gets `ready` when it is taken, and so does a read that is `sure` to find its
 //!   engine free. Any other read stays on its client's port until it is `issued`: meanwhile it is on show here (`owner`) or `away` in
-//!   the checker, and may be given back, here by `give_back`; then it is taken anew in its turn. So a read that has to wait does it
-//!   where it came from, and holds nobody else. With `stuck` no read is taken.
+//!   `Protect`. Either may give it back, this block by `give_back`; then it is taken anew in its client's turn. So a read that has to
+//!   wait does so on its client's port, and holds up no other client. With `stuck` no read is taken.
 //! - What is on show holds still until `next_access`; `region` and `extent` are the halves of the row of the access's region, if
 //!   `member` (the number is a row of the table, and not 0). `access` is there a cycle before `valid`.
-//! - Nothing is taken from the cycle behind `hold` on. `write` puts the commit's row into the table, which takes two cycles: `written` is
-//!   high in the second; only while `empty` and not `open`.
-//! - All outputs but the four `ready` are registers, and `extent` that of the RAM.
+//! - From the cycle after `hold` on nothing is taken. `write` comes only while `empty` and not `open`. It puts the commit's row into the
+//!   table, which takes two cycles: `written` is high in the second.
+//! - All outputs but the four `ready` are registers; `extent` is the output register of the RAM.
 //!
-//! Latency: 2 cycles from taken to on show, 1 more if the turn was another's; one access every 3 cycles.
+//! Latency: 2 cycles from taken to on show, 1 more if another client had the turn; one access every 3 cycles.
 //!
-//! Example: it is scatter's turn and scatter offers a write in cycle 0, which is taken: `valid`, `region` and `extent` stand from cycle 2 on, until
-//! `next_access`.
+//! Example: it is scatter's turn and scatter offers a write in cycle 0, which is taken: `valid`, `region` and `extent` stand from cycle 2
+//! on, until `next_access`.
 //!
-//! Tests: with the checker, `tests/protect`.
+//! Tests: with `Protect`, `tests/protect/`.
 
 use crate::stream::Sink;
 use rust_hdl::prelude::*;
@@ -54,17 +54,17 @@ pub struct AccessIntake {
     pub scatter: Sink<Access>,
     /// A write of `complete/writer`, or a read of `send/ack`, which share this port.
     pub complete: Sink<Access>,
-    /// From the next cycle on no access is taken.
+    /// From the next cycle on no access is taken. `Protect` drives this and the inputs below.
     pub hold: Signal<In, bool>,
     /// The commit's row is to be written into the region table.
     pub write: Signal<In, bool>,
     /// The row of REGION that is to be written.
     pub commit: Signal<In, Commit>,
-    /// Both halves of the commit's row are written with this cycle.
+    /// Both halves of the commit's row are written with this cycle; `Protect` listens to this and the outputs below.
     pub written: Signal<Out, bool>,
-    /// An access is on show, and its region is looked up.
+    /// An access is on show, and its region is looked up; `Range` checks it.
     pub valid: Signal<Out, bool>,
-    /// The checker takes the access on show on.
+    /// `Protect` goes on with the access on show, and takes it from here.
     pub next_access: Signal<In, bool>,
     /// The read on show, which is not `sure`, goes back to its client.
     pub give_back: Signal<In, bool>,
@@ -72,7 +72,7 @@ pub struct AccessIntake {
     pub sure: Signal<In, bool>,
     /// A read waits for its engine: no other is taken.
     pub stuck: Signal<In, bool>,
-    /// The client whose read is in the checker and not issued, one bit high.
+    /// The client whose read is in `Protect` and not issued, one bit high.
     pub away: Signal<In, ByClient>,
     /// The client whose read is issued in this cycle, one bit high.
     pub issued: Signal<In, ByClient>,
@@ -223,7 +223,7 @@ impl Logic for AccessIntake {
 
         self.number.next = self.chosen.val().region;
         self.number_low.next = bit_cast::<REGION_LOG2, 16>(self.number.val());
-        // The first half of the next one, or the second half of the one that is held.
+        // The table is read for the first half of the next access's row, or for the second half of the held access's row.
         drive!(self, held.q.val().region => held_number; half.q => written, rows.write_rest;
             write => rows.write_enable; commit => rows.commit);
         self.held_low.next = bit_cast::<REGION_LOG2, 16>(self.held_number.val());
@@ -250,7 +250,7 @@ impl Logic for AccessIntake {
             self.held_region.d.next = self.rows.region.val();
         }
         self.reading.d.next = self.take.val();
-        // Whatever it is: if nobody asks, nobody looks at it.
+        // `held` follows the port even if no client asks: then nothing looks at it.
         if self.room.q.val() {
             self.held.d.next = self.chosen.val();
             self.held_client.d.next = self.whose.val();

@@ -1,4 +1,4 @@
-//! Makes the command of an access that was checked, but for its page.
+//! Makes the command for an access that was checked; the page's address is added later, by `CommandOut`.
 //!
 //! ```text
 //!  granted, offset, length ──►┌────────────┐──► command
@@ -13,7 +13,7 @@
 //!
 //! Example: an access of 100 bytes crosses its page after 40. `command` is 40 bytes at `offset`; with `second` it is 60 bytes at 0, `last`.
 //!
-//! Tests: with the checker, `tests/protect`.
+//! Tests: with `Protect`, `tests/protect/`.
 
 use crate::bus::DmaCommand;
 use rust_hdl::prelude::*;
@@ -22,7 +22,7 @@ use viaduct_dialect::wires;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct CommandCut {
-    /// The access is granted.
+    /// The access is granted. `Range` says this and all up to `rest`; `Protect` drives the other inputs.
     pub granted: Signal<In, bool>,
     /// Offset of the access's first byte in its page.
     pub offset: Signal<In, Bits<43>>,
@@ -42,7 +42,7 @@ pub struct CommandCut {
     pub user: Signal<In, Bits<8>>,
     /// The drain counter in which the command is counted.
     pub epoch: Signal<In, bool>,
-    /// The command, but for its page.
+    /// The command without its page, for `CommandOut`.
     pub command: Signal<Out, DmaCommand>,
 }
 

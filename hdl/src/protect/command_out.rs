@@ -5,15 +5,15 @@
 //! command, page ──►│ CommandOut │──► waits
 //!                  └────────────┘
 //! ```
-//! Contract: `issue` comes only while not `waits`. The command and the page of that cycle are on show at `engine` from the next cycle on; its
-//! address is that of `command`, which is the offset in the page, and the page's. A refused command has no page: it carries nothing that came
-//! from the tables.
+//! Contract: `issue` comes only while not `waits`. The command and the page of that cycle are on show at `engine` from the next cycle on;
+//! its address joins that of `command`, which is the offset in the page, with the page's. A refused command has no page: it carries nothing
+//! that came from the tables.
 //!
-//! Latency: 1 cycle. What a block RAM gives comes late in the cycle, so the page goes straight into a register, and is joined behind it.
+//! Latency: 1 cycle. A block RAM gives its data late in the cycle, so the page goes straight into a register, and is joined behind it.
 //!
 //! Example: a command of 100 bytes at offset 40 is issued with page 0x12345. `engine` offers 100 bytes at 0x12345028.
 //!
-//! Tests: with the checker, `tests/protect`.
+//! Tests: with `Protect`, `tests/protect/`.
 
 use crate::bus::DmaCommand;
 use crate::stream::Source;
@@ -27,13 +27,13 @@ pub struct CommandOut {
     pub clock: Signal<In, Clock>,
     /// Drops the command.
     pub reset: Signal<In, bool>,
-    /// The checker gives a command.
+    /// `Protect` gives a command.
     pub issue: Signal<In, bool>,
-    /// The command; its address is the offset in the page.
+    /// The command, from `CommandCut`; its address is the offset in the page.
     pub command: Signal<In, DmaCommand>,
-    /// Bits 56:12 of the page's DMA address.
+    /// Bits 56:12 of the page's DMA address, from the page table.
     pub page: Signal<In, Bits<45>>,
-    /// A command waits for its engine.
+    /// A command waits for its engine; `Protect` issues none then.
     pub waits: Signal<Out, bool>,
     /// The command, for the engine.
     pub engine: Source<DmaCommand>,

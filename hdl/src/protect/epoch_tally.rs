@@ -1,18 +1,18 @@
-//! How many commands of one epoch are outstanding.
+//! Counts the commands of one epoch that are outstanding.
 //!
 //! ```text
 //!   issue ──►┌────────────┐──► some
 //!    read ──►│ EpochTally │
 //! written ──►└────────────┘──► full
 //! ```
-//! Contract: one more with `issue`, one less with each of `read` and `written`, all in one cycle if they come. `full`
-//! has room to spare for what is half way: who takes no further access on it never makes the count wrap.
+//! Contract: the count goes up by one with `issue`, and down by one with each of `read` and `written`; all three may come in one cycle.
+//! `full` comes early enough for the accesses that are half way: if no further access is taken while it is high, the count never wraps.
 //!
 //! Latency: 1 cycle.
 //!
 //! Example: two commands are outstanding. In one cycle a third is issued, a read ends and a write ends: one is left, and `some` stays high.
 //!
-//! Tests: with the checker, `tests/protect`.
+//! Tests: with `Protect`, `tests/protect/`.
 
 use rust_hdl::prelude::*;
 
@@ -25,13 +25,13 @@ pub struct EpochTally {
     pub clock: Signal<In, Clock>,
     /// Forgets all commands: none is outstanding.
     pub reset: Signal<In, bool>,
-    /// A command of the epoch is issued.
+    /// A command of the epoch is issued; `Outstanding` drives all inputs.
     pub issue: Signal<In, bool>,
     /// A read of the epoch has ended.
     pub read: Signal<In, bool>,
     /// A write of the epoch has ended.
     pub written: Signal<In, bool>,
-    /// At least one command of the epoch is outstanding.
+    /// At least one command of the epoch is outstanding; `Outstanding` listens to this and `full`.
     pub some: Signal<Out, bool>,
     /// So many commands are outstanding that no further access may be taken.
     pub full: Signal<Out, bool>,

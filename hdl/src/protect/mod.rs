@@ -25,11 +25,11 @@
 //! - Clients are served round robin. An access looked at in cycle 0 has its command, or its verdict, in cycle 6;
 //!   the next one is looked up meanwhile, and follows three cycles later.
 //! - A read that is taken while another one is on its way, or while the read engine is busy, stays on its client's port until its first
-//!   command is issued. If it finds the register before the engine full it waits there until a write, a commit or a drain comes
-//!   behind it, and is looked up anew in its client's turn: reads that find no tag hold neither writes nor commits. A read of two
-//!   commands waits until the engine takes one at once: `read.ready` falls only with a command, so its second one does not wait.
+//!   command is issued. If the register before the engine is full, the read waits here until a write, a commit or a drain comes
+//!   behind it; then it makes way, and is looked up anew in its client's turn. So reads that wait hold up neither writes nor commits. A
+//!   read of two commands waits until the engine can take one at once: `read.ready` falls only with a command, so the second need not wait.
 //! - A read gives one command, or two if it crosses into the next page (`last` on the second), or one with
-//!   `refused`. A write that is refused gives only its verdict; one that is granted its verdict in the cycle of its
+//!   `refused`. A write that is refused gives only its verdict; a write that is granted gives its verdict in the cycle of its
 //!   last command. A command is *issued* when it is offered: `issued` and the epoch counters have it from that cycle.
 //! - Every command, also a refused one, retires once. `drain`: see `Outstanding`.
 //! - A commit is taken between accesses, and then held: while it stays, it is written again in each cycle, and no
@@ -37,8 +37,8 @@
 //!
 //! Latency: 6 cycles; one access every 3.
 //!
-//! Example: `scatter` asks to write 100 bytes in one page of its region. In cycle 6 `verdict` grants it, `write` offers a command of 100 bytes,
-//! and `issued` goes up by one. Tests: `tests/protect`.
+//! Example: `scatter` asks to write 100 bytes in one page of its region. In cycle 6 `verdict` grants it, `write` offers a command of 100
+//! bytes, and `issued` goes up by one. Tests: `tests/protect/`.
 
 mod access_intake;
 mod command_cut;
@@ -102,27 +102,27 @@ pub struct Protect {
     pub complete: Sink<Access>,
     /// A read of `send/ack`, for acknowledgements of Reliable Reception. It has the turn of `complete`, behind that one's writes.
     pub flush: Sink<Access>,
-    /// A row of REGION or PAGE.
+    /// A table row from `admin/broadcast`; the block takes those of REGION and PAGE.
     pub commit: Sink<Commit>,
-    /// The owner begins to wait for the commands issued before.
+    /// Pulse: `admin/command` begins to wait for the commands issued before.
     pub drain: Signal<In, bool>,
-    /// Commands issued before the `drain` are outstanding.
+    /// Commands issued before the `drain` are outstanding; `admin/command` waits for its end.
     pub draining: Signal<Out, bool>,
-    /// A read command has ended; the data is its epoch.
+    /// A read command has ended; the data is its epoch; from `dma/read`.
     pub read_retire: FlowSink<bool>,
-    /// A write command has ended; the data is its epoch.
+    /// A write command has ended; the data is its epoch; from `dma/write`.
     pub write_retire: FlowSink<bool>,
-    /// A command for the read engine.
+    /// A command for `dma/read`.
     pub read: Source<DmaCommand>,
-    /// A command for the write engine.
+    /// A command for `dma/write`.
     pub write: Source<DmaCommand>,
-    /// The decision on a write access, to who asked.
+    /// The decision on a write access; `receive` and `complete/writer` listen, and look whose it is.
     pub verdict: FlowSource<WriteVerdict>,
-    /// Number of write commands issued, modulo 256.
+    /// Write commands issued, modulo 256; compared with `retired` of `dma/write` to know when writes are done.
     pub issued: Signal<Out, Bits<8>>,
-    /// An access is half way, a command waits, something is outstanding, or a drain has not ended.
+    /// An access is half way, a command waits or is outstanding, or a drain has not ended; `quiet` listens.
     pub busy: Signal<Out, bool>,
-    /// An access is refused.
+    /// Pulses when an access is refused; `admin/counters` listens.
     pub count_refused: Pulse,
 
     shared: SharedPort,
@@ -139,7 +139,7 @@ pub struct Protect {
     writes: DFF<bool>,
     /// `user` of the access at hand.
     user: DFF<Bits<8>>,
-    /// The client whose port the access stays on until it is issued, one bit high; none: nobody's.
+    /// The client on whose port the access stays until it is issued, one bit high; no bit: the access has left its port.
     owner: DFF<ByClient>,
     /// A read has waited for its engine in the cycle before.
     stuck: DFF<bool>,
@@ -204,7 +204,7 @@ impl Logic for Protect {
         Sink::<Access>::link(&mut self.flush, &mut self.shared.reads);
         join!(self, Source<Access>, shared.access => intake.complete);
 
-        // Commits: written while they are on the bus, no access is half way and none can be taken.
+        // A commit is written while it is on the bus, no access is half way and none can be taken.
         self.idle.next = (self.step.q.val() == Step::Idle) & self.intake.empty.val();
         self.between.next = self.idle.val() & !self.intake.open.val();
         self.region_commit.next =
@@ -227,8 +227,8 @@ impl Logic for Protect {
         self.pages.write_address.next = bit_cast::<PAGE_LOG2, 16>(self.commit_row.val());
         self.pages.write_data.next = bit_cast::<45, 57>(self.page_address.val() >> bits::<4>(12));
 
-        // The last step of one access: its command goes out when the register before its engine is free. Not in the
-        // cycle in which it is emptied, which is known late: the next command is three cycles behind.
+        // The last step of one access: its command goes out when the register before its engine is free. The cycle in which
+        // the register is emptied does not count, because that is known late; the next command comes three cycles later.
         self.issuing.next = (self.step.q.val() == Step::Issue) | (self.step.q.val() == Step::Second);
         // A refused write has only its verdict.
         self.silent.next = self.writes.q.val() & !self.range.granted.val();
@@ -241,13 +241,13 @@ impl Logic for Protect {
         self.offered.next = self.issuing.val() & !self.silent.val() & self.free.val();
         self.go.next = self.issuing.val() & (self.silent.val() | self.free.val());
         self.done.next = self.issuing.val() & self.whole.val() & (self.silent.val() | self.free.val());
-        // A read that cannot go makes way for a write, and for what waits until nothing is half way; other reads do for it.
+        // A read that cannot be issued makes way for a write, and for what waits until no access is half way: a commit, or a drain.
         self.blocked.next = (self.step.q.val() == Step::Issue) & !self.writes.q.val() & !self.free.val();
         self.stuck.d.next = self.blocked.val();
         self.back.next = self.blocked.val()
             & self.owner_bits.to.val().any()
             & (self.hold.val() | (self.intake.valid.val() & self.intake.access.val().write));
-        // The first step of the next.
+        // The first step of the next access.
         self.look.next =
             self.intake.valid.val() & ((self.step.q.val() == Step::Idle) | self.done.val() | self.back.val());
 

@@ -1,4 +1,4 @@
-//! What has been granted and has not yet ended, in two epochs; and the drain that waits for the older one.
+//! Counts the commands that have been issued and not yet ended, in two epochs; a drain waits for the older epoch.
 //!
 //! ```text
 //!       issue ──►┌─────────────┐──► epoch     (of what is issued now)
@@ -14,10 +14,10 @@
 //!
 //! Latency: none from `issue` to the counters of the next cycle.
 //!
-//! Example: two writes of epoch 0 are outstanding when `drain` comes. The epoch turns to 1; `draining` falls when both have retired, however many
-//! commands of epoch 1 are outstanding by then.
+//! Example: two writes of epoch 0 are outstanding when `drain` comes. The epoch turns to 1; `draining` falls when both have retired,
+//! however many commands of epoch 1 are outstanding by then.
 //!
-//! Tests: with the checker, `tests/protect`.
+//! Tests: with `Protect`, `tests/protect/`.
 
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
@@ -32,17 +32,17 @@ pub struct Outstanding {
     pub clock: Signal<In, Clock>,
     /// Forgets all commands: none is outstanding.
     pub reset: Signal<In, bool>,
-    /// A command is issued in this cycle, in `epoch`.
+    /// `Protect` issues a command in this cycle, in `epoch`.
     pub issue: Signal<In, bool>,
-    /// A read command has ended; the data is its epoch.
+    /// A read command has ended; the data is its epoch; from `dma/read`.
     pub read_retire: FlowSink<bool>,
-    /// A write command has ended; the data is its epoch.
+    /// A write command has ended; the data is its epoch; from `dma/write`.
     pub write_retire: FlowSink<bool>,
-    /// The owner begins to wait for the commands issued before.
+    /// Pulse: `admin/command` begins to wait for the commands issued before.
     pub drain: Signal<In, bool>,
-    /// No access is half way, so the epoch may turn.
+    /// No access is half way, so the epoch may turn; `Protect` says so.
     pub between: Signal<In, bool>,
-    /// The epoch of commands that are issued in this cycle.
+    /// The epoch of commands that are issued in this cycle; `Protect` listens to this and the other outputs.
     pub epoch: Signal<Out, bool>,
     /// No access may be taken: too many commands are outstanding.
     pub full: Signal<Out, bool>,

@@ -1,4 +1,4 @@
-//! Whether an access is allowed, and where it lies: the arithmetic of the checker, in three steps.
+//! Decides whether an access is allowed, and where it lies: the arithmetic of the protection check, in three steps.
 //!
 //! ```text
 //!    look ──►┌───────┐──► granted
@@ -11,21 +11,21 @@
 //! ```
 //! Contract: `look`, `compare` and `place` are high in three cycles, one after the other; `access`, `member`
 //! (its region is a row of the table, not 0), `region` and `extent` are read with `look`, and `access` has been there for a
-//! cycle by then. From the cycle after `place` on, the
-//! results hold still until the next `place`; the next `look` may come in the first of those cycles. `page` is the
-//! first row with `place`, the row after it with `next_page`, and what it was otherwise.
+//! cycle by then. From the cycle after `place` on, the results
+//! hold still until the next `place`; the next `look` may come in the first of those cycles. `page` is the
+//! first row with `place`, the row after it with `next_page`, and in all other cycles what it was before.
 //!
 //! How, with `S` = 1 << page_shift: `delta` = bytes from the region's first byte to the access's; `finish` = bytes from there
 //! to the end of what must lie in the region: `length` or, without `clip`, a remote peer's `span`; `position` = bytes from the
-//! start of the region's first page. What is not before the region and less than 2^48 behind its start has all three
-//! below 2^49, so 49 bits of each sum are enough; for all else, `far` refuses.
+//! start of the region's first page. If the access begins in the region or less than 2^48 behind its start, all three
+//! are below 2^49, so 49 bits of each sum are enough; otherwise `far` refuses the access.
 //!
 //! Latency: 3 cycles.
 //!
-//! Example: pages of 4 KiB. An access of 100 bytes begins 40 bytes before the end of the region's second page: `page` is the region's first row
-//! plus 1, `head` is 40, `crosses` is high, and `rest` is 60.
+//! Example: pages of 4 KiB. An access of 100 bytes begins 40 bytes before the end of the region's second page: `page` is the region's first
+//! row plus 1, `head` is 40, `crosses` is high, and `rest` is 60.
 //!
-//! Tests: with the checker, `tests/protect`.
+//! Tests: with `Protect`, `tests/protect/`.
 
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -40,7 +40,7 @@ use crate::prims::{Cast, Number};
 pub struct Range {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The first step of a check: `access` and its row are read.
+    /// The first step of a check: `access` and its row are read. `Protect` drives this and the next three.
     pub look: Signal<In, bool>,
     /// The second step of a check.
     pub compare: Signal<In, bool>,
@@ -48,7 +48,7 @@ pub struct Range {
     pub place: Signal<In, bool>,
     /// `page` is to be the row after the one before.
     pub next_page: Signal<In, bool>,
-    /// The access that is checked.
+    /// The access that is checked; `AccessIntake` drives this and its row.
     pub access: Signal<In, Access>,
     /// The region number of the access is a row of the table, and not 0.
     pub member: Signal<In, bool>,
@@ -56,7 +56,7 @@ pub struct Range {
     pub region: Signal<In, Region>,
     /// Second half of that row.
     pub extent: Signal<In, RegionExtent>,
-    /// The access is granted.
+    /// The access is granted; `CommandCut` makes the command of this and the outputs up to `rest`.
     pub granted: Signal<Out, bool>,
     /// Number of bytes to move.
     pub length: Signal<Out, Bits<13>>,
@@ -68,10 +68,10 @@ pub struct Range {
     pub crosses: Signal<Out, bool>,
     /// Number of the access's bytes in the next page.
     pub rest: Signal<Out, Bits<12>>,
-    /// Row of the page table to read in this cycle.
+    /// Row of the page table to read in this cycle; `Protect` has the table.
     pub page: Signal<Out, Bits<PAGE_LOG2>>,
 
-    // Before: the address behind what must lie in the region, counted from 0.
+    // Before step 1: the address behind the last byte that must lie in the region.
     behind: DFF<Bits<49>>,
     needed: Signal<Local, Bits<32>>,
 

@@ -1,21 +1,21 @@
-//! The region table.
+//! Keeps the region table (TPT): one row for each memory region.
 //!
 //! ```text
 //! write_enable, write_rest ──►┌─────────────┐──► region  (first half)
 //!                   commit ──►│ RegionTable │──► extent  (second half)
 //!      read_row, read_rest ──►└─────────────┘
 //! ```
-//! Contract: a row is two words of one memory, which so takes three block RAMs and not five. `region` is the first
-//! half of `read_row` one cycle later, `extent` the second with `read_rest`. Not to be read in the cycle
-//! in which it is written. `write_rest` writes the second half. Writes to a row that does not exist change nothing.
-//! The first half is what the first step of a check computes with; a page size that is none makes the row dead.
+//! Contract: a row is two words of one memory, which therefore takes three block RAMs and not five. `region` is the first half of
+//! `read_row` one cycle later; with `read_rest`, `extent` is the second half. The table must not be read in a cycle in which it is
+//! written. `write_rest` writes the second half. Writes to a row that does not exist change nothing. The first half has what the first
+//! step of a check computes with. A row whose page size is not valid is dead.
 //!
 //! Latency: 1 cycle.
 //!
 //! Example: row 5 is written in cycles 0 and 1, with `write_rest` in the second. `read_row` 5 in cycle 2 gives `region` in cycle 3; with
 //! `read_rest` in cycle 3, `extent` is there in cycle 4.
 //!
-//! Tests: with the checker, `tests/protect`.
+//! Tests: with `Protect`, `tests/protect/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -68,7 +68,7 @@ pub struct RegionExtent {
 pub struct RegionTable {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The owner writes half a row in this cycle.
+    /// Half a row is written in this cycle; `AccessIntake` drives this and the other inputs.
     pub write_enable: Signal<In, bool>,
     /// The second half is written, otherwise the first.
     pub write_rest: Signal<In, bool>,
@@ -78,7 +78,7 @@ pub struct RegionTable {
     pub read_row: Signal<In, Bits<REGION_LOG2>>,
     /// The second half is read, otherwise the first.
     pub read_rest: Signal<In, bool>,
-    /// The first half of a row, if that was read in the cycle before.
+    /// The first half of a row, if that was read in the cycle before; `AccessIntake` listens to both outputs.
     pub region: Signal<Out, Region>,
     /// The second half of a row, if that was read in the cycle before.
     pub extent: Signal<Out, RegionExtent>,

@@ -6,14 +6,14 @@
 //!   issued ──►└────────────┘
 //! ```
 //! Contract: a write goes first, and moves when the intake takes it. A read moves when the intake takes it, or when it is `issued`: the
-//! checker may look a read up, leave it on the input, and issue it when a write stands there.
+//! protection check may look a read up, leave it on the input, and issue it when a write stands there.
 //!
 //! Latency: none; logic alone.
 //!
-//! Example: `reads` offers an access in cycle 0, and the checker looks it up, but the read engine is busy. In cycle 2 `writes` offers one, and
-//! `access` shows that one. In cycle 6 `issued` is high: the read moves, and the write stays.
+//! Example: `reads` offers an access in cycle 0, and it is looked up, but the read engine is busy. In cycle 2 `writes` offers an access,
+//! and `access` shows that one. In cycle 6 `issued` is high: the read moves, and the write stays.
 //!
-//! Tests: `tests/protect/`, in the checker, whose traffic has both clients.
+//! Tests: with `Protect`, `tests/protect/`, whose traffic has both clients.
 
 use crate::bus::Access;
 use crate::stream::{Sink, Source};
@@ -28,7 +28,7 @@ pub struct SharedPort {
     pub reads: Sink<Access>,
     /// The access on show, to [`AccessIntake`](super::AccessIntake).
     pub access: Source<Access>,
-    /// The read that the checker has looked up and left here is issued now; [`Protect`](super::Protect) drives this.
+    /// The read that was looked up and left here is issued now; [`Protect`](super::Protect) drives this.
     pub issued: Signal<In, bool>,
 }
 

@@ -1,4 +1,4 @@
-//! Keeps receive descriptors fetched ahead: four for each VI, their first two segments, where they lie, what they say.
+//! Keeps the receive descriptors fetched ahead, four for each VI: their first two segments, where they lie, and whether they are good.
 //!
 //! ```text
 //!   ahead ──►┌───────┐◄─► segment   (scatter's)
@@ -7,8 +7,8 @@
 //! ```
 //! Contract: fetch writes the eight words of a descriptor with `ahead`. Then `filled` says that it is there and that the VI's
 //! receive queue is filled up to `position`. The descriptor at position p is in slot p modulo 4. The block checks the control
-//! segment as it comes and does not keep it. A commit of the VI's receive queue (WORK_QUEUE) empties it; fetch has
-//! taken that commit before, so nothing of the old queue comes behind.
+//! segment as it comes and does not keep it. A commit of the VI's receive queue (WORK_QUEUE) empties it. Fetch has
+//! taken that commit before, so no descriptor of the old queue comes later.
 //!
 //! Example: the descriptor at position 5 of VI 3 comes. Its words are written for slot 1, and `filled` has position 6. `look` at slot 1 of
 //! VI 3 then shows it a cycle later, with `filled` 6.
@@ -55,7 +55,7 @@ pub struct SegmentId {
     pub vi: Vi,
 }
 
-/// A descriptor, but for its segments.
+/// A descriptor without its segments.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AheadMeta {
     /// Region that the descriptor lies in.
@@ -70,7 +70,7 @@ pub struct AheadMeta {
     pub lost: bool,
 }
 
-/// A descriptor, but for its segments, and how far its VI's receive queue is here.
+/// A descriptor without its segments, and how far its VI's receive queue is here.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct AheadRow {
     /// The descriptor.
@@ -101,7 +101,7 @@ pub struct Ahead {
     pub ahead: FlowSink<AheadWord>,
     /// A receive descriptor, whole: its VI and slot, and where it lies; from fetch.
     pub filled: FlowSink<Filled>,
-    /// A table row on the bus; the receive row of a WORK_QUEUE empties the VI's queue here.
+    /// A table row on the bus, from `Commits`; the receive row of a WORK_QUEUE empties the VI's queue here.
     pub commit: Sink<Commit>,
     /// Answers scatter: a segment of a descriptor, a cycle later.
     pub segment: Table<SegmentId, DataSegment>,
@@ -208,7 +208,7 @@ impl Logic for Ahead {
         self.meta.read_address.next = self.read_slot.to.val();
         self.look.row.next.descriptor = self.meta.read_data.val();
 
-        // A row emptied again while others do not take the commit is no harm; the last time counts.
+        // While other blocks do not take the commit yet, the queue is emptied again in each cycle, which does no harm.
         self.queue.from.next = bit_cast::<QUEUE_LOG2, 16>(self.commit.data.val().row);
         self.wanted.next = self.commit.valid.val()
             & (self.commit.data.val().target == self.target.val())

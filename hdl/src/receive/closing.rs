@@ -44,13 +44,13 @@ pub struct Closing {
     pub reset: Signal<In, bool>,
     /// What is left of an order that ends: a completion, a fault, or both; from `Delivery`.
     pub close: Sink<Close>,
-    /// Nothing is left of any order.
+    /// Nothing is left of any order; `Receive` takes table rows only then.
     pub idle: Signal<Out, bool>,
-    /// A completion, an acknowledgement, or both, for complete.
+    /// A completion, an acknowledgement, or both, for `complete/writer`.
     pub completion: Source<Completion>,
-    /// What went wrong with a VI, and whether the VI breaks.
+    /// What went wrong with a VI, and whether the VI breaks; for `vi/state`.
     pub fault: Source<Fault>,
-    /// A VI whose receive queue has room for another descriptor; fetch's run queue listens.
+    /// A VI whose receive queue has room for another descriptor; `doorbell` listens, and queues it for fetch.
     pub again_receive: Source<Vi>,
     /// `kept` waits to be given to `completion`.
     completes: DFF<bool>,

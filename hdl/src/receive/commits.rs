@@ -26,9 +26,9 @@ use viaduct_spec::tables::table;
 pub struct Commits {
     /// A table row on the bus, from `admin/broadcast`.
     pub commit: Sink<Commit>,
-    /// No order is looked up, delivered, saved or closed.
+    /// No order is looked up, delivered, saved or closed; `Receive` drives it.
     pub quiet: Signal<In, bool>,
-    /// A row waits, so nothing new may begin.
+    /// A row waits, so nothing new may begin; `Lookup` listens.
     pub hold: Signal<Out, bool>,
     /// The row is written now, for `Contexts`.
     pub contexts: FlowSource<Commit>,

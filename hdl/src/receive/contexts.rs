@@ -186,9 +186,9 @@ pub struct Contexts {
     pub commit: FlowSink<Commit>,
     /// Answers `Lookup`: what is kept of a VI, with one half of its message, a cycle later.
     pub lookup: Table<HalfId, Context>,
-    /// The context to write back, from `Delivery`; it stays for the cycle behind.
+    /// The context to write back, from `Delivery`; it stays for one more cycle.
     pub save: FlowSink<Saved>,
-    /// The far half of the message is being written in this cycle.
+    /// The far half of the message is being written in this cycle, so no table row may be taken.
     pub saving: Signal<Out, bool>,
     /// Answers fetch, which wants the consumed position of a VI.
     pub consumed_of: Table<Vi, Position>,
@@ -210,7 +210,7 @@ pub struct Contexts {
     receive_row: Unpack<Commit, ReceiveRow>,
     given: Signal<Local, ReceiveRow>,
     mtu: Signal<Local, Bits<3>>,
-    // Two copies for two readers: in block RAM the narrow table would take a whole one.
+    // Two copies for two readers: the table is narrow, and in block RAM it would take a whole one.
     positions: LutRam<Position, VI_LOG2>,
     position: DFF<Position>,
     shown: LutRam<Position, VI_LOG2>,
@@ -255,7 +255,7 @@ impl Logic for Contexts {
         self.peers.write_data.next.ip = self.given.val().peer_ip;
         self.peers.write_data.next.reliable = (self.given.val().service == self.delivery.val())
             | (self.given.val().service == self.reception.val());
-        // Codes from 4 on are 4096 bytes; that of RAW is none.
+        // Codes from 4 on are 4096 bytes; RAW has a code of its own.
         self.mtu.next = self.given.val().mtu;
         if self.mtu.val() > self.largest_mtu.val() {
             self.mtu.next = self.largest_mtu.val();
@@ -267,7 +267,7 @@ impl Logic for Contexts {
             given.val().generation => generation; given.val().rnr_stay => rnr_stay;
             given.val().rnr_timer => rnr_timer);
 
-        // A message's halves: the near one of what is saved, or of a new connection; the far one a cycle behind the near one.
+        // A message's halves: the near one of what is saved, or of a new connection; the far one a cycle after the near one.
         drive!(self, save.data.val().message => saved; saved.val().received => received.from;
             far_due.q => saving);
         self.far_due.d.next = self.save.valid.val();

@@ -5,11 +5,12 @@
 //!             │ FrameDelay │
 //!  endless ──►└────────────┘
 //! ```
-//! Contract: every word comes out, unless it would come out while `endless` is high: the frame is longer than any may be.
+//! Contract: every word comes out, unless it would come out while `endless` is high, because its frame is longer than any may be.
 //!
 //! Why four cycles: the words come from in front of [`Untag`](super::Untag), which takes the first beat of a frame no earlier than
-//! [`Parse`](super::Parse) takes the last beat of the frame before. Parse decides 4 cycles later, so the first word comes to the store
-//! with the decision or behind it, and the last word of a frame, which untag took a cycle earlier, in front of it.
+//! [`Parse`](super::Parse) takes the last beat of the frame before. Parse decides about that frame 4 cycles later. So the first word of the
+//! next frame comes to the store with this decision or after it. The last word of the decided frame comes to the store before it, because
+//! `Untag` took that word a cycle before `Parse` did.
 //!
 //! Example: a word that comes in `sink` in cycle 0 is in `source` in cycle 4. With `endless` high in cycle 4 it is dropped.
 //!

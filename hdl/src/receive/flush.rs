@@ -9,10 +9,10 @@
 //! Each VI is queued at most once; a reason that comes while it is being worked on queues it again. `filled` does
 //! not come in two cycles running: fetch needs eight for a descriptor.
 //!
-//! A VI is `aside` from `set_aside` on, with its frames, and with its `late` also late, until a receive of it is filled or its state
-//! changes. `resume` is high in the cycle in which that ends, and with each change of a state. `settled` says that nothing of that kind
-//! has come in this cycle and the two before, so what was looked at in them holds. `set_aside` comes with `settled` only, and of the VI
-//! that `look` asks for.
+//! `set_aside` makes a VI `aside`, and if it carries `late` also `late`, until a receive of the VI is filled or its state changes. `resume`
+//! is high in the cycle in which that ends, and with each change of a state. `settled` says that no receive and no change has come in this
+//! cycle and the two before, so what was read in them still holds. `set_aside` comes with `settled` only, and for the VI that `look` asks
+//! for.
 //!
 //! Example: `state` says that VI 3 goes into Error. Four cycles later `work` offers VI 3. When a descriptor of it is `filled` after
 //! that, `work` offers it again.
@@ -74,19 +74,19 @@ pub struct Flush {
     pub clock: Signal<In, Clock>,
     /// While high, the queue of VIs with work is empty.
     pub reset: Signal<In, bool>,
-    /// A VI changes its state: its number, and the new state.
+    /// A VI changes its state: its number, and the new state; from `vi/state`.
     pub state: FlowSink<StateWrite>,
     /// A receive descriptor of a VI is there; from fetch.
     pub filled: FlowSink<Filled>,
-    /// A VI that has receives to flush.
+    /// A VI that has receives to flush, for `Lookup`.
     pub work: Source<Vi>,
-    /// A VI has work, or may have.
+    /// A VI has work, or may have; `Receive` is busy then.
     pub busy: Signal<Out, bool>,
     /// Answers `Lookup`: what is known of a VI.
     pub look: Table<Vi, ViStatus>,
     /// The frames of a VI are set aside, or dropped, from now on; from `Lookup`.
     pub set_aside: FlowSink<SetAside>,
-    /// Pulses when a VI that was `aside` may be so no longer, so its frames may be looked at again.
+    /// Pulses when a VI that was `aside` may be so no longer, so its frames may be looked at again; the store listens.
     pub resume: Signal<Out, bool>,
     queue: RunQueue<VI_LOG2, VI_LOG2_1>,
     /// For each VI: its state, `aside` and `late`.
@@ -131,7 +131,7 @@ impl Logic for Flush {
             !self.change.val() & !self.changed.q.val() & !self.changed_before.q.val();
 
         // A change to Error goes first; a descriptor waits for it, one cycle at a time.
-        // A descriptor that is looked at in the cycle of the change still sees the old state; its VI is queued in the next.
+        // For a descriptor in the cycle of the change the old state is read; but the change itself queues the VI in the next cycle.
         self.failed.d.next = self.state.valid.val() & (self.state.data.val().state == self.error_state.val());
         self.failed_vi.d.next = self.state.data.val().vi;
         self.free.next = !self.state.valid.val() & !self.set_aside.valid.val();
@@ -150,7 +150,7 @@ impl Logic for Flush {
             self.filled_by.d.next = self.filled.data.val().vi;
         }
 
-        // Written by a change of state, by the one who looks, and when a receive has come.
+        // Marks are written by a change of state, by `Lookup` (`set_aside`), and when a receive has come.
         self.marks.write_enable.next =
             self.state.valid.val() | self.set_aside.valid.val() | self.pushed.val();
         self.marks.write_address.next = self.filled_by.q.val();

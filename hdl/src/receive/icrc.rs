@@ -17,8 +17,8 @@
 //! which leaves another.
 //!
 //! How: the sum is linear. The state after a word is the state before, moved on by 64 bits, plus what the word alone
-//! would give: two matrices over GF(2). The word's part is taken first and
-//! waits in a register, so that only the short one is in the loop.
+//! would give: two matrices over GF(2). The word's part is worked out first and waits in a register, so that only the smaller matrix is in
+//! the loop of the state.
 //!
 //! Example: a frame of 66 bytes is 54 of headers, 8 of payload and 4 of ICRC. Its last byte is number 65, byte 1 of beat 8. So beat 8
 //! comes last, with `in_index` 7 and `in_half`; two cycles later `good` says whether the ICRC fits.
@@ -39,13 +39,13 @@ pub struct Icrc {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets the beat under way.
     pub reset: Signal<In, bool>,
-    /// A beat of an untagged frame: eight bytes, the first in bits 7:0; from `Parse`.
+    /// A beat of an untagged frame: eight bytes, the first in bits 7:0. `Parse` drives this and the other inputs.
     pub sink: FlowSink<Bits<64>>,
     /// Number of the beat in its frame, 7 for every later one.
     pub in_index: Signal<In, Bits<3>>,
     /// The ICRC ends with byte 1 of this beat, not with byte 5.
     pub in_half: Signal<In, bool>,
-    /// The ICRC is that of an undamaged frame.
+    /// The ICRC is that of an undamaged frame; `Parse` listens.
     pub good: Signal<Out, bool>,
     /// The last two bytes of the beat before.
     carried: DFF<Bits<16>>,
@@ -153,14 +153,14 @@ impl Logic for Icrc {
             self.carried.d.next = self.sink.data.val().get_bits::<16>(48);
         }
 
-        // The word alone. Its first two beats are the bytes ff, and in `start`.
+        // What the word alone gives. The frame's first two beats count as bytes ff, which `start` has.
         self.from_word.from.next = self.word.val();
         self.part.d.next = self.from_word.to.val();
         self.part_valid.d.next = self.sink.valid.val() & (self.in_index.val() > bits::<3>(1));
         self.part_first.d.next = self.in_index.val() == bits::<3>(2);
         self.part_half.d.next = self.in_half.val();
 
-        // And the state before it.
+        // What the state before it gives.
         self.from_state.from.next = self.state.q.val();
         self.moved.next = self.from_state.to.val();
         if self.part_first.q.val() {

@@ -12,11 +12,11 @@
 //! `count_overflow`; if its first beats have left already, so that the whole queue is full of it, it ends there, as if
 //! the MAC had found it damaged, and is counted as such a frame is. The words of each frame that goes on are shown in `word`, tag and
 //! all, once each and a cycle before the beat of `frame` they become, or earlier. Loopback frames join between frames, in turn with those
-//! of the MAC that wait. `enabled` is looked at when a frame starts to leave: low, the whole frame is swallowed, uncounted. `count_frame`
-//! counts the others when their last beat leaves.
+//! of the MAC that wait. If `enabled` is low when a frame starts to leave, the whole frame is swallowed and not counted. `count_frame`
+//! counts each other frame when its last beat leaves.
 //!
-//! `pause` asks the peer to hold. From then on the MAC gives at most two largest frames (two times 528 beats of 8 bytes) or as much of
-//! smaller ones, with their gaps on the wire, and all of that finds room. While `pause` is high no loopback frame starts. It is high
+//! `pause` asks the peer to stop sending. From then on the MAC gives at most two largest frames (two times 528 beats of 8 bytes) or as much
+//! of smaller ones, with their gaps on the wire, and all of that finds room. While `pause` is high no loopback frame starts. It is high
 //!
 //! - while `level + store_level > 3070 - 1056 - 528 - 16`: the queue has room for 1023 beats (and one for the end of a frame that is cut)
 //!   and the store for 2047 words; 528 are for the rest of a loopback frame that has started, 16 for the beats between queue and store and
@@ -29,8 +29,8 @@
 //!
 //! Latency: a beat shows 2 cycles after it came, 4 if there were others, a loopback frame's 3. Throughput: one beat every cycle.
 //!
-//! How: what the queue's level says is known a cycle late, and to the safe side: `waiting` may be high when nothing waits any more (the
-//! beat that comes then takes the way through the queue), and `crowded` comes early by as many beats as may come meanwhile.
+//! How: the queue's level is known a cycle late, so the block errs on the safe side. `waiting` may be high when nothing waits any more: the
+//! beat that comes then takes the way through the queue. `crowded` comes early by as many beats as may come meanwhile.
 //!
 //! Tests: `tests/receive/ingress.rs`.
 
@@ -52,26 +52,26 @@ pub struct Ingress {
     pub rx: FlowSink<FrameBeat>,
     /// A beat of a frame that turns round inside the NIC, from egress.
     pub loopback: Sink<FrameBeat>,
-    /// Frames are received; the agent's control register drives it.
+    /// While low, frames are swallowed and not counted; the agent's control register drives it.
     pub enabled: Signal<In, bool>,
     /// Words in use in the store, or 2048: see `Store`'s `level`.
     pub store_level: Signal<In, Bits<12>>,
     /// A beat of an untagged frame, for `Parse`.
     pub frame: Source<FrameBeat>,
-    /// With the last beat of `frame`: the frame had a tag.
+    /// With the last beat of `frame`: the frame had a tag; `Parse` listens.
     pub frame_tagged: Signal<Out, bool>,
-    /// A word of the frame as it came, tag and all, for `Delay`.
+    /// A word of the frame as it came, tag and all, for `FrameDelay`.
     pub word: FlowSource<Bits<64>>,
     /// The peer is asked to hold its frames; the MAC listens.
     pub pause: Signal<Out, bool>,
-    /// A frame, or a part of one, is in the block.
+    /// A frame, or a part of one, is in the block; `Receive` is busy then.
     pub busy: Signal<Out, bool>,
     /// Pulses when a frame has left.
     pub count_frame: Pulse,
     /// Pulses when a frame of the MAC found no room.
     pub count_overflow: Pulse,
     ram: Ram<FrameBeat, 10>,
-    /// Cuts the way back to who sends frames: whether a loopback frame may start is known late.
+    /// Cuts the path back to egress: whether a loopback frame may start is known late in the cycle.
     turned: Skid<FrameBeat>,
     /// Cuts the way from the RAM.
     skid: Skid<FrameBeat>,
@@ -158,7 +158,7 @@ impl Logic for Ingress {
         self.paused.d.next =
             (self.used.val() > self.pause_level.val()) | self.level.q.val().get_bits::<4>(7).any();
 
-        // Join: who starts when no frame is leaving.
+        // Join: which frame starts when none is leaving.
         self.coming.next = self.rx.valid.val() & !self.overflow.q.val();
         self.near.next = self.coming.val() & !self.waiting.q.val() & !self.crowded.q.val();
         self.from_loopback.next = self.looped.q.val();
@@ -209,7 +209,7 @@ impl Logic for Ingress {
         self.waiting.d.next =
             (self.tail.q.val() != self.head.q.val()) | (self.coming.val() & !self.direct.val());
 
-        // In. The last slot is for the end of a frame that has to be cut.
+        // Into the queue. The last slot is for the end of a frame that has to be cut.
         self.gone.next = self.begun.q.val() | self.starting.val();
         self.stored.next = self.coming.val() & !self.direct.val() & !self.crowded.q.val();
         self.stuck.next = self.coming.val() & self.crowded.q.val();

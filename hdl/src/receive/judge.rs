@@ -11,7 +11,7 @@
 //! | packet | reliable | unreliable |
 //! |---|---|---|
 //! | queue pair, generation, peer or service does not fit, or the VI is Idle | Unknown | Unknown |
-//! | raw, as the VI is | | Take |
+//! | a raw frame, for a raw VI | | Take |
 //! | the connection broke, and this is a request | Over | Unknown |
 //! | an acknowledgement, or an answer to an RDMA read | Answer | Unknown |
 //! | PSN behind the expected one (serial, within 2^23; unreliable: within 2^16) | Behind | Behind |
@@ -66,7 +66,8 @@ pub enum Verdict {
     Partial,
     /// It belongs to no message that can still be whole (unreliable).
     Stray,
-    /// What its message begins with may come behind it (unreliable): it takes no PSN.
+    /// A Middle or Last ahead of the expected PSN, with no message in progress (unreliable). The start of its message may still come, so
+    /// the expected PSN stays.
     Early,
     /// A message begins.
     Take,
@@ -91,7 +92,7 @@ pub struct Judgement {
     pub writes: bool,
     /// The packet is an RDMA read request.
     pub reading: bool,
-    /// With `reading`: it may be one, by its payload and by what it asks for.
+    /// With `reading`: the request is well formed. It has no payload and asks for at most 2^31 bytes.
     pub reads: bool,
     /// The packet carries immediate data.
     pub immediate: bool,
@@ -104,7 +105,7 @@ pub struct Judgement {
 pub struct Judge {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The packet to judge, from the store.
+    /// The packet to judge, from the store; `Lookup` drives this and the other inputs.
     pub info: Signal<In, FrameInfo>,
     /// Peer of the VI that the packet names.
     pub peer: Signal<In, Peer>,
@@ -114,7 +115,7 @@ pub struct Judge {
     pub connected: Signal<In, bool>,
     /// That VI is in Error.
     pub error: Signal<In, bool>,
-    /// What the packet is to its VI.
+    /// What the packet is to its VI, for `Lookup`.
     pub judgement: Signal<Out, Judgement>,
     /// `info` of the cycle before; it comes out of a memory, which takes most of a cycle.
     packet: DFF<FrameInfo>,
@@ -250,7 +251,7 @@ impl Logic for Judge {
         self.differs.next =
             self.active.val() & !self.begins.q.val() & (self.writing.q.val() ^ self.message.val().writing);
 
-        // Beside the verdict: what is decided by these two is decided in the same cycle.
+        // These two are worked out beside the verdict, because `Lookup` decides by them in the same cycle.
         self.in_question.next =
             self.known.q.val() & !self.over_now.q.val() & !self.answer.q.val() & !self.behind.q.val();
         self.judgement.next.takes = self.in_question.val()

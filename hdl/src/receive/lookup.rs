@@ -1,4 +1,4 @@
-//! Finds a frame's VI, where that is, and what the frame is to it; or a VI that has receives to flush.
+//! Finds the VI of a frame, reads that VI's context, and judges the frame by it; or finds a VI that has receives to flush.
 //!
 //! ```text
 //!  show ◄─►┌────────┐◄─► contexts, vis, ahead, posted
@@ -10,14 +10,14 @@
 //! turns. An order stands until it is taken, and its frame with it (fate Taken). While [`Delivery`](super::Delivery) works on a VI and
 //! has not saved its context (`blocking`), the block does not look up the same VI, but it may look up another one.
 //!
-//! A frame that needs a receive which is posted and not there yet is looked at twice, and then set aside (fate Aside) with its VI
-//! (`set_aside`): so are all later frames of that VI, and those of others go on. When the receive has come, or the VI's state has
-//! changed, frames are looked at from the oldest on again (`again`). Only if a frame that is set aside leaves no room to others for
-//! long (`overdue`, see [`Roster`](super::Roster)) it is dropped, as if it had been lost on its way, and so are its VI's others
-//! (`late`), until the receive is there.
+//! A frame that needs a receive which is posted and not fetched yet is looked at twice. Then it is set aside (fate Aside), and `set_aside`
+//! marks its VI: all later frames of the VI are set aside too, and the frames of other VIs go on. When the receive has come, or the VI's
+//! state has changed, the block looks at the frames again, from the oldest on (`again`). A frame that is set aside and leaves no room to
+//! others for too long (`overdue`, see [`Roster`](super::Roster)) is dropped, as if the network had lost it. So are the other frames of its
+//! VI (`late`), until the receive is there.
 //!
-//! After an order that only ended a message (Partial) the same frame comes again. After a flush, and a frame if there is one, the same
-//! VI comes again until nothing is left to flush (`unfinished`). With `hold` nothing begins between frames.
+//! After an order that only ended a message (Partial) the same frame comes again. After a flush the block takes a frame if there is one,
+//! and then the same VI again, until nothing is left to flush (`unfinished`). While `hold` is high nothing new begins.
 //!
 //! Example: a frame for VI 3 is on show. Its context and its descriptor come a cycle later, the verdict is Take and a
 //! receive is there. 3 cycles after the frame `order` says so; when it is taken, the frame is decided, with the fate Taken.
@@ -66,9 +66,9 @@ pub struct Lookup {
     pub work: Sink<Vi>,
     /// Nothing new may begin, because a commit waits; `Commits` drives it.
     pub hold: Signal<In, bool>,
-    /// The VI that is being looked up.
+    /// The VI that is being looked up; `complete/sends` listens, through `placing` of `Receive`.
     pub looking: FlowSource<Vi>,
-    /// A flush is not at its end, even if nothing is being looked up.
+    /// A flush is not at its end, even if nothing is being looked up; `Receive` is busy then.
     pub unfinished: Signal<Out, bool>,
     /// A VI whose context `Delivery` has not saved yet: it must not be looked up.
     pub blocking: FlowSink<Vi>,
@@ -103,9 +103,9 @@ pub struct Lookup {
     present: DFF<bool>,
     /// No receive is there at the consumed position, but one is posted.
     coming: DFF<bool>,
-    /// The receive in hand has been looked for twice.
+    /// The receive in hand has been looked for before, and was not there.
     looked: DFF<bool>,
-    /// The VI in hand comes from the flushes, and leaves their queue.
+    /// The VI in hand comes from `work`, and leaves the queue of `Flush` in this cycle.
     popping: DFF<bool>,
     /// The flush of `rest_vi` goes on.
     rests: DFF<bool>,
@@ -158,7 +158,7 @@ impl Logic for Lookup {
         self.ahead.index.next.slot = self.known_consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
         drive!(self, target => posted.index; vi.q => vis.index; vis.row => status);
         self.blocked.next = self.blocking.valid.val() & (self.blocking.data.val() == self.vi.q.val());
-        // The next one again: compared before it is known which it is.
+        // The same for the next VI. Each candidate is compared by itself, so that the comparison need not wait for the choice.
         self.next_blocked.next = self.blocking.valid.val()
             & (self.blocking.data.val() == bit_cast::<VI_LOG2, 24>(self.info.val().queue_pair));
         if self.flushes.val() {

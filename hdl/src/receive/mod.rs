@@ -1,13 +1,12 @@
 //! The way in: a frame is joined, checked, stored, matched to a receive descriptor, and scattered.
 //!
 //! ```text
-//!  rx, loopback ──►┌─────────────────────────────────┐──► access, write      (the payload, to memory)
-//!     ahead, filled│ EthReceive Ingress Parse Store  │──► completion, fault, again_receive
-//!              ───►│ FrameDelay Ahead Flush Contexts │──► acknowledged       (to the send side)
-//!    commit, state │ Commits Lookup Delivery Closing │◄─► request, admission (with reply/requests)
-//!              ───►│ Reads Scatter                   │──► parsed, handled, count_*
-//!    verdict, beat └─────────────────────────────────┘
-//!              ───► ▲
+//!   rx, loopback ──►┌─────────────────────────────────┐──► access, write      (the payload, to memory)
+//!  ahead, filled ──►│ EthReceive Ingress Parse Store  │──► completion, fault, again_receive
+//!  commit, state ──►│ FrameDelay Ahead Flush Contexts │──► acknowledged       (to the send side)
+//!  verdict, beat ──►│ Commits Lookup Delivery Closing │◄─► request, admission (with reply/requests)
+//!                   │ Reads Scatter                   │──► parsed, handled, count_*
+//!                   └─────────────────────────────────┘
 //! ```
 //! Inside:
 //!
@@ -26,17 +25,19 @@
 //!            └───────┘   └──────────┘◄── rows, from Commits
 //! ```
 //!
-//! Contract: the VI's frames are delivered in the order in which they came, one behind the other; those of a VI that waits for a receive
-//! which is posted and not there are left for later. While one is
-//! delivered the next is looked up, unless it is for the same VI; that waits until the context is saved. Flushes go before frames, and
-//! rows are taken when nothing is under way.
+//! Contract: the frames of a VI are delivered one by one, in the order in which they came. If a frame needs a receive that is posted and
+//! not fetched yet, the frames of its VI wait, and those of other VIs go on. While one frame is delivered the next one is looked up; if
+//! that is for the same VI, it waits until the VI's context is saved. Frames and receives to flush take turns. A table row is taken when
+//! no frame and no flush is under way.
 //!
-//! In Error, the message in progress completes TRANSPORT_ERROR and every descriptor fetched ahead DESC_FLUSHED_ERROR, in order.
+//! When a VI is in Error, the receive of a send in progress completes with TRANSPORT_ERROR, and each other descriptor fetched ahead with
+//! DESC_FLUSHED_ERROR, in order.
 //!
 //! Example: a frame with a send of 8 bytes comes in `rx`. `access` asks for the receive's segment, `write` gives 8 bytes, and
 //! `completion` says that the receive is done.
 //!
-//! Latency: a frame of one packet and one segment occupies lookup for 4 cycles, and then delivery for 3 plus scatter's 7 and the checker's.
+//! Latency: a frame of one packet and one segment occupies lookup for 4 cycles, and then delivery for 3, plus scatter's 7 and
+//! those of the protection check.
 //!
 //! Tests: `tests/receive/path/`, frames in at one end, memory at the other.
 
@@ -117,15 +118,15 @@ pub struct Receive {
     pub rx: EthRx,
     /// A beat of a frame that turns round inside the NIC, from egress.
     pub loopback: Sink<FrameBeat>,
-    /// Frames are received; the agent's control register drives it.
+    /// While low, frames are dropped and not counted; the agent's control register drives it.
     pub enabled: Signal<In, bool>,
     /// The peer is asked to hold its frames; the MAC listens.
     pub pause: Signal<Out, bool>,
     /// The card's own addresses, and the settings of the raw channel.
     pub station: StationSink,
-    /// A table row on the bus; the block takes those of its tables.
+    /// A table row on the bus, from `admin/broadcast`; the block takes those of RECEIVE and WORK_QUEUE.
     pub commit: Sink<Commit>,
-    /// A VI changes its state: its number, and the new state.
+    /// A VI changes its state: its number, and the new state; from `vi/state`.
     pub state: FlowSink<StateWrite>,
     /// A word of a receive descriptor, with its VI, slot and number, from fetch.
     pub ahead: FlowSink<AheadWord>,
@@ -135,13 +136,13 @@ pub struct Receive {
     pub posted: LookUp<Vi, Position>,
     /// Answers fetch, which wants the consumed position of a VI.
     pub consumed: Table<Vi, Position>,
-    /// A VI whose receive queue has room for another descriptor.
+    /// A VI whose receive queue has room for another descriptor; `doorbell` queues it for fetch.
     pub again_receive: Source<Vi>,
-    /// An access to memory, from scatter, for the checker.
+    /// An access to memory, from scatter, for `protect`.
     pub access: Source<Access>,
-    /// What the checker says of a write access.
+    /// What `protect` says of a write access: of the block's own and of `complete/writer`'s.
     pub verdict: FlowSink<WriteVerdict>,
-    /// Eight bytes that a read brought, of any client.
+    /// Eight bytes that a read brought, of any client; from `dma/read`.
     pub beat: FlowSink<ReadBeat>,
     /// Up to eight bytes for host memory, for the write engine.
     pub write: Source<WriteBeat>,
@@ -149,19 +150,19 @@ pub struct Receive {
     pub completion: Source<Completion>,
     /// An RDMA read that a peer asks for: see [`Requests`](crate::reply::Requests).
     pub request: FlowSource<ReadRequest>,
-    /// What becomes of the request: whether it is kept, and how many PSNs its answer takes.
+    /// What becomes of the request, from `reply/requests`: whether it is kept, and how many PSNs its answer takes.
     pub admission: FlowSink<Admission>,
     /// An RDMA read of ours that leaves, from transmit.
     pub read: Sink<ReadSent>,
-    /// The VIs of which payload of an answer is being placed, or may be soon.
+    /// The VIs of which payload of an answer is being placed, or may be soon; for `complete/sends`.
     pub placing: Signal<Out, Placing>,
     /// An acknowledgement from the wire, for complete/sends.
     pub acknowledged: Source<Acknowledged>,
-    /// What went wrong with a VI, and whether the VI breaks.
+    /// What went wrong with a VI, and whether the VI breaks; for `vi/state`.
     pub fault: Source<Fault>,
-    /// A frame or a flush is under way.
+    /// A frame or a flush is under way; `quiet` listens.
     pub busy: Signal<Out, bool>,
-    /// Pulses when a frame has come in.
+    /// Pulses when a frame has come in; `admin/counters` counts these pulses, and all that follows.
     pub count_frame: Pulse,
     /// Pulses when a frame found no room, or was dropped to make some.
     pub count_overflow: Pulse,

@@ -23,7 +23,7 @@ pub struct Order {
     pub writes: bool,
     /// The frame is an RDMA read request.
     pub reading: bool,
-    /// With `reading`: it may be one, by its payload and by what it asks for.
+    /// With `reading`: the request is well formed. It has no payload and asks for at most 2^31 bytes.
     pub reads: bool,
     /// The frame carries immediate data.
     pub immediate: bool,
@@ -46,7 +46,7 @@ pub struct Order {
 /// What came of an order.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum Situation {
-    /// Nothing that anybody is told of.
+    /// Nothing that is reported.
     Nothing,
     /// A receive is flushed.
     Flush,
@@ -56,7 +56,7 @@ pub enum Situation {
     Behind,
     /// Something in front of the packet is missing.
     Gap,
-    /// It may not come here (reliable).
+    /// The packet may not come here (reliable).
     Refuse,
     /// The message in progress has lost something (unreliable).
     Partial,

@@ -3,8 +3,8 @@
 //! ```text
 //!  opcode ──►[ PacketKind ]──► kind
 //! ```
-//! Contract: of an opcode of the reliable or of the unreliable class `kind` is what its name says. Whether the class has such an operation
-//! is not looked at (the unreliable one has no reads); of an operation that there is not, `known` is low and nothing else is said.
+//! Contract: for an opcode of the reliable or of the unreliable class, `kind` says what the opcode's name says. The block does not check
+//! whether the class has the operation (the unreliable one has no reads). If there is no such operation, `known` is low.
 //!
 //! Example: opcode 2b (hexadecimal) is an unreliable WRITE Only with immediate data: `unreliable`, `known`, `writes`, `first`, `last`,
 //! `extended` and `reth` are high.
@@ -87,7 +87,7 @@ pub mod transport {
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct PacketKind {
-    /// Opcode of a packet's BTH.
+    /// Opcode of a packet's BTH; the block that owns this one drives it.
     pub opcode: Signal<In, Bits<8>>,
     /// What it says.
     pub kind: Signal<Out, Kind>,

@@ -5,20 +5,20 @@
 //!   ends, frame_end ──►│ Roster │
 //!   resume, crowded ──►└────────┘──► head, level, count_dropped
 //! ```
-//! Contract: a ring of 16 places, filled by `keep` in the order in which frames come; who fills it looks at `level`. `show` has one
-//! frame. It stays until its [`Fate`] is decided:
+//! Contract: the ring has 16 places. `keep` fills them in the order in which frames come; `Store` sees to it, by `level`, that one is
+//! free. `show` has one frame. It stays until its [`Fate`] is decided:
 //! - Taken: it is delivered; the pulse `ends` says when that is over, before the next one is taken;
 //! - Aside: its turn has not come, it stays; the one behind it is shown;
 //! - Dropped: it is thrown away, and counted (`count_dropped`, in the same cycle);
 //! - Left: nothing, but the oldest frame is shown next.
 //!
-//! `resume`, a pulse, says that a frame that was set aside may have its turn now: behind the frame on show the oldest one of all is
-//! shown next, and then the others in their order, without those that are taken or dropped. Until then `again` is high, from the
-//! cycle behind the pulse on: who is about to look at a frame leaves it (fate Left), for an older one of its VI goes first.
+//! The pulse `resume` says that a frame that was set aside may have its turn now. After the frame on show the block shows the oldest one,
+//! and then the others in their order, without those that are taken or dropped. Until then `again` is high, from the cycle after the pulse
+//! on: `Lookup` leaves a frame that it was about to look at (fate Left), because an older one of the same VI goes first.
 //!
-//! `head` is the first word of the store that is in use: places, and words with them, are free when all older ones are. While a
-//! frame that is set aside keeps so much that the store is `crowded`, the others wait for it. When that has lasted 2^14 cycles (131 us) it
-//! is shown again, and `overdue` says so: if it is still not its turn, it should not have one.
+//! `head` is the first word of the store that is in use. A place and its words become free when all older ones are. If a frame that is
+//! set aside keeps so many words that the store is `crowded`, the others wait for it. When that has lasted 2^14 cycles (131 us), the frame
+//! is shown again with `overdue`: `Lookup` drops it if its turn has still not come.
 //!
 //! Example: frames A, B and C come, and A is on show. It is set aside; B is shown and taken, then C. After `resume` A is shown
 //! before any frame that came later.
@@ -39,23 +39,23 @@ pub struct Roster {
     pub clock: Signal<In, Clock>,
     /// While high, the ring is empty.
     pub reset: Signal<In, bool>,
-    /// Pulses when a frame has come that is kept; the sender sees to it that there is a place.
+    /// Pulses when a frame has come that is kept; `Store` drives this, and sees to it that there is a place.
     pub keep: Signal<In, bool>,
     /// With `keep`: what is known of the frame.
     pub keep_info: Signal<In, FrameInfo>,
-    /// The frame on show, and what becomes of it.
+    /// The frame on show, for `Lookup`, and what becomes of it.
     pub show: ShowSource,
     /// Pulses when a frame that was set aside may have its turn; `Flush` drives it.
     pub resume: Signal<In, bool>,
-    /// The store is so full that frames wait in front of it.
+    /// The store is more than half full, in words or in places; `Store` drives it.
     pub crowded: Signal<In, bool>,
-    /// Pulses when the delivery of the frame that was taken is over.
+    /// Pulses when the delivery of the frame that was taken is over; `Store` drives this and `frame_end`.
     pub ends: Signal<In, bool>,
     /// With `ends`: number of the word behind that frame's last one.
     pub frame_end: Signal<In, Bits<11>>,
     /// Number of the first word of the store that is in use.
     pub head: Signal<Out, Bits<11>>,
-    /// How many places of the ring are in use.
+    /// How many places of the ring are in use; `Store` listens to this and the other outputs.
     pub level: Signal<Out, Bits<4>>,
     /// Pulses when the frame on show is dropped.
     pub count_dropped: Pulse,
@@ -75,7 +75,7 @@ pub struct Roster {
     first_word: DFF<Bits<11>>,
     /// Behind the frame on show, the oldest one is shown next.
     returns: DFF<bool>,
-    /// In front of the one on show there are places in use, and not only the one that is delivered.
+    /// Places in front of the one on show are in use, not counting that of the frame in delivery.
     leaves_some: DFF<bool>,
     /// How long the store has been crowded with the same oldest frame.
     waited: DFF<Bits<15>>,
@@ -136,7 +136,7 @@ impl Logic for Roster {
         self.show.valid.next = self.some.val() & !self.is_gone.val();
         self.level.next = self.next.q.val() - self.oldest.q.val();
 
-        // The place on show: passed at once if its frame is gone. What is oldest, and not in delivery, becomes free then.
+        // The place on show is passed at once if its frame is gone; if it is the oldest place, and not in delivery, it becomes free.
         self.at_oldest.next = self.shown.q.val() == self.oldest.q.val();
         self.in_delivery.next = self.delivering.q.val() & (self.taken.q.val() == self.shown.q.val());
         self.passes.next = (self.some.val() & self.is_gone.val())
@@ -162,7 +162,7 @@ impl Logic for Roster {
 
         self.goes_back.next =
             self.left.val() | (self.returns.q.val() & (self.passes.val() | !self.some.val()));
-        // What is left behind stays until the scan comes again.
+        // A place that is passed and not freed stays in use until the scan comes round again.
         self.leaves.next = self.passes.val()
             & !self.frees.val()
             & !self.takes.val()
@@ -182,7 +182,6 @@ impl Logic for Roster {
         }
         self.count_dropped.next = self.drops.val();
 
-        // A scan begins anew when one of those that were passed may go, or may become free.
         // FRAME-12: for 2^14 cycles too little room has been left.
         self.too_long.next = self.waited.q.val().get_bit(14);
         self.show.overdue.next = self.too_long.val() & self.at_oldest.val();
@@ -192,6 +191,7 @@ impl Logic for Roster {
         if !self.crowded.val() | self.frees.val() | self.ends_oldest.val() {
             self.waited.d.next = bits::<15>(0);
         }
+        // A scan begins anew when a frame that was passed may have its turn, or its place may become free.
         if self.resume.val()
             | ((self.leaves_some.q.val() | self.leaves.val())
                 & (self.ends_oldest.val() | self.too_long.val()))

@@ -1,4 +1,4 @@
-//! Ports between who keeps frames and who delivers them.
+//! Ports between the store, which keeps frames, and `Lookup` and `Delivery`, which deliver them.
 //!
 //! ```text
 //!            info, again, overdue          ┌────────────┐  frame, payload_start

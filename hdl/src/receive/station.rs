@@ -4,7 +4,7 @@
 
 use rust_hdl::prelude::*;
 
-/// The end that has the settings: the registers. They stand; nothing says when one changes.
+/// The end that has the settings: the agent's registers. The settings are levels; no pulse says that one has changed.
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "StationSink"]
 pub struct StationSource {
@@ -26,7 +26,7 @@ pub struct StationSource {
     pub raw_vi: Signal<Out, Bits<10>>,
 }
 
-/// The end that looks at them.
+/// The end that uses the settings: `Receive`, and in it `Parse`.
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "StationSource"]
 pub struct StationSink {

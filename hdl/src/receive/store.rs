@@ -8,14 +8,14 @@
 //! ```
 //! Contract: the words of a frame come in, from its first byte on. Then `keep` comes with `keep_info`, or `drop`, which takes the words
 //! back. The first word of the next frame comes with it or later. `store.ready` low stops the words within 6 cycles.
-//! `show` has the oldest frame kept and not taken, or one behind it: see [`Roster`]. Frames taken are `held` then,
-//! one after the other. `payload_start` begins to show the payload of the frame held: `length` bytes from byte 54 on;
-//! four bytes on with `has_tag` and with `extended`, sixteen with `reth`. Of a raw frame it is the `length` bytes from byte 0 on.
+//! `show` has the oldest frame kept and not taken, or a later one: see [`Roster`]. A frame that is taken is `held` then,
+//! one at a time. `payload_start` begins to show the payload of the frame held: `length` bytes from byte 54 on. They begin four bytes
+//! later with `has_tag`, four with `extended`, and sixteen with `reth`. The payload of a raw frame is its `length` bytes from byte 0 on.
 //! `release` frees the frame, when all before it are free, and ends its payload wherever it is; it does not come with
 //! `payload_start`.
 //!
-//! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left, that of the frame taken counted: two
-//! largest frames' worth of small ones then still fits into those places and the ingress queue.
+//! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left (the place of the frame taken is in use):
+//! two largest frames' worth of small ones then still fits into those places and the ingress queue.
 //!
 //! Example: nine words come, and `keep` with a `length` of 8: a send of 8 bytes. A cycle later the frame is on show. It is taken,
 //! comes back as the frame held, and three cycles after `payload_start` `payload` gives bytes 54 to 61.
@@ -40,19 +40,19 @@ pub struct Store {
     pub clock: Signal<In, Clock>,
     /// While high, the ring is empty.
     pub reset: Signal<In, bool>,
-    /// A word of a frame as it came, tag and all, from `Delay`.
+    /// A word of a frame as it came, tag and all, from `FrameDelay`.
     pub store: Sink<Bits<64>>,
-    /// Pulses when the words since the last `keep` or `drop` are a good frame.
+    /// Pulses when the words since the last `keep` or `drop` are a good frame; `Parse` drives this and the two below.
     pub keep: Signal<In, bool>,
     /// Pulses when the words since the last `keep` or `drop` are to be forgotten.
     pub drop: Signal<In, bool>,
     /// With `keep`: what is known of the frame; the block fills in `start` and `end` itself.
     pub keep_info: Signal<In, FrameInfo>,
-    /// The frame on show, and what becomes of it.
+    /// The frame on show, for `Lookup`, and what becomes of it.
     pub show: ShowSource,
     /// Pulses when a frame that was set aside may have its turn; `Flush` drives it.
     pub resume: Signal<In, bool>,
-    /// There are frames in the store: on show, taken, or set aside.
+    /// There are frames in the store: on show, taken, or set aside; `Receive` is busy then.
     pub holds: Signal<Out, bool>,
     /// Another frame is counted as an overflow in this cycle; `Ingress` drives it.
     pub overflows: Signal<In, bool>,
@@ -62,7 +62,7 @@ pub struct Store {
     pub held: HeldSink,
     /// Up to eight bytes of the payload of the frame held, for scatter.
     pub payload: Source<WriteBeat>,
-    /// Words in use, or 2048: see the module's description.
+    /// Words in use, or 2048, for `Ingress`: see the module's description.
     pub level: Signal<Out, Bits<12>>,
     ram: Ram<Bits<64>, 11>,
     roster: Roster,
@@ -151,7 +151,7 @@ impl Logic for Store {
         self.count_dropped.next = self.dropped.q.val() & !self.overflows.val();
         self.dropped.d.next = self.roster.count_dropped.val() | (self.dropped.q.val() & self.overflows.val());
 
-        // Headers of 54 bytes, and what else there is in units of 4.
+        // The payload is behind 54 bytes of headers, and behind the tag, the RETH and the extension, which are multiples of 4 bytes.
         self.shifted.next = self.held.frame.val().extended ^ self.held.frame.val().has_tag;
         self.offset.next = bits::<11>(6);
         if self.held.frame.val().extended | self.held.frame.val().has_tag {

@@ -5,9 +5,8 @@
 //!          │ Untag │
 //!          └───────┘──► busy
 //! ```
-//! Contract: a frame whose bytes 12 and 13 are 81 00 leaves without bytes 12 to 15; any other leaves as it is. `out_tagged` says which,
-//! with the frame's last beat.
-//! Frames of at most 16 bytes are left alone: they are too short for anything.
+//! Contract: a frame whose bytes 12 and 13 are 81 00 leaves without bytes 12 to 15; any other leaves as it is. `out_tagged` is high with
+//! the last beat of a frame that had a tag. Frames of at most 16 bytes leave as they are: behind a tag they would hold no packet.
 //!
 //! Example: a frame of 68 bytes has 81 00 00 05 at byte 12. It leaves with 64 bytes, without these four, and `out_tagged` is high with
 //! its last beat.
@@ -46,11 +45,11 @@ pub struct Untag {
     pub clock: Signal<In, Clock>,
     /// While high, the block forgets the frame under way.
     pub reset: Signal<In, bool>,
-    /// A beat of a frame that may have a tag.
+    /// A beat of a frame that may have a tag, from the queue of `Ingress`.
     pub sink: Sink<FrameBeat>,
-    /// A beat of the frame without its tag.
+    /// A beat of the frame without its tag, for `Parse`.
     pub source: Source<FrameBeat>,
-    /// With the last beat of `source`: the frame had a tag.
+    /// With the last beat of `source`: the frame had a tag; `Parse` listens.
     pub out_tagged: Signal<Out, bool>,
     /// A frame is under way.
     pub busy: Signal<Out, bool>,

@@ -1,7 +1,7 @@
-//! Built models are kept by the hash of what made them, under `target/verilated/`.
+//! Keeps built models under `target/verilated/`, by the hash of what they were made from.
 //!
-//! Comments do not count: a model of the same Verilog with other comments is the same. Where lines are counted they do, since a count names
-//! its line.
+//! Comments do not count: a model of the same Verilog with other comments is the same. They count only for models that count lines, because
+//! a count names its line.
 //!
 //! Several test processes may want the same model at once: the first to take the lock builds it in a folder of its
 //! own and renames that into place; the others wait and find it there. A build that dies leaves nothing under the

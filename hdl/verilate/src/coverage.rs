@@ -17,9 +17,9 @@ const MODULES: usize = 100;
 
 /// What Verilator is told.
 ///
-/// It must leave a block's processes in one piece: a counter that it takes out of an `if` asks for the condition again, where
-/// what the `if` has assigned is there already (Verilator 5.006). The whole NIC is several times slower that way, so there they are
-/// split, and a few lines are counted wrongly.
+/// Verilator must leave a block's processes in one piece. Verilator 5.006 may move a counter out of an `if` and evaluate the condition
+/// again after the `if` has assigned, and so count wrongly. The whole NIC is several times slower with its processes in one piece, so there
+/// they are split, and a few lines are counted wrongly.
 pub(crate) fn arguments(verilog: &str) -> &'static [&'static str] {
     match whole(verilog.lines().filter(|line| line.starts_with("module ")).count()) {
         true => &["--coverage-line", "--coverage-toggle"],
@@ -34,8 +34,8 @@ fn whole(modules: usize) -> bool {
 
 /// Verilator's configuration: the declarations whose bits are not counted.
 ///
-/// What is between registers and ports would be counted once more where it comes from or goes to, and a memory's ports are those of
-/// its user's signals.
+/// A signal between registers and ports would be counted twice, because the register or port that it comes from or goes to is counted, too.
+/// A memory's ports are signals of the block that uses it.
 pub(crate) fn configuration(verilog: &str) -> String {
     let mut text = String::from("`verilator_config\n");
     let lines: Vec<&str> = verilog.lines().collect();

@@ -1,4 +1,4 @@
-//! What names a text of Verilog.
+//! The hash by which a text of Verilog is named.
 
 use sha2::{Digest, Sha256};
 

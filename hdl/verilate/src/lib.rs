@@ -11,8 +11,8 @@
 //! ```
 //!
 //! State that the design does not initialise (block RAM, mostly) starts with random contents from a seed: the
-//! same seed gives the same run, and a block that relies on memory being zero fails. Two seeds are special: [`ZEROS`] and [`ONES`] make
-//! every such bit that.
+//! same seed gives the same run, and a block that relies on memory being zero fails. Two seeds are special: [`ZEROS`] makes every such
+//! bit 0, and [`ONES`] makes it 1.
 //!
 //! Tests can be run on a faulty block: see [`MUTANT`].
 
@@ -56,7 +56,7 @@ pub struct Options {
     pub prefix: String,
     /// Compile FST tracing in. It is a fifth slower when off and ten times slower when on.
     pub trace: bool,
-    /// Count which lines run and which bits turn; a model is some times as slow then.
+    /// Count which lines run and which bits turn; a model is several times slower then.
     pub coverage: bool,
     /// g++'s optimisation for [`Dut::build`]; short block tests are compiled longer than they run.
     pub optimise: String,

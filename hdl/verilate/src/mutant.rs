@@ -2,8 +2,8 @@
 //!
 //! `cargo xtask mutate` writes, into a folder, the Verilog of a block with many faults behind an input [`SELECT`], of
 //! which a number turns one on and 0 none. The file is named by the SHA-256 of the Verilog that it stands for. While
-//! [`MUTANT`] is set, whoever asks for a model of that Verilog gets the other one, and does not see the input. `cargo xtask rules --break`
-//! does the same with one fault, which needs no input.
+//! [`MUTANT`] is set, a test that asks for a model of that Verilog gets a model of the file, and does not see the input. `cargo xtask rules
+//! --break` does the same with one fault, which needs no input.
 
 use std::path::{Path, PathBuf};
 
@@ -35,7 +35,8 @@ impl Mutant {
         Some(Self { folder: Path::new(folder).to_owned(), number: number.parse().ok()? })
     }
 
-    /// The Verilog that stands for this one, if there is one. Says so: who runs tests on a mutant must know which have met it.
+    /// The Verilog that stands for this one, if there is one. Then it prints so, because `cargo xtask mutate` must know which tests have
+    /// met the mutant.
     pub(crate) fn instead_of(&self, verilog: &str, block: &str) -> Result<Option<String>> {
         let file = self.folder.join(format!("{}.v", digest::sha256(verilog)));
         if !file.exists() {

@@ -1,4 +1,4 @@
-//! Running Verilator and g++.
+//! Runs Verilator and g++.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -128,7 +128,7 @@ fn flags(command: &mut Command, root: &Path, optimise: &str) {
         .arg(include.join("vltstd"));
 }
 
-/// What every model includes, and the optimisation it is compiled with beforehand. It is half of what g++ does for a block.
+/// What every model includes, and the optimisation it is compiled with beforehand. Compiling it is half of g++'s work for a block.
 const HEADER: &str = "model.h";
 const HEADER_OPTIMISE: &str = "-O1";
 /// The optimisation of a model that runs for longer than it is compiled.

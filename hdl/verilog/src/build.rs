@@ -1,4 +1,4 @@
-//! Puts a module together: what is declared, what drives it, and what it is connected to.
+//! Puts a module together: its declarations, what drives each signal, and the connections of the blocks within.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -100,7 +100,7 @@ impl Builder<'_> {
         })
     }
 
-    /// Connects the blocks within. An input that is a plain signal or number has no signal of its own, but where `is_named` says that
+    /// Connects the blocks within. An input that is a plain signal or number has no signal of its own, except where `is_named` says that
     /// it is read, or reads what changes behind it.
     fn inner(
         &self,
@@ -160,7 +160,7 @@ impl Builder<'_> {
                 _ => name,
             };
             let mut statements = renamed(becomes, &name);
-            // A register keeps what it has without being told.
+            // A register keeps its value without a statement.
             statements.retain(|statement| match statement {
                 Statement::Assign(Assignment { target, range: None, value }) => {
                     *value != Expression::Net(target.clone())
@@ -237,7 +237,7 @@ impl Builder<'_> {
         names.into_iter().map(sized).collect()
     }
 
-    /// What the outputs of the blocks within hang on, by the names of this block.
+    /// What the outputs of the blocks within depend on, by the names of this block.
     fn through_children(&self, shared: &BTreeMap<String, String>) -> Through {
         let mut all = Through::new();
         for child in self.children {
@@ -251,7 +251,7 @@ impl Builder<'_> {
         all
     }
 
-    /// Which inputs each output hangs on.
+    /// Which inputs each output depends on.
     fn through(&self, uses: &Uses, children: &Through) -> Through {
         let kind = |kind: AtomKind| self.instance.wires.iter().filter(move |wire| wire.kind == kind);
         let inputs: BTreeSet<&str> = kind(AtomKind::InputParameter).map(|wire| wire.name.as_str()).collect();
@@ -277,7 +277,7 @@ fn next(register: &Register) -> String {
     format!("{}$d", register.name)
 }
 
-/// Whether a port can be connected to it without a name of its own.
+/// Whether a port can be connected to this value without a signal of its own.
 fn is_plain(value: &Expression) -> bool {
     matches!(
         value,

@@ -1,4 +1,4 @@
-//! What connects the blocks within a block: for pictures of a design, and for who asks what an input hangs on.
+//! What connects the blocks within a block: for pictures of a design, and for checks of what an input depends on.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub struct Inside {
     pub ports: Vec<Port>,
     /// The blocks within but for registers, in the order of the fields.
     pub parts: Vec<Part>,
-    /// What their inputs and its own outputs hang on.
+    /// What their inputs and its own outputs depend on.
     pub connections: BTreeSet<Connection>,
 }
 
@@ -54,7 +54,8 @@ pub struct End {
     pub port: String,
 }
 
-/// The second port hangs on the first one in the same cycle: it is wired to it, or logic or a choice of the block around is between.
+/// The second port depends on the first one in the same cycle: the two are wired, or logic or a choice of the block around is between
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Connection {
     /// An output of a block within, or an input of the block around.

@@ -1,10 +1,10 @@
-//! Which signals are driven together.
+//! Decides which signals are driven together, in one process.
 //!
-//! A RustHDL block is one list of statements. In Verilog one process for all of it would read what its own signals decide
-//! elsewhere: a loop to a simulator, though none of the wires has one. So each signal gets the statements that it hangs on
-//! and no others. Two signals stay together where one reads the other before its last value, and where they share their
-//! conditions and no loop comes of it: neither here, nor through what stands outside. So an output's process reads no input
-//! that the output does not hang on, for outside, that input may hang on the output.
+//! A RustHDL block is one list of statements. If one Verilog process held all of it, that process would read signals that
+//! depend on its own outputs: a loop to a simulator, though none of the wires is in one. So each signal gets the statements that
+//! it depends on and no others. Two signals stay together where one reads the other before its last value, and where they share
+//! their conditions and no loop comes of that, neither here nor through what is outside. So an output's process reads no input
+//! that the output does not depend on, because outside, that input may depend on the output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::expression::Expression;
 use crate::module::Through;
 use crate::statement::{restricted, Statement};
 
-/// Where a statement stands: its number in the text, and in which arm of what it is.
+/// Where a statement stands: its number in the text, and the arms of the conditions that it is in.
 #[derive(Clone, Debug, Default)]
 struct Place {
     number: usize,
@@ -20,7 +20,7 @@ struct Place {
 }
 
 impl Place {
-    /// Whether never both of them happen.
+    /// Whether the two statements never both happen.
     fn excludes(&self, other: &Self) -> bool {
         let differs =
             |(mine, theirs): (&(usize, usize), &(usize, usize))| mine.0 == theirs.0 && mine.1 != theirs.1;
@@ -32,7 +32,7 @@ impl Place {
 #[derive(Default)]
 pub struct Uses {
     writes: BTreeMap<String, Vec<Place>>,
-    /// Reads by the signal whose value hangs on them.
+    /// Reads by the signal whose value depends on them.
     reads: BTreeMap<String, Vec<(Place, String)>>,
     next: usize,
 }
@@ -92,7 +92,7 @@ impl Uses {
         self.writes.keys().map(String::as_str)
     }
 
-    /// What the value of `target` hangs on.
+    /// What the value of `target` depends on.
     pub fn read_by(&self, target: &str) -> BTreeSet<&str> {
         self.reads.get(target).into_iter().flatten().map(|(_, net)| net.as_str()).collect()
     }
@@ -128,9 +128,9 @@ pub struct Group {
 
 /// What stands around the signals that are driven.
 pub struct Around<'a> {
-    /// Which inputs of the blocks within an output of theirs hangs on in the same cycle.
+    /// Which inputs of the blocks within an output of theirs depends on in the same cycle.
     pub within: &'a Through,
-    /// Which inputs of the block an output of its own hangs on.
+    /// Which inputs of the block an output of its own depends on.
     pub own: &'a Through,
     /// Its inputs.
     pub inputs: &'a BTreeSet<String>,
@@ -150,9 +150,9 @@ pub fn groups(
             parts.unite(reader, read);
         }
     }
-    // What steps cannot be taken apart from may read too much already.
+    // Signals that must stay together because of their steps may read too much already: those inputs are allowed.
     let allowed = parts.leaks(uses, around);
-    // Statements of the block that more than one signal hangs on, in the order of the text.
+    // Statements of the block that more than one signal depends on, in the order of the text.
     for statement in statements {
         if matches!(statement, Statement::Assign(_)) {
             continue;
@@ -226,7 +226,7 @@ impl Parts {
         Some(ordered)
     }
 
-    /// Outputs with inputs that their processes, or those that these wait for, read though the output does not hang on them.
+    /// Outputs with inputs that their processes, or those that these wait for, read though the output does not depend on them.
     fn leaks<'a>(&self, uses: &'a Uses, around: &Around<'a>) -> BTreeSet<(&'a str, &'a str)> {
         let mut read_by: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
         for (target, part) in &self.part_of {
@@ -242,7 +242,7 @@ impl Parts {
                 }
                 match self.part_of.get(net) {
                     Some(part) => open.extend(&read_by[part]),
-                    // What the next value of a register hangs on, if nothing else reads it, is in no part.
+                    // What the next value of a register depends on, if nothing else reads it, is in no part.
                     None => open.extend(uses.read_by(net)),
                 }
                 open.extend(around.within.get(net).into_iter().flatten().map(String::as_str));
@@ -267,7 +267,7 @@ impl Parts {
                 continue;
             }
             match self.part_of.get(net) {
-                // What a block within gives hangs on what it is given; if that is ours, it is a loop.
+                // What a block within gives depends on what it is given; if that is ours, it is a loop.
                 Some(part) if *part == own && is_through => drop(needed.insert(usize::MAX)),
                 Some(part) => drop(needed.insert(*part)),
                 // An input of a block within that has no signal of its own.

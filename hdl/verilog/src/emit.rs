@@ -1,4 +1,4 @@
-//! From a tree of instances to modules: each type of block once, with its parameters in its name.
+//! Makes modules from a tree of instances: each type of block once, with its parameters in its name.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::print;
 use crate::source::{snake, Described, Source};
 use crate::tree::Instance;
 
-/// Modules, in the order in which they were made: a block's own behind those within it.
+/// Modules, in the order in which they were made: a block's module comes after those of the blocks within it.
 pub struct Emitter<'a> {
     source: &'a Source,
     done: Vec<Done>,
@@ -37,7 +37,7 @@ impl<'a> Emitter<'a> {
         Self { source, done: Vec::new(), cells: Vec::new() }
     }
 
-    /// The module of `instance`, which is to be called `wanted`; with the inputs that its outputs hang on.
+    /// The module of `instance`, which is to be called `wanted`; with the inputs that its outputs depend on.
     ///
     /// `arguments` are the generic arguments of its type by the parameters' names.
     pub fn module(
@@ -67,7 +67,7 @@ impl<'a> Emitter<'a> {
     }
 
     fn custom(&self, instance: &Instance, text: &str, outputs_are_variables: bool) -> Module {
-        // `assign` drives a net, whatever the block calls itself.
+        // `assign` drives a net, whatever the block says of its outputs.
         let text = with_short_names(instance, text);
         let is_assigned = text.lines().any(|line| line.trim_start().starts_with("assign "));
         let outputs_are_variables = outputs_are_variables && !is_assigned;
@@ -174,7 +174,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// Text of an author's own, which names the ports as RustHDL does, with the names that they have here.
+/// Verilog that a block's author wrote, which names the ports as RustHDL does, with the names that they have here.
 fn with_short_names(instance: &Instance, text: &str) -> String {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
     let mut renamed = String::new();

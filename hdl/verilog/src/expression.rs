@@ -1,7 +1,7 @@
 //! An expression whose width is known in each place, and its text.
 //!
-//! Verilog widens operands to what stands around them; RustHDL does not. Here each operand has the width that RustHDL gives
-//! it, and what is widened or cut says so, so that both languages mean the same.
+//! Verilog widens an operand to the width of the expression around it; RustHDL does not. Here each operand has the width that
+//! RustHDL gives it, and each widening or cut is explicit, so that both languages mean the same.
 
 use num_bigint::BigUint;
 
@@ -144,7 +144,7 @@ impl Expression {
                 let part = |side: Box<Self>| Box::new(side.slice(low, width, widths));
                 Binary(operator, part(left), part(right))
             }
-            // The lowest bits of a sum hang on the lowest bits of its parts alone.
+            // The lowest bits of a sum depend on the lowest bits of its parts alone.
             Binary(operator @ Operator::Arithmetic(_), left, right) if low == 0 => {
                 let part = |side: Box<Self>| Box::new(side.slice(0, width, widths));
                 Binary(operator, part(left), part(right))
@@ -295,7 +295,7 @@ impl Expression {
             },
             Binary(operator, left, right) => {
                 let right = match (&**right, operator) {
-                    // How far is a number and not a signal of some width.
+                    // The distance of a shift is a plain number, without a width.
                     (Literal { value, .. }, Operator::Shift(_)) => value.to_string(),
                     _ => operand(right, *operator),
                 };
@@ -309,7 +309,7 @@ impl Expression {
     }
 }
 
-/// An operand of `around`, in parentheses but where nobody could read it otherwise.
+/// An operand of `around`, in parentheses unless there is only one way to read it.
 fn operand(expression: &Expression, around: Operator) -> String {
     match expression {
         Binary(operator, ..) if *operator == around && around.is_associative() => expression.text(),

@@ -1,4 +1,4 @@
-//! RustHDL's flip-flop, which is a block of its own there and a register of its user here.
+//! RustHDL's flip-flop: in RustHDL it is a block of its own, here it is a register of the block that uses it.
 
 use num_bigint::BigUint;
 use rust_hdl::core::ast::Verilog;

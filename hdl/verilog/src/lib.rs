@@ -1,6 +1,6 @@
-//! From a RustHDL block to Verilog that people can read.
+//! Writes a RustHDL block as Verilog that people can read.
 //!
-//! RustHDL's own writer makes a module of each instance and of each register, and one process of each block's code. This one
+//! RustHDL's own writer makes a module of each instance and of each register, and one process of each block's code. This writer
 //! makes a module of each *type* of block, with registers inside it and each signal driven in one place; it brings the
 //! documentation of block, ports and signals with it.
 //!
@@ -9,7 +9,7 @@
 //!                        ▲                              ▲
 //!   source (types, documentation) ──────────────────────┘
 //! ```
-//! A block that cannot be written so ends in a panic that names the expression: it is the author's to mend.
+//! For a block that cannot be written so, the writer panics and names the expression; the block's author has to mend it.
 
 mod build;
 mod connections;

@@ -1,4 +1,4 @@
-//! Loops that are unrolled: the values of their variables, and the names that hang on them.
+//! Loops that are unrolled: the values of their variables, and the names that depend on them.
 
 /// The variables of the loops around a statement, the innermost last.
 #[derive(Debug, Default)]

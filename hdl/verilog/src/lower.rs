@@ -1,4 +1,4 @@
-//! From RustHDL's statements to ours: loops are unrolled, names are whole, each expression has its width.
+//! Translates RustHDL's statements to ours: loops are unrolled, names are whole, each expression has its width.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub struct Scope {
     pub numbers: BTreeMap<String, (BigUint, usize)>,
     /// The block's own ports that go both ways.
     pub both_ways: BTreeSet<String>,
-    /// The signals that are called otherwise than by their whole path, by that path: the data of streams.
+    /// The signals that have another name than their whole path, by that path: the data of streams.
     pub short: BTreeMap<String, String>,
 }
 
@@ -32,7 +32,7 @@ impl Widths for Scope {
     }
 }
 
-/// An expression, or a number without a width of its own: it takes that of what stands beside it.
+/// An expression, or a number without a width of its own, which takes the width of the other operand.
 enum Value {
     Sized(Expression),
     Free(BigUint),

@@ -1,4 +1,4 @@
-//! One module: what is declared, what drives it, and what stands within.
+//! One module: its declarations, what drives its signals, and the blocks within it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::name::{identifier, is_keyword};
 use crate::statement::{assignments, renamed, Statement};
 use crate::tree::{Instance, Wire};
 
-/// For each output of a module, the inputs that it hangs on in the same cycle.
+/// For each output of a module, the inputs that it depends on in the same cycle.
 pub type Through = BTreeMap<String, BTreeSet<String>>;
 
 /// A block within, that is a module of its own.
@@ -25,7 +25,7 @@ pub struct Inner {
     pub name: String,
     /// The module.
     pub module: String,
-    /// Its ports, and what they are connected to; nothing where nobody listens.
+    /// Its ports, and what they are connected to; nothing for an output that is not read.
     pub connections: Vec<(String, Option<Expression>)>,
 }
 
@@ -57,7 +57,7 @@ pub struct Module {
     pub clocked: Vec<Clocked>,
     /// Verilog that the block's author wrote.
     pub custom: Option<Custom>,
-    /// Which inputs outputs hang on.
+    /// Which inputs outputs depend on.
     pub through: Through,
 }
 
@@ -152,7 +152,7 @@ pub fn scope(instance: &Instance, registers: &[Register]) -> Scope {
     let own = instance.wires.iter().map(|wire| (String::new(), wire));
     let is_both_ways = |wire: &&Wire| wire.kind == AtomKind::InOutParameter;
     scope.both_ways = instance.wires.iter().filter(is_both_ways).map(|wire| wire.name.clone()).collect();
-    // The block's own last: its states are meant where a block within has some of the same name.
+    // The block's own come last: its states are meant where a block within has states of the same name.
     for (block, wire) in children.chain(own) {
         let name = format!("{block}{}", wire.name);
         if wire.path != wire.name {
@@ -169,7 +169,7 @@ pub fn scope(instance: &Instance, registers: &[Register]) -> Scope {
     scope
 }
 
-/// Which inputs the outputs hang on in text of the author's own: what `assign` names, and nothing for a register.
+/// Which inputs the outputs depend on in text of the author's own: what `assign` names, and nothing for a register.
 fn through_text(ports: &[Wire], text: &str) -> Through {
     let kind = |kind: AtomKind| ports.iter().filter(move |port| port.kind == kind);
     let words = |line: &str| -> BTreeSet<String> {

@@ -1,7 +1,7 @@
 //! What a signal is called in Verilog.
 
-/// The words of Verilog 2005, and those of SystemVerilog, as which some tools read every file; and `vector`, for which Verilator has another
-/// name in its C++.
+/// The words of Verilog 2005, and those of SystemVerilog, as which some tools read every file; and `vector`, for which Verilator has
+/// another name in its C++.
 const KEYWORDS: &str = "
     accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins binsof bit break
     buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const constraint context continue cover
@@ -20,7 +20,7 @@ const KEYWORDS: &str = "
     until_with untyped use uwire var vector vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor
     xnor xor";
 
-/// Whether Verilog has the word for itself, so that no signal can be called so.
+/// Whether the word is a keyword of Verilog, so that no signal can have it as its name.
 pub fn is_keyword(name: &str) -> bool {
     KEYWORDS.split_whitespace().any(|word| word == name)
 }
@@ -31,7 +31,7 @@ pub fn identifier(name: &str) -> String {
 }
 
 /// What the tree calls the signal with this path, in which `$` stands between the fields of interfaces: the data of a stream have the
-/// stream's own name, but where Verilog has that for itself.
+/// stream's own name, unless that is a keyword of Verilog.
 pub fn short(path: &str) -> &str {
     path.strip_suffix("$data").filter(|stream| !is_keyword(&identifier(stream))).unwrap_or(path)
 }

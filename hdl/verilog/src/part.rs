@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 /// The text that [`verilog`](crate::verilog) gives for the block at `path`, the names of the instances from `module top` on, taken out of
 /// the text that it gave for a block around it; none if there is no such instance.
 ///
-/// A module that both have is the same in both but for the number behind its name, where several have one name: then the texts differ
-/// although the blocks do not.
+/// A module that both texts have is the same in both, except for the number behind its name where several modules have one name: then
+/// the texts differ although the blocks do not.
 pub fn part(verilog: &str, path: &[&str]) -> Option<String> {
     let modules = modules(verilog);
     let mut root = "top";

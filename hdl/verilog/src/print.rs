@@ -57,8 +57,8 @@ impl Printer<'_> {
         self.line(0, &format!("module {name} ("));
     }
 
-    /// What the source says of a field, as comments; once for those that are several of it, the signals of a stream or the elements of an
-    /// array, and stand together.
+    /// What the source says of a field, as comments; once for signals of one field that stand together: the signals of a stream, or the
+    /// elements of an array.
     fn comments<'n>(&mut self, said: &mut Option<&'n str>, name: &'n str) {
         let own = field(name);
         if said.replace(own) == Some(own) {

@@ -1,4 +1,4 @@
-//! Numbers side by side: RustHDL shifts them and takes them together, Verilog has braces for it.
+//! Puts numbers side by side: RustHDL shifts them and combines them with `|`, Verilog has braces for that.
 
 use crate::expression::Expression::{self, Join, Literal};
 use crate::expression::Widths;

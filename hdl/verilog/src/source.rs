@@ -1,4 +1,4 @@
-//! What the Rust source says of a block that RustHDL's tree does not: the names of types and the documentation.
+//! Reads from the Rust source what RustHDL's tree does not say of a block: the names of types and the documentation.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -120,13 +120,13 @@ impl Source {
         self.blocks.get(inside)
     }
 
-    /// The name of a type in Verilog: its own, behind that of its module where another one is called the same.
+    /// The name of a type in Verilog: its own, with its module's in front where another type has the same name.
     pub fn module_name(&self, described: &Described) -> String {
         let own = snake(&described.name);
         if self.blocks.values().filter(|other| other.name == described.name).count() < 2 {
             return own;
         }
-        // A file that is called as the block says nothing more than that.
+        // The name of a file that has the block's own name adds nothing.
         let above = described.module.rsplit("::").find(|part| *part != own);
         above.map_or(own.clone(), |above| format!("{above}_{own}"))
     }

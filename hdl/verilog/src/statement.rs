@@ -1,4 +1,4 @@
-//! Statements of a block, and what of them one signal hangs on.
+//! The statements of a block, and the part of them that one signal depends on.
 
 use std::collections::BTreeSet;
 
@@ -114,7 +114,7 @@ pub fn renamed(statements: Vec<Statement>, rename: &impl Fn(String) -> String) -
     statements.into_iter().map(one).collect()
 }
 
-/// Each target with the only value that it ever has, if that does not hang on a condition.
+/// Each target with the only value that it ever has, if that does not depend on a condition.
 pub fn only_value<'a>(statements: &'a [Statement], target: &str) -> Option<&'a Expression> {
     let mut count = 0;
     assignments(statements, &mut |assignment| count += usize::from(assignment.target == target));

@@ -102,7 +102,8 @@ fn list_boards() -> Result<()> {
 }
 
 /// Writes what a board's top is built from: `top.v`; `top.lpf`, its pins; `nextpnr.args`, the device in nextpnr-ecp5's words; `seed`, that
-/// of its placement; `budget`, LUT4 sites, block RAMs and MHz; and `core.v`, the NIC's core in it, if it has one and it is the very one that is simulated.
+/// of its placement; `budget`, LUT4 sites, block RAMs and MHz; and `core.v`, the NIC's core in it, if it has one and it is the very one
+/// that is simulated.
 fn export_board(words: &[String]) -> Result<()> {
     let [name, top, folder] = words else { bail!("{USAGE}") };
     let known = board::all();

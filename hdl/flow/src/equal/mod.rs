@@ -1,4 +1,4 @@
-//! Whether a block's Verilog is the block that RustHDL's own writer gives: the same registers with the same values at power-up,
+//! Proves that a block's Verilog is the block that RustHDL's own writer gives: the same registers with the same values at power-up,
 //! and the same logic between registers, memories and ports.
 //!
 //! ```text
@@ -6,7 +6,8 @@
 //!                                                                  ├──► logic that abc compares
 //!   verilog   ──► flat netlist ──► cut at registers and memories ──┘
 //! ```
-//! Registers have one name in both, so nothing is left to find: what is compared has no memory of its own, and abc's answer is a proof.
+//! A register has the same name in both, so the two need not be matched by search. What is compared has no state, so abc's answer is a
+//! proof.
 
 mod netlist;
 mod reference;
@@ -23,10 +24,10 @@ use netlist::Netlist;
 /// From Verilog to a flat netlist with its registers. A ROM stays logic.
 const FLATTEN: &str = "hierarchy -check -top top; proc -norom; flatten; opt_clean";
 
-/// From what is left of it to gates.
+/// From the netlist that was cut to gates.
 const GATES: &str = "setundef -undriven -zero; techmap; opt -fast; aigmap; opt_clean -purge";
 
-/// Compares a block's two texts; what was compared.
+/// Compares a block's two texts, and says what was compared.
 ///
 /// # Errors
 /// They differ; the message says where. Or a tool is missing.

@@ -88,7 +88,8 @@ impl Netlist {
         all
     }
 
-    /// What the registers are called: in the text of RustHDL's writer each is a block, and has `d` and `q`; the new one's have its name.
+    /// What the registers are called. In the text of RustHDL's writer each register is a block with `d` and `q`; in ours it has its own
+    /// name.
     fn places(&self) -> BTreeMap<u64, Place> {
         let mut places = BTreeMap::new();
         let all = self.all_names();
@@ -133,7 +134,7 @@ impl Netlist {
         all
     }
 
-    /// A bit of a register that only keeps what it has is a constant; the new writer has no register for it.
+    /// A bit of a register that never changes is a constant; our writer has no register for it.
     pub fn drop_constants(&mut self) {
         let initial = self.initial();
         for bit in self.bits() {

@@ -1,8 +1,8 @@
 //! What RustHDL's own writer gives, without two faults of it.
 //!
 //! - A link of an interface that is one signal has names that end in `$`, which nothing declares: `all$ = part$;`.
-//! - A port of a block inside that is linked to one of the block's own is joined to that, and has no wire of its name. Who reads it, reads
-//!   a wire that nothing drives.
+//! - A port of a block inside that is linked to one of the block's own ports is joined to that port, and has no wire of its own name.
+//!   A statement that reads the inner port's name reads a wire that nothing drives.
 //!
 //! In either case RustHDL's tree says what is meant: the name without the mark, and the port that the link joins.
 

@@ -1,11 +1,11 @@
-//! Counts what comes of frames.
+//! Tells the counters what came of each order.
 //!
 //! ```text
 //!       closes ──►┌────────────────┐
 //!  order, came ──►│ DeliveryCounts │──► events
 //!                 └────────────────┘◄── dropped, strays
 //! ```
-//! Contract: the block counts an order that `closes` once, by what came of it. It counts `dropped` and `strays` when they come.
+//! Contract: the block reports an order once, when it `closes`, by what came of it. It reports `dropped` and `strays` when they come.
 //!
 //! Example: an order closes with the situation Placed, and its frame ends a message: `message` of `events` is high in the next cycle.
 //!
@@ -60,7 +60,7 @@ pub struct DeliveryCounts {
     pub dropped: Signal<In, bool>,
     /// Pulses when an answer was to nothing that waits.
     pub strays: Signal<In, bool>,
-    /// What is counted now.
+    /// What is counted now, for `admin/counters`.
     pub events: Signal<Out, DeliveryEvents>,
     counted: DFF<DeliveryEvents>,
     situation: Signal<Local, Situation>,

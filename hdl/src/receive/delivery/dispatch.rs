@@ -1,4 +1,4 @@
-//! Puts together what delivery hands over to others of an order: a job, a read request, an answer.
+//! Puts together what `Delivery` hands over to other blocks for an order: a job, a read request, or an answer.
 //!
 //! ```text
 //!     order ──►┌──────────┐──► job       (scatter's)
@@ -9,8 +9,8 @@
 //! behind the bytes that have come, and the answer to a read of ours in the read's own descriptor, at `target`. `request` is the frame as
 //! a read that a peer asks for, and `answer` the frame as an acknowledgement or an answer to a read.
 //!
-//! Example: the second packet of a send comes, of 256 bytes, and the first one filled the receive's segment 0 with 256: `job` has `index` 0,
-//! `position` 256 and `length` 256.
+//! Example: the second packet of a send comes, of 256 bytes, and the first one put 256 bytes into segment 0 of the receive: `job` has
+//! `index` 0, `position` 256 and `length` 256.
 //!
 //! Latency: none, no state. Tests: with `Receive`, `tests/receive/path/`, `tests/receive/write/`.
 
@@ -36,7 +36,7 @@ pub struct Dispatch {
     pub next_msn: Signal<In, Bits<24>>,
     /// Where the payload of an answer to a read goes, from `Reads`.
     pub target: Signal<In, ReadTarget>,
-    /// What scatter is to place.
+    /// What scatter is to place; `Delivery` hands on this and the other outputs.
     pub job: Signal<Out, ScatterJob>,
     /// The read that a peer asks for.
     pub request: Signal<Out, ReadRequest>,
@@ -73,7 +73,7 @@ impl Logic for Dispatch {
         if self.order.val().writes {
             self.job.next.position = self.message.val().received;
         }
-        // The message is still that of before.
+        // A message begins with this packet, and `message` is still that of before.
         if (self.order.val().verdict == Verdict::Take) & !self.order.val().flush {
             self.job.next.index = bits::<8>(0);
             self.job.next.position = bits::<32>(0);

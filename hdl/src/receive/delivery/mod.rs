@@ -10,22 +10,23 @@
 //!                 │ DeliveryCounts     │
 //!                 └────────────────────┘
 //! ```
-//! Contract: one order at a time. [`Opening`] says what its verdict leads to. What came of it at once, or of its payload ([`Placement`]), or
-//! of what others said, waits in a register; behind that a table says how it ends ([`Outcome`]). [`MovedMessage`] moves the VI's message on
-//! meanwhile. Where the VI is then is [`Standing`]'s, what is said of it [`Report`]'s.
+//! Contract: the block carries out one order at a time. [`Opening`] says what its verdict leads to. What came of the order waits in a
+//! register: it is known at once, or when the payload is placed ([`Placement`]), or when another block has answered. From it [`Outcome`]
+//! decides how the order ends. [`MovedMessage`] moves the VI's message on meanwhile. [`Standing`] works out where the VI stands afterwards,
+//! and [`Report`] what others are told.
 //!
-//! * A PSN behind the expected one is not delivered again; a reliable VI acknowledges it again, with the newest PSN. A
+//! * A packet whose PSN is behind the expected one is not delivered again; a reliable VI acknowledges it again, with the newest PSN. A
 //!   gap is refused once, until the expected PSN comes.
 //! * The last packet completes the descriptor: Length is what arrived. Its acknowledgement goes with the completion,
 //!   behind the data. The context is saved with it, and from then on the VI may be looked up again (`blocking`).
-//! * When a reliable VI breaks: its descriptor with the NAK, then the fault; from then on its frames match nothing but
-//!   the last word. An unreliable one only loses the message.
+//! * When a reliable VI breaks, its descriptor completes and the NAK goes out, and then the fault. From then on the VI takes nothing: it
+//!   only answers requests with its last word again. An unreliable VI only loses the message.
 //!
 //! Example: a message of 8 bytes comes in one packet for a VI that has a receive. The order's verdict is Take. `job` asks scatter for 8
 //! bytes; when `done` says that they are placed, `save` writes the context back with the next PSN, `close` brings the completion, and
 //! `held` releases the frame.
 //!
-//! Latency: a frame of one packet and one segment takes 3 cycles, scatter's and the checker's.
+//! Latency: a frame of one packet and one segment takes 3 cycles, and those of scatter and of the protection check.
 //!
 //! Tests: `tests/receive/path/`.
 
@@ -88,7 +89,7 @@ pub struct Delivery {
     pub reset: Signal<In, bool>,
     /// What to do: deliver a frame, or flush a receive; from [`Lookup`](super::Lookup).
     pub order: Sink<Order>,
-    /// The VI of the order under way, whose context is not saved yet.
+    /// The VI of the order under way, whose context is not saved yet; `Lookup` listens.
     pub blocking: FlowSource<Vi>,
     /// The frame in delivery, for the store.
     pub held: HeldSource,
@@ -98,7 +99,7 @@ pub struct Delivery {
     pub done: FlowSink<ScatterDone>,
     /// An RDMA read that a peer asks for: see [`Requests`](crate::reply::Requests).
     pub request: FlowSource<ReadRequest>,
-    /// What becomes of the request: whether it is kept, and how many PSNs its answer takes.
+    /// What becomes of the request, from `reply/requests`: whether it is kept, and how many PSNs its answer takes.
     pub admission: FlowSink<Admission>,
     /// An acknowledgement, or an answer to a read of ours: see [`Reads`](super::Reads).
     pub answer: FlowSource<Answer>,
@@ -108,7 +109,7 @@ pub struct Delivery {
     pub target: Signal<In, ReadTarget>,
     /// What became of the payload of the answer, for [`Reads`](super::Reads).
     pub placed: FlowSource<ReadPlaced>,
-    /// The payload of an answer for the VI of `blocking` is being placed, or will be.
+    /// The payload of an answer for the VI of `blocking` is being placed, or will be; for `complete/sends`.
     pub placing: Signal<Out, bool>,
     /// The context to write back to `Contexts`.
     pub save: FlowSource<Saved>,
@@ -116,7 +117,7 @@ pub struct Delivery {
     pub close: Source<Close>,
     /// An acknowledgement from the wire, or what an answer to a read amounts to, for complete/sends.
     pub acknowledged: Source<Acknowledged>,
-    /// What is counted now.
+    /// What is counted now, for `admin/counters`.
     pub events: Signal<Out, DeliveryEvents>,
     step: DFF<Step>,
     /// The order under way.
@@ -178,7 +179,7 @@ impl Logic for Delivery {
         self.counts.strays.next =
             (self.step.q.val() == Step::Ask) & self.told.valid.val() & !self.told.data.val().keep;
 
-        // What others are asked.
+        // What other blocks are asked and told.
         drive!(self, in_hand.q => dispatch.order; standing.next_msn => dispatch.next_msn;
             target => dispatch.target; in_hand.q.val().vi => blocking.data; dispatch.request => request.data;
             dispatch.answer => answer.data; word.q => acknowledged.data);
@@ -270,7 +271,7 @@ impl Logic for Delivery {
                 if self.done.valid.val() {
                     self.step.d.next = Step::Close;
                     if self.answers.val() {
-                        // The send side is told: at once, if it takes it.
+                        // The send side is told in this cycle if it is ready, otherwise in the next step.
                         if !self.placed_at_once.val() | !self.acknowledged.ready.val() {
                             self.step.d.next = Step::Answer;
                         }
@@ -296,7 +297,7 @@ impl Logic for Delivery {
         }
         self.in_hand.d.next.message = self.moved.moved.val();
         if self.step.q.val() == Step::Idle {
-            // Block RAM is slow: nothing but this register behind it.
+            // The order comes from block RAM, late in the cycle, so it goes into this register and nowhere else.
             self.in_hand.d.next = self.order.data.val();
         }
         drive!(self, starts => job.valid, held.payload_start; dispatch.job => job.data; packet => held.frame);

@@ -5,10 +5,10 @@
 //!       places, done ──►│ MovedMessage │
 //!   closes, received ──►└──────────────┘
 //! ```
-//! Contract: the block has no state. `moved` is the order's message in the next cycle: it stays, but
+//! Contract: the block has no state. `moved` is the order's message in the next cycle. It stays as it is, except that
 //!
-//! * with `begins` a packet that starts a message (verdict Take) says where the message's bytes go and how many there are; of a message that has just
-//!   begun nothing is received,
+//! * with `begins` a packet that starts a message (verdict Take) says where the message's bytes go and how many there are; nothing of
+//!   such a message is received yet,
 //! * with `places` the message goes on where scatter stopped; a write does not, its address moves on in [`Standing`](super::Standing),
 //! * with `closes` the bytes of this packet are received.
 //!
@@ -16,7 +16,7 @@
 //!
 //! Example: the first packet of an RDMA write of 8192 bytes to address 4096: with `begins`, `moved` has the place 4096 and 8192 bytes left.
 //!
-//! Tests: with the whole, `tests/receive/path/`, `tests/receive/write/`.
+//! Tests: with `Receive`, `tests/receive/path/`, `tests/receive/write/`.
 
 use super::super::contexts::{Message, SendPlace};
 use super::super::job::ScatterDone;
@@ -42,7 +42,7 @@ pub struct MovedMessage {
     pub closes: Signal<In, bool>,
     /// With `closes`: bytes of the message received so far, this packet's included.
     pub received: Signal<In, Bits<32>>,
-    /// The message in the next cycle.
+    /// The message in the next cycle, for `Delivery`.
     pub moved: Signal<Out, Message>,
     message: Signal<Local, Message>,
     packet: Signal<Local, FrameInfo>,

@@ -5,8 +5,8 @@
 //!           │ Opening │──► came, dropped
 //!           └─────────┘
 //! ```
-//! Contract: if the `course` is Close, `came` is what came of the order. If it is Ask, `came` is Nothing and stays so. Of the others it is
-//! found out later.
+//! Contract: if the `course` is Close, `came` is what came of the order. If it is Ask, `came` is Nothing and stays so. For the other
+//! courses, what came of the order is found out later.
 //!
 //! | verdict | course, or what came |
 //! |---|---|
@@ -14,15 +14,15 @@
 //! | Answer | Ask |
 //! | Read; Behind, of a read | Request |
 //! | Take, Continue | see below |
-//! | Behind, of a read that may not be one | Unread |
+//! | Behind, of a malformed read request | Unread |
 //! | Over, Behind, Gap, Refuse, Partial | the same |
 //! | Stray | Nothing, but the PSN is done with |
 //! | Unknown, Early | Nothing |
 //!
-//! A packet that may be taken is looked at in this order: a right that the VI does not give (NoRight); no receive where it needs one
-//! (NotReady; of a raw frame Nothing, and `dropped`); a receive that could not be read (Lost), or is Malformed; then its payload is placed
-//! (the course is Place), or there is none (Placed). The first packet of a send takes a receive, and the last one of an RDMA write with
-//! immediate data does.
+//! For a packet that may be taken, the block looks in this order: the VI does not give the right that the packet needs (NoRight); the
+//! packet needs a receive and none is there (NotReady; for a raw frame Nothing, and `dropped`); the receive could not be read (Lost), or is
+//! Malformed. Otherwise the payload is placed (the course is Place), or there is none (Placed). The packets that need a receive are the
+//! first one of a send, and the last one of an RDMA write with immediate data.
 //!
 //! Example: the verdict is Take, of a send with payload, and a receive is there: the course is Place. Without a receive it is Close, and
 //! `came` is NotReady; it fails unless the VI stays.
@@ -55,7 +55,7 @@ pub enum Course {
 pub struct Opening {
     /// The order; `Delivery` drives it.
     pub order: Signal<In, Order>,
-    /// What is to be done for it.
+    /// What is to be done for it; `Delivery` listens to this and the other outputs.
     pub course: Signal<Out, Course>,
     /// If that is Close: what came of it.
     pub came: Signal<Out, Came>,
@@ -104,8 +104,8 @@ impl Logic for Opening {
                 self.course.next = Course::Request;
             }
             Verdict::Behind => {
-                // RSP-1: a duplicate is not executed, but for a read.
-                // A read is answered from its own request; one that may not be is not even looked at.
+                // RSP-1: a duplicate is not executed, except a read.
+                // A read that comes again is answered from what its request says; a malformed request is not looked at.
                 self.came.next.situation = Situation::Behind;
                 if self.order.val().reads {
                     self.came.next.situation = Situation::Nothing;

@@ -5,8 +5,8 @@
 //!  order ──►│ Outcome │──► ending
 //!           └─────────┘
 //! ```
-//! Contract: the block has no state; `ending` is that of the situation in the same cycle. In `came`, `fails` says what the table's last
-//! column says, but for Partial, and `consumes` that its second one says something.
+//! Contract: the block has no state; `ending` is that of the situation in the same cycle. `fails` of `came` is high where the table says
+//! that the message is lost, except for Partial. `consumes` is high where the table says something of the receive.
 //!
 //! | situation | receive | answer of a reliable VI | event | message |
 //! |---|---|---|---|---|
@@ -20,7 +20,7 @@
 //! | NoRight | RDMA_PROT_ERROR if the packet has one | NAK_INVALID | else RDMAW_PROT | lost |
 //! | NotReady, and the VI stays | | RNR_NAK with its timer | | |
 //! | NotReady otherwise | | RNR_NAK | RECVQ_EMPTY | lost |
-//! | Lost | ends, and nobody can see it | NAK_OPERATIONAL | | lost |
+//! | Lost | ends, and the consumer cannot see it | NAK_OPERATIONAL | | lost |
 //! | Malformed | FORMAT_ERROR | NAK_OPERATIONAL | | lost |
 //! | Denied | RDMA_PROT_ERROR if the packet has one | NAK_ACCESS | else RDMAW_PROT | lost |
 //! | TooLong | LENGTH_ERROR | NAK_INVALID | | lost |
@@ -75,7 +75,7 @@ pub struct Ending {
     pub faulty: bool,
     /// Code of the event.
     pub code: Bits<8>,
-    /// What is missing has been refused, and is not again before it comes.
+    /// The packet that is missing has been refused, and is not refused again before it comes.
     pub refuses: bool,
     /// The message is lost.
     pub loses: bool,
@@ -90,7 +90,7 @@ pub struct Outcome {
     pub came: Signal<In, Came>,
     /// The order.
     pub order: Signal<In, Order>,
-    /// How the order ends: completion, answer and fault.
+    /// How the order ends: completion, answer and fault; `Report` and `Standing` go by it.
     pub ending: Signal<Out, Ending>,
     situation: Signal<Local, Situation>,
     peer: Signal<Local, Peer>,
@@ -142,7 +142,7 @@ impl Logic for Outcome {
             Situation::Flush => {
                 // WQ-4: DESC_FLUSHED_ERROR, or TRANSPORT_ERROR of a message under way.
                 self.ending.next.errors = self.flushed_error.val();
-                // Of a message in progress nobody knows what became.
+                // Nobody knows what became of a send in progress.
                 if self.message.val().active & !self.message.val().writing {
                     self.ending.next.errors = self.transport_error.val();
                 }
@@ -170,7 +170,7 @@ impl Logic for Outcome {
             }
             Situation::Refuse => {
                 // RSP-2: NAK_INVALID.
-                // What ends is what was in progress; the packet is not looked at.
+                // The message in progress ends; the packet itself is not looked at.
                 self.ending.next.syndrome = self.nak_invalid.val();
                 self.ending.next.errors = self.transport_error.val();
                 self.ending.next.remote = false;
@@ -242,7 +242,7 @@ impl Logic for Outcome {
             _ => {}
         }
         // RSP-5, UNR-4: how a refused write is told.
-        // The receive says so if the packet has one, otherwise an event.
+        // If the packet has a receive, its status tells the refusal; otherwise an event does.
         if self.denied.val() {
             self.ending.next.errors = self.remote_error.val();
             if !self.consumes.val() {

@@ -6,7 +6,7 @@
 //!           └───────────┘
 //! ```
 //! Contract: the block has no state; `came` is right in the cycle in which `done` is. An RDMA write that could not be placed is Denied,
-//! whatever the reason; a send is TooLong, Refused or Failed. Both are lost then.
+//! whatever the reason; a send is TooLong, Refused or Failed. In each of these cases the message is lost.
 //!
 //! Example: scatter finds the receive's segments full while it places a send: `came` is TooLong, fails, and consumes the receive.
 //!
@@ -26,7 +26,7 @@ pub struct Placement {
     pub order: Signal<In, Order>,
     /// How scatter's job ended.
     pub done: Signal<In, ScatterDone>,
-    /// What came of the order.
+    /// What came of the order, for `Delivery`.
     pub came: Signal<Out, Came>,
     peer: Signal<Local, Peer>,
     receive: Signal<Local, AheadMeta>,

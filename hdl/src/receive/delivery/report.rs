@@ -8,8 +8,8 @@
 //! Contract: docs/semantics.md, "Reliable service: the responder (RSP)". The descriptor's Length is what arrived of its message. The
 //! acknowledgement's PSN is the newest one executed, or the one expected.
 //!
-//! Example: a message of 8 bytes in the packet with PSN 100 ends a receive. The completion in `close` writes Length 8 to the descriptor, and
-//! acknowledges PSN 100 if the packet asks for that.
+//! Example: a message of 8 bytes in the packet with PSN 100 ends a receive. The completion in `close` writes Length 8 to the descriptor,
+//! and acknowledges PSN 100 if the packet asks for that.
 //!
 //! Latency: none, no state. Tests: with `Receive`, `tests/receive/path/`, `tests/receive/write/`.
 
@@ -35,7 +35,7 @@ pub struct Report {
     pub ending: Signal<In, Ending>,
     /// Where the VI stands behind the order, from `Standing`.
     pub after: Signal<In, Message>,
-    /// What is left of the order when it closes; the VI in its completion is valid in any case.
+    /// What is left of the order when it closes, for `Closing`; the VI in its completion is valid in any case.
     pub close: Signal<Out, Close>,
     situation: Signal<Local, Situation>,
     message: Signal<Local, Message>,
@@ -56,7 +56,7 @@ impl Logic for Report {
     fn update(&mut self) {
         drive!(self, came.val().situation => situation; order.val().message => message;
             order.val().packet => packet; order.val().receive => receive);
-        // What is placed or refused is the PSN expected; what is said again lies before it.
+        // A packet that is placed or refused has the expected PSN; an answer that is said again is for the PSN before it.
         self.one_back.next = bits::<1>(0);
         if (self.situation.val() == Situation::Behind) | (self.situation.val() == Situation::Over) {
             self.one_back.next = bits::<1>(1);
@@ -64,7 +64,7 @@ impl Logic for Report {
         self.answered_psn.next = self.message.val().psn - bit_cast::<24, 1>(self.one_back.val());
         fill!(self, completion, order.val().vi => vi; true => receive; ending.val().write => write;
             receive.val().region => region; receive.val().offset => offset; after.val().received => length);
-        // The bytes of an RDMA write that failed are not those of the receive that says so.
+        // The bytes of a failed RDMA write are not in the receive that tells of the failure, so its Length is 0.
         if self.message.val().writing
             & (self.situation.val() != Situation::Placed)
             & (self.situation.val() != Situation::Lost)

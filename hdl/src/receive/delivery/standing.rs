@@ -5,8 +5,8 @@
 //!          ending ──►│ Standing │──► next_msn
 //!  answer_packets ──►└──────────┘
 //! ```
-//! Contract: `saved` is what is kept of the VI when an order that came to `came` closes. What is consumed or lost ends the message.
-//! `next_msn` is the number of the message that ends now.
+//! Contract: `saved` is what is kept of the VI when the order closes with what `came` says. The message ends when its receive is consumed
+//! or when it is lost. `next_msn` is the number of the message that ends now.
 //!
 //! Example: a reliable VI expects PSN 100 and has completed 7 messages. A SEND Only with PSN 100 is placed: `saved` expects PSN 101,
 //! and `next_msn` is 8.
@@ -30,9 +30,9 @@ pub struct Standing {
     pub came: Signal<In, Came>,
     /// How the order ends, from `Outcome`.
     pub ending: Signal<In, Ending>,
-    /// Of a read request: how many PSNs its answer takes.
+    /// Of a read request: how many PSNs its answer takes, as `reply/requests` says.
     pub answer_packets: Signal<In, Bits<24>>,
-    /// Where the VI stands behind the order.
+    /// Where the VI stands after the order; `Delivery` saves it.
     pub saved: Signal<Out, Saved>,
     /// Messages completed, modulo 2^24, with the one that ends now.
     pub next_msn: Signal<Out, Bits<24>>,
@@ -53,7 +53,7 @@ impl Logic for Standing {
     fn update(&mut self) {
         drive!(self, came.val().situation => situation; order.val().message => message;
             order.val().packet => packet);
-        // A read that comes again is no new message, and leaves the number.
+        // A read that comes again is no new message, so the number stays.
         self.one_more.next = bits::<1>(1);
         if self.order.val().verdict == Verdict::Behind {
             self.one_more.next = bits::<1>(0);
@@ -87,7 +87,7 @@ impl Logic for Standing {
             Situation::Partial => {
                 self.after.next.active = false;
             }
-            // With its receive goes the message.
+            // The message ends with its receive.
             Situation::Flush => {
                 self.after.next.active = false;
             }

@@ -5,13 +5,13 @@
 //!                  mac, ip ──►│ Addressee │──► wanted
 //!                    raw_* ──►└───────────┘──► marked
 //! ```
-//! Contract: a frame is `foreign` that has another MAC address than `mac`, or is not IPv4 with 20 header bytes, a fragment, not
-//! UDP, for another address than `ip` or another UDP port than RoCE's. Of a frame that has been cut, those fields count that it has
-//! whole.
+//! Contract: a frame is `foreign` if its MAC address is not `mac`, if it is not IPv4 with 20 header bytes, if it is a fragment, if it is
+//! not UDP, if its IP address is not `ip`, or if its UDP port is not RoCE's. Of a frame that has been cut, only the fields count that it
+//! has whole.
 //!
 //! Example: our MAC address and IP address fit, but the UDP port is 53: the frame is `foreign`.
 //!
-//! Latency: 1 from the beat. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: 1 from the beat. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::beats::{Beat0, Beat1, Beat2, Beat3, Beat4, BeatAt, MacAddress};
 use crate::prims::{Cast, Number};
@@ -24,7 +24,7 @@ use viaduct_spec::wire::UDP_PORT;
 pub struct Addressee {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
+    /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one. `Parse` drives this and the other inputs.
     pub at: Signal<In, BeatAt>,
     /// The beat's bytes, the first in bits 7:0.
     pub data: Signal<In, Bits<64>>,
@@ -44,7 +44,7 @@ pub struct Addressee {
     pub raw_multicast: Signal<In, bool>,
     /// The raw channel takes frames to any address.
     pub raw_any: Signal<In, bool>,
-    /// The frame is not a RoCE frame to us.
+    /// The frame is not a RoCE frame to us; `Parse` listens to all outputs.
     pub foreign: Signal<Out, bool>,
     /// The raw channel takes the frame, by its MAC address.
     pub wanted: Signal<Out, bool>,

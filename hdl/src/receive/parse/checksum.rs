@@ -10,7 +10,7 @@
 //! Example: the ten 16-bit words of a header, its checksum among them, add up to ffff with the carries added in: `good` is high. With
 //! one bit changed it is low.
 //!
-//! Latency: 1 from beat 6. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: 1 from beat 6. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::beats::BeatAt;
 use crate::prims::{Cast, Number};
@@ -30,13 +30,13 @@ struct BeatWords {
 pub struct Checksum {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// A beat is here.
+    /// A beat is here; `Parse` drives this and the other inputs.
     pub valid: Signal<In, bool>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, BeatAt>,
     /// The beat's bytes, the first in bits 7:0.
     pub data: Signal<In, Bits<64>>,
-    /// The checksum of the IP header is right.
+    /// The checksum of the IP header is right; `Parse` listens.
     pub good: Signal<Out, bool>,
     words: Cast<Bits<64>, BeatWords>,
     word_0: Signal<Local, Bits<18>>,
@@ -55,7 +55,7 @@ impl Logic for Checksum {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, sum, part, folded);
-        // In the byte order of the beats: the one's complement sum does not mind.
+        // The words are added in the byte order of the beats, which does not change whether the one's complement sum is all ones.
         self.words.from.next = self.data.val();
         self.word_0.next = bit_cast::<18, 16>(self.words.to.val().word_0);
         self.word_1.next = bit_cast::<18, 16>(self.words.to.val().word_1);

@@ -5,14 +5,14 @@
 //!                              │ PacketExtent │──► in_packet, final_beat, half, ended
 //!                              └──────────────┘
 //! ```
-//! Contract: `length` is the IP header's. The frame is `malformed` if that leaves no room for the headers, or more than for the longest
-//! packet, or is no multiple of 4; or if UDP's length is not the same; or if the frame ends before it. Beats `in_packet` have bytes of
-//! the packet; the last of them (`final_beat`) has 2 or 6 (`half`: 2).
+//! Contract: `length` is the IP header's. The frame is `malformed` if that is too short for the headers, longer than the longest packet,
+//! or no multiple of 4; if the UDP header has another length; or if the frame ends before the packet does. Beats `in_packet` have bytes
+//! of the packet; the last of them (`final_beat`) has 2 or 6 (`half`: 2).
 //!
 //! Example: an IP packet of 52 bytes is a send of 8 bytes: with 14 bytes of Ethernet it ends behind byte 65. So beat 8 is the
 //! `final_beat`, and `half` is high.
 //!
-//! Latency: 0 to `in_packet` and `final_beat`, 1 to the others. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: 0 to `in_packet` and `final_beat`, 1 to the others. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::beats::{Beat2, Beat4, BeatAt};
 use super::{HEADERS, LONGEST};
@@ -26,7 +26,7 @@ use viaduct_spec::wire::{IPV4_BYTES, MAX_MTU};
 pub struct PacketExtent {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// A beat is here.
+    /// A beat is here; `Parse` drives this and the other inputs.
     pub valid: Signal<In, bool>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, BeatAt>,
@@ -36,7 +36,7 @@ pub struct PacketExtent {
     pub number: Signal<In, Bits<64>>,
     /// How many bytes the beat has, 1 to 8.
     pub count: Signal<In, Bits<4>>,
-    /// Length of the IP packet in bytes, as its header says.
+    /// Length of the IP packet in bytes, as its header says; `Parse` listens to all outputs.
     pub length: Signal<Out, Bits<16>>,
     /// The lengths in the frame are wrong: see the contract.
     pub malformed: Signal<Out, bool>,

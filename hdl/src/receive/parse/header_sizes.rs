@@ -5,13 +5,13 @@
 //!                    └─────────────┘
 //! ```
 //! Contract: `headers` is what an IP packet's length counts beside payload and pad, the ICRC included. An opcode that is none of ours
-//! has no headers behind the BTH, except that a datagram has its DETH, whoever it is for. A datagram is `known` only to `agents`, queue
-//! pair 1. Congestion notifications are not `known`.
+//! has no headers behind the BTH, except that a datagram has its DETH, whoever it is for. A datagram is `known` only with `agents`: it is
+//! for queue pair 1. A congestion notification is not `known`.
 //!
 //! Example: a WRITE Only with immediate data: `known`, `extended` and `reth` are high, and `headers` counts 20 bytes more than those of
 //! a SEND Only.
 //!
-//! Latency: none, no state. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: none, no state. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::{DETH_BYTES, HEADERS};
 use crate::prims::{Cast, Number};
@@ -23,11 +23,11 @@ use viaduct_spec::wire::{EXTENSION_BYTES, RETH_BYTES};
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct HeaderSizes {
-    /// Opcode of the frame's BTH.
+    /// Opcode of the frame's BTH; `Parse` drives this and `agents`.
     pub opcode: Signal<In, Bits<8>>,
     /// The packet is for queue pair 1.
     pub agents: Signal<In, bool>,
-    /// The opcode is one of ours.
+    /// The opcode is one of ours; `Parse` listens to all outputs.
     pub known: Signal<Out, bool>,
     /// Immediate data or an AETH follows.
     pub extended: Signal<Out, bool>,

@@ -5,12 +5,13 @@
 //!         pkey, reth ──►│ Headers │──► bth
 //!                       └─────────┘
 //! ```
-//! Contract: `fields` has what stands in the frame; what follows from its opcode or is the store's is 0. `reth` is what the opcode in
-//! `fields` says, in the same cycle. A field that a frame does not reach keeps its value from a frame before.
+//! Contract: `fields` has what stands in the frame; the fields of it that follow from the opcode, and those that the store fills in, are 0.
+//! `reth` comes in the same cycle as the opcode in `fields`, from which it follows. A field that a frame does not reach keeps its value
+//! from a frame before.
 //!
-//! Example: the BTH's opcode is in beat 5 ([`beats::Beat5`](super::beats::Beat5)). In the cycle behind that beat `fields` has the opcode.
+//! Example: the BTH's opcode is in beat 5 ([`beats::Beat5`](super::beats::Beat5)). In the cycle after that beat `fields` has the opcode.
 //!
-//! Latency: 1 from a field's last beat. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: 1 from a field's last beat. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::beats::{Beat3, Beat5, Beat6, Beat7, Beat8, BeatAt, BeatExtension};
 use crate::bus::FrameInfo;
@@ -23,7 +24,7 @@ use viaduct_dialect::wires;
 pub struct Headers {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// A beat is here.
+    /// A beat is here; `Parse` drives this and the three below.
     pub valid: Signal<In, bool>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, BeatAt>,
@@ -31,9 +32,9 @@ pub struct Headers {
     pub number: Signal<In, Bits<64>>,
     /// P_Key that frames must carry.
     pub pkey: Signal<In, Bits<16>>,
-    /// A RETH follows the BTH; `Opcode` drives it.
+    /// A RETH follows the BTH; `HeaderSizes` says so.
     pub reth: Signal<In, bool>,
-    /// The fields that were found in the frame.
+    /// The fields that were found in the frame; `Parse` listens to all outputs.
     pub fields: Signal<Out, FrameInfo>,
     /// Bytes of pad behind the payload.
     pub pad: Signal<Out, Bits<2>>,

@@ -6,14 +6,14 @@
 //!          store_ready ──►│                    │──► events
 //!                         └────────────────────┘
 //! ```
-//! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`FrameDelay`](super::FrameDelay)). When the frame has ended
-//! there is one pulse, `keep` with `info` (`start` and `end` are the store's) or `drop`, and with a drop one of the events. The blocks in
-//! this folder find the reasons, of which the first counts:
+//! Contract: an untagged frame's beats go in; the store gets the frame by itself ([`FrameDelay`](super::FrameDelay)). When the frame has
+//! ended there is one pulse: `keep` with `info` (`start` and `end` are the store's), or `drop` and with it one of the events. The blocks
+//! in this folder find the reasons for a drop, of which the first counts:
 //!
 //! 1. `malformed`: the MAC found damage; or fewer than 14 or more than 4224 bytes, the tag not among them. `endless` is high from
 //!    there to the frame's end.
 //! 2. `not_ours`: another MAC address, not IPv4 with 20 header bytes, a fragment, not UDP, another IP address,
-//!    another UDP port: of a frame that has been cut, those that it has whole.
+//!    another UDP port. Of a frame that has been cut, only the fields count that it has whole.
 //! 3. `malformed`: cut short, lengths that disagree or leave no room for the headers or the pad, more
 //!    than the extension headers of RDMA and 4096 bytes behind the BTH, a wrong IP header checksum. Bytes behind the IP packet are
 //!    padding, and harmless.
@@ -21,9 +21,9 @@
 //! 5. `bth`: BTH version, P_Key (15 bits), an opcode that is none of ours.
 //! 6. `congestion`: a congestion notification. It also counts a frame that is kept and marked congestion experienced.
 //!
-//! A frame for which reason 2 would count, and that the station's `raw_*` want, is kept raw. So is a frame for queue pair 1 that no
-//! reason speaks against. Only for that queue pair a datagram's opcode is one of ours, if the frame has room for a DETH, and a congestion
-//! notification's is not. The block does not look at the UDP checksum, because the ICRC covers more.
+//! A frame for which reason 2 would count, and that the station's `raw_*` want, is kept raw. So is a frame for queue pair 1 that they want
+//! and that passes 1 to 5, even a congestion notification. A datagram's opcode is one of ours only for that queue pair, and only if the
+//! frame has room for a DETH. The block does not look at the UDP checksum, because the ICRC covers more.
 //!
 //! Example: a send of 8 bytes comes in 9 beats, 66 bytes, and all checks pass. 4 cycles after the last beat `keep` comes, and `info`
 //! has `length` 8. With a byte of the payload changed, `drop` and the event `icrc` come instead.
@@ -85,19 +85,19 @@ pub struct Parse {
     pub frame_tagged: Signal<In, bool>,
     /// The card's own addresses, and the settings of the raw channel.
     pub station: StationSink,
-    /// The store takes at least two more words.
+    /// The store takes more words: its `store.ready`.
     pub store_ready: Signal<In, bool>,
-    /// The frame is too long, so no more of it is stored; `Delay` listens.
+    /// The frame is too long, so no more of it is stored; `FrameDelay` listens.
     pub endless: Signal<Out, bool>,
-    /// Pulses when the frame that ended is good.
+    /// Pulses when the frame that ended is good; the store listens to this and the two below.
     pub keep: Signal<Out, bool>,
     /// Pulses when the frame that ended is not taken.
     pub drop: Signal<Out, bool>,
     /// With `keep`: what is known of the frame.
     pub info: Signal<Out, FrameInfo>,
-    /// A frame is under way.
+    /// A frame is under way; `Receive` is busy then.
     pub busy: Signal<Out, bool>,
-    /// What is counted now.
+    /// What is counted now, for `admin/counters`.
     pub events: Signal<Out, ParseEvents>,
     icrc: Icrc,
     addressee: Addressee,
@@ -136,7 +136,7 @@ pub struct Parse {
     dropped: DFF<bool>,
     counted: DFF<ParseEvents>,
 
-    // How long the frame is, and who it is to: a cycle and two cycles later.
+    // How long the frame is and who it is for, kept for one cycle and for two.
     known_bytes: DFF<Bits<13>>,
     kept_bytes: DFF<Bits<13>>,
     known_tagged: DFF<bool>,
@@ -224,7 +224,7 @@ impl Logic for Parse {
         self.icrc.in_half.next = self.extent.final_beat.val() & self.extent.half.val();
 
         // Second register: what becomes of the frame.
-        // One cycle for what is known of the frame, before the next one's first beat changes it; one more for the ICRC.
+        // What is known of the frame is kept in the first cycle, before the next frame's first beat changes it. The ICRC takes one more.
         self.deciding.d.next = self.valid.q.val() & self.last.val();
         // FRAME-6: lengths that cannot be, or a wrong checksum.
         self.lengths_bad.next = self.extent.malformed.val()

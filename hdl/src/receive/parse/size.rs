@@ -5,13 +5,13 @@
 //!         last, was_tagged ──►│ Size │──► bytes, has_tag
 //!                  decided ──►└──────┘
 //! ```
-//! Contract: behind a frame's last beat, `bytes` is its length, its tag among them; `short` says that it has fewer than 14 bytes without
+//! Contract: after a frame's last beat, `bytes` is its length, its tag among them; `short` says that it has fewer than 14 bytes without
 //! the tag. `long` is high behind byte 4224 (the tag not counted) until the frame is `decided`.
 //!
-//! Example: a frame had a tag and comes here with 64 bytes, in 8 beats. In the cycle behind the last one `bytes` is 68 and `has_tag` is
+//! Example: a frame had a tag and comes here with 64 bytes, in 8 beats. In the cycle after the last one `bytes` is 68 and `has_tag` is
 //! high.
 //!
-//! Latency: 1. Tests: with the whole, `tests/receive/parse/`.
+//! Latency: 1. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::beats::BeatAt;
 use crate::prims::Number;
@@ -29,7 +29,7 @@ pub struct Size {
     pub clock: Signal<In, Clock>,
     /// While high, no frame counts as too long.
     pub reset: Signal<In, bool>,
-    /// A beat is here.
+    /// A beat is here; `Parse` drives this and the other inputs.
     pub valid: Signal<In, bool>,
     /// Which beat of the frame is here, in one-hot: bit n is beat n, bit 7 every later one.
     pub at: Signal<In, BeatAt>,
@@ -41,7 +41,7 @@ pub struct Size {
     pub was_tagged: Signal<In, bool>,
     /// Pulses when a frame has ended and what it is has been noted.
     pub decided: Signal<In, bool>,
-    /// The frame is too short to be one.
+    /// The frame is too short to be one; `Parse` listens to all outputs.
     pub short: Signal<Out, bool>,
     /// The frame is longer than any may be.
     pub long: Signal<Out, bool>,

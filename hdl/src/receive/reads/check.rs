@@ -7,12 +7,12 @@
 //! ```
 //! Contract: docs/semantics.md, REQ-2 and REQ-3. `outstanding` is the VI's oldest read that is not answered, if there is one. The three
 //! inputs stand; `judged` is right two cycles after they came, and `final_one` (the response is the last of its read) from the cycle after
-//! they came on. `next_psn` is the PSN that comes next of the read, and `left` how many bytes do.
+//! they came on. `next_psn` is the PSN of the read's next response, and `left` says how many bytes of the read are still to come.
 //!
 //! Example: 1024 bytes of a read are left, from PSN 101 on, and the path MTU is 1024. A response Last with PSN 101 and 1024 bytes is kept,
 //! with data, and is the final one. An ACK of PSN 102 is an implied NAK, and is kept if nothing was missed before.
 //!
-//! Latency: 1 cycle to `final_one`, 1 to `judged`; 0 to the others. Tests: with the whole, `tests/receive/reads.rs`,
+//! Latency: 1 cycle to `final_one`, 1 to `judged`; 0 to the others. Tests: with `Reads`, `tests/receive/reads.rs`,
 //! `tests/receive/answers.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
@@ -33,7 +33,7 @@ pub struct JudgedAnswer {
     pub data: bool,
     /// The answer is told as a NAK of what comes next.
     pub implied: bool,
-    /// The answer is a refusal that is told as one behind a read.
+    /// The answer is a refusal, and an answer before it is missing: it is told as a refusal behind a read.
     pub behind: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct AnswerCheck {
     pub outstanding: Signal<In, OutstandingRead>,
     /// Where the VI is with its reads.
     pub progress: Signal<In, AnswerProgress>,
-    /// PSN that comes next.
+    /// PSN that comes next; `Reads` listens to all outputs.
     pub next_psn: Signal<Out, Bits<24>>,
     /// Bytes to come.
     pub left: Signal<Out, Bits<32>>,
@@ -115,7 +115,7 @@ impl Logic for AnswerCheck {
         self.exact.d.next = self.distance.same.val();
         self.ahead.d.next = self.distance.ahead.val();
 
-        // What the answer is. Class 2 of the syndromes is reserved on the wire.
+        // What the answer is. On the wire, class 2 of the syndromes is reserved.
         drive!(self, answer.val().syndrome => parts.from; parts.to => syndrome);
         // REQ-3: the length of its place.
         self.fits.next = self.opcode_fits.q.val() & self.whole.q.val() & !self.answer.val().last;

@@ -12,8 +12,8 @@
 //!   which it asks: that of what is missing, or an older one if some of the answer has come while it was made.
 //! - `answer` stays on show until `told`. Then `keep` says whether it counts ([`AnswerCheck`]), and `word` what it is for `complete/sends`
 //!   ([`AnswerWord`]): itself; or, if it lies beyond an answer that has not come, a NAK_SEQUENCE at the first PSN that is missing (the
-//!   implied NAK). The block tells that once until that PSN comes, or until the read is sent again for a second time: not for the implied
-//!   NAK then, but for a time-out or the peer's own word. What is no answer to anything is not kept.
+//!   implied NAK). The block tells that once until that PSN comes, or until the read is sent again for a second time: the cause is then not
+//!   the implied NAK but a time-out or a NAK of the peer. An answer to nothing that waits is not kept.
 //! - With `data` the answer's payload goes where `target` says, and `answer` stays on show. `done` ends that: with `ok` the bytes are
 //!   placed and the read moves on; otherwise it stays where it is.
 //! - A response counts at the expected PSN only, with the length of its place, and with the opcode of its place in the read or, once
@@ -73,15 +73,15 @@ pub struct Reads {
     pub reset: Signal<In, bool>,
     /// An RDMA read of ours that leaves, from transmit.
     pub sent: Sink<ReadSent>,
-    /// A RECEIVE row on the bus; the VI's reads are forgotten.
+    /// A RECEIVE row on the bus, from `Commits`; the VI's reads are forgotten.
     pub commit: Sink<Commit>,
     /// An acknowledgement or an answer to a read, from `Delivery`; it stays until `told`, and with `data` until `done`.
     pub answer: FlowSink<Answer>,
-    /// What the answer is for `complete/sends`; the answer is judged in this cycle.
+    /// What the answer is for `complete/sends`; `Delivery` hands it on. The answer is judged in this cycle.
     pub told: FlowSource<Told>,
-    /// Where the answer's payload goes, for scatter's job.
+    /// Where the answer's payload goes; `Delivery` makes scatter's job of it.
     pub target: Signal<Out, ReadTarget>,
-    /// Whether the payload is placed, and how far scatter came.
+    /// Whether the payload is placed, and how far scatter came; from `Delivery`.
     pub done: FlowSink<ReadPlaced>,
     /// An answer or a read that leaves is under way.
     pub busy: Signal<Out, bool>,
@@ -186,8 +186,8 @@ impl Logic for Reads {
                         self.progress.d.next.fresh = self.progress.q.val().fresh + 1;
                     } else if self.sent.data.val().number == self.progress.q.val().oldest {
                         self.progress.d.next.again = true;
-                        // The implied NAK has it sent again once. The next time it is a time-out: it may be missed anew. One that asks for
-                        // what has come meanwhile was under way, and is neither.
+                        // The first time the read is sent again for the implied NAK, the second time for a time-out: its answer may be
+                        // missed anew. A read that asks for what has come meanwhile was under way before that, and counts as neither.
                         if self.asks_missing.val() {
                             self.progress.d.next.asked =
                                 !self.progress.q.val().asked & self.progress.q.val().missed;

@@ -5,15 +5,15 @@
 //!               write_row ──►│ ReadTable │──► progress
 //!  new_read, new_progress ──►└───────────┘
 //! ```
-//! Contract: one memory; READ_DEPTH rows for reads of each VI, and one for the VI itself. `outstanding` and `progress` are the row of the
-//! `read_row` of the cycle before, each as what its name says; the one that the row is not means nothing. With `write_enable` the row
-//! `write_row` becomes `new_read` or `new_progress`, as its name says. Who owns the table does not read a row in the cycle in which it is
-//! written.
+//! Contract: one memory has READ_DEPTH rows for the reads of each VI, and one row for the VI itself. Both outputs show the row that
+//! `read_row` named in the cycle before: `outstanding` as a read's row, `progress` as a VI's row. The output of the other kind means
+//! nothing. With `write_enable` the row `write_row` becomes `new_read` or `new_progress`, whichever fits its kind. `Reads` does not read a
+//! row in the cycle in which it writes it.
 //!
 //! Example: with `write_row` naming slot 2 of VI 5, `new_read` is written there. `read_row` of the same name shows it in `outstanding` a
 //! cycle later.
 //!
-//! Latency: 1 cycle to read. Tests: with the whole, `tests/receive/reads.rs`, `tests/receive/answers.rs`.
+//! Latency: 1 cycle to read. Tests: with `Reads`, `tests/receive/reads.rs`, `tests/receive/answers.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
@@ -34,7 +34,7 @@ pub struct AnswerProgress {
     pub started: bool,
     /// The oldest read has been sent again.
     pub again: bool,
-    /// What comes next has been asked for.
+    /// What comes next is missing, and the implied NAK has been told.
     pub missed: bool,
     /// The read has been sent again since `missed` was set.
     pub asked: bool,
@@ -89,7 +89,7 @@ pub struct ReadTable {
     pub clock: Signal<In, Clock>,
     /// The row to read; `Reads` drives this and the other inputs.
     pub read_row: Signal<In, ReadRowId>,
-    /// The row of the `read_row` of the cycle before, if that is a read's.
+    /// The row of the `read_row` of the cycle before, if that is a read's; `Reads` listens to both outputs.
     pub outstanding: Signal<Out, OutstandingRead>,
     /// The row of the `read_row` of the cycle before, if that is a VI's.
     pub progress: Signal<Out, AnswerProgress>,

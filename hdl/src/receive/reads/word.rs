@@ -7,11 +7,11 @@
 //! ```
 //! Contract: docs/semantics.md, REQ-2 and REQ-4. An acknowledgement or a refusal is told as what it is, a response as an ACK of its PSN; an
 //! implied NAK as a NAK_SEQUENCE at the first PSN that is missing; a refusal beyond what is missing as one behind a read
-//! ([`local::BEHIND`]). A NAK of a code that nobody has defined is told as NAK_OPERATIONAL, and none has its reserved bit.
+//! ([`local::BEHIND`]). A NAK whose code is not defined is told as NAK_OPERATIONAL, and the reserved bit of every NAK as 0.
 //!
 //! Example: an ACK of PSN 102 comes, and the answer with PSN 101 has not: `judged` is implied, and `word` is a NAK_SEQUENCE at PSN 101.
 //!
-//! Latency: none, no state. Tests: with the whole, `tests/receive/reads.rs`, `tests/receive/answers.rs`.
+//! Latency: none, no state. Tests: with `Reads`, `tests/receive/reads.rs`, `tests/receive/answers.rs`.
 
 use super::check::JudgedAnswer;
 use crate::bus::{local, syndrome_class, Acknowledged, Answer, SyndromeParts, Vi};
@@ -54,7 +54,7 @@ impl Logic for AnswerWord {
     fn update(&mut self) {
         drive!(self, answer.val().syndrome => parts.from; parts.to => syndrome; syndrome.val().value => code);
         // REQ-4: NAK_OPERATIONAL.
-        // A code that nobody has defined says no more than that something is wrong there.
+        // A code that is not defined says no more than that something is wrong at the peer.
         self.reason.next = bit_cast::<2, 5>(self.code.val());
         if self.code.val() > self.last_code.val() {
             self.reason.next = self.operational.val();

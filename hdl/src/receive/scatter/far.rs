@@ -10,8 +10,8 @@
 //! While it is expected (`expects`), the beats of its access are taken, and with the last one `came` says how it ended: from the next cycle
 //! on it is here, unless it was refused or the read failed.
 //!
-//! A job begins in each cycle with `begins`: what is kept then is another descriptor's. But what was read last for a read of ours stays
-//! for the next packet of the same one, unless that is `fresh`.
+//! In each cycle with `begins` a job may begin, so what is kept then counts as another descriptor's. But the block that was read last for
+//! a read of ours counts as here for the next packet of that read, unless the job is `fresh`.
 //!
 //! Example: a receive has 7 segments, so its blocks are {control, 2 segments}, {4 segments}, {1 segment}. `block` is 1, and `here` is low.
 //! The owner asks for 64 bytes; eight beats come. `came` is high with the last one, and then `here` is.
@@ -52,7 +52,7 @@ pub struct FarSegments {
     pub block: Signal<In, Bits<7>>,
     /// Which segment of them.
     pub segment: Signal<In, Bits<2>>,
-    /// The block that is kept is the wanted one, or the wanted one is fetched ahead.
+    /// The block that is kept is the wanted one, or the wanted one is fetched ahead; `Scatter` listens to all outputs.
     pub here: Signal<Out, bool>,
     /// The wanted segment, if its block is kept.
     pub row: Signal<Out, DataSegment>,
@@ -60,7 +60,7 @@ pub struct FarSegments {
     pub asks: Signal<In, bool>,
     /// The wanted block was asked for and comes.
     pub expects: Signal<In, bool>,
-    /// Eight bytes that a read brought, of any client.
+    /// Eight bytes that a read brought, of any client, from `dma/read`; the block picks its own.
     pub beat: FlowSink<ReadBeat>,
     /// The last beat of the block has come.
     pub came: FlowSource<BlockCame>,

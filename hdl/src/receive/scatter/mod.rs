@@ -8,7 +8,7 @@
 //!             └──────────────┘
 //! ```
 //! Contract: one job at a time, from `job` to `done`, both pulses; the job's fields hold until then. The job
-//! starts `position` bytes into segment `index` and ends when `length` bytes are placed, or at the first thing wrong, and `done` says how
+//! starts `position` bytes into segment `index` and ends when `length` bytes are placed, or at the first error, and `done` says how
 //! far it came. Each piece is checked before its bytes move. The part of a segment that gets no byte is not checked: it may reach past
 //! its region. Empty segments are skipped.
 //!
@@ -28,8 +28,8 @@
 //! Latency: 5 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
 //! cycle; done two cycles after the last beat was taken.
 //!
-//! How: `place`, not the segment's number, is counted, and what the job says waits a cycle in registers: it comes through other blocks,
-//! and nobody looks at it before then.
+//! How: the block counts `place`, not the segment's number. What the job says waits a cycle in registers, because it comes through other
+//! blocks; nothing uses it before then.
 //!
 //! Tests: `tests/receive/path/`.
 
@@ -94,13 +94,13 @@ pub struct Scatter {
     pub payload: Sink<WriteBeat>,
     /// Up to eight bytes for host memory, for the write engine.
     pub write: Source<WriteBeat>,
-    /// An access to memory, for the checker: a piece of a segment, or the next segments.
+    /// An access to memory, for `protect`: a piece of a segment, or the next segments.
     pub access: Source<Access>,
-    /// What the checker says of a write access.
+    /// What `protect` says of a write access; of any client, and the block picks its own.
     pub verdict: FlowSink<WriteVerdict>,
-    /// Eight bytes that a read brought, of any client; the block picks its own.
+    /// Eight bytes that a read brought, of any client, from `dma/read`; the block picks its own.
     pub beat: FlowSink<ReadBeat>,
-    /// A job runs, or bytes wait to be taken.
+    /// A job runs, or bytes wait to be taken; `Receive` is busy then.
     pub busy: Signal<Out, bool>,
     step: DFF<Step>,
     far: FarSegments,
@@ -162,7 +162,7 @@ impl Logic for Scatter {
         self.want_block.next = bit_cast::<7, 6>(self.place.q.val().get_bits::<6>(2));
         self.ahead.d.next =
             (self.want_block.val() == bits::<7>(0)) & !self.reading.q.val() & !self.job_now.val().remote;
-        // The block that the last segment is in ends with it.
+        // The block of four with the last segment ends behind that segment.
         self.block_bytes.next = bits::<13>(64);
         if self.total.q.val().get_bits::<7>(2) == self.want_block.val() {
             self.block_bytes.next = bit_cast::<13, 2>(self.total.q.val().get_bits::<2>(0)) << 4;
@@ -199,7 +199,7 @@ impl Logic for Scatter {
         // What is asked for.
         self.access.valid.next = (self.step.q.val() == Step::Ask) | (self.step.q.val() == Step::AskBlock);
         fill!(self, access.data, job_now.val().tag => tag; false => system, clip);
-        // RSP-5: of a peer's write the right, and the whole range that is to come.
+        // RSP-5: for a peer's write, the right to write and the whole range that is still to come.
         self.access.data.next.remote = bits::<2>(0);
         if self.job_now.val().remote {
             self.access.data.next.remote = self.peer_writes.val();

@@ -5,9 +5,9 @@
 //!  payload ──►│ PayloadMover │
 //!   begins ──►└──────────────┘──► moving, waits
 //! ```
-//! Contract: `grant` lets so many more bytes go. `payload` beats are passed on to `write` as far as they are granted, and cut where a grant
-//! ends: what is left of the beat stays on show, and goes with the next grant. `moving` is high from the cycle behind `grant` on, until its
-//! last byte has been taken; no other grant comes meanwhile. With `begins` the next payload begins with a new beat.
+//! Contract: `grant` lets that many more bytes go. `payload` beats are passed on to `write` as far as they are granted, and cut where a
+//! grant ends: what is left of the beat stays on show, and goes with the next grant. `moving` is high from the cycle after `grant` until
+//! the last byte granted has been taken; no other grant comes meanwhile. With `begins` the next payload begins with a new beat.
 //!
 //! Example: a grant of 6 bytes comes, and a beat of 8 bytes is on show: `write` gives its first 6, and the beat stays. With a grant of
 //! 2 bytes `write` gives the other two, and the beat is taken.
@@ -26,15 +26,15 @@ pub struct PayloadMover {
     pub clock: Signal<In, Clock>,
     /// While high, nothing is granted, and nothing waits.
     pub reset: Signal<In, bool>,
-    /// No payload is under way: the next one begins with a new beat.
+    /// No payload is under way: the next one begins with a new beat. `Scatter` drives this and `grant`.
     pub begins: Signal<In, bool>,
-    /// So many bytes may go, at least 1.
+    /// How many more bytes may go, at least 1.
     pub grant: FlowSink<Bits<13>>,
     /// Up to eight bytes of the frame's payload, from the store.
     pub payload: Sink<WriteBeat>,
     /// Up to eight bytes for host memory, for the write engine.
     pub write: Source<WriteBeat>,
-    /// Bytes are granted that have not moved yet.
+    /// Bytes are granted that have not moved yet; `Scatter` listens to this and `waits`.
     pub moving: Signal<Out, bool>,
     /// Bytes wait to be taken by the write engine.
     pub waits: Signal<Out, bool>,
