@@ -13,7 +13,7 @@
 //!
 //! Example: a pair with first enables 1100 and last enables 0011: the first byte is in place 2, and `count` is 4.
 //!
-//! Tests: `tests/tlp/enabled.rs`.
+//! Tests: `tests/tlp/enabled_bytes.rs`.
 
 use rust_hdl::prelude::*;
 

@@ -14,7 +14,7 @@
 //!
 //! Example: 0x20 is a memory read with a long header: `memory`, `long_header` and `nonposted` are high.
 //!
-//! Tests: `tests/tlp/class.rs`.
+//! Tests: `tests/tlp/packet_sort.rs`.
 
 use crate::prims::{Cast, Number};
 use crate::rows::tlp::TlpKind;

@@ -32,7 +32,7 @@
 //! How: the queue's level is known a cycle late, so the block errs on the safe side. `waiting` may be high when nothing waits any more: the
 //! beat that comes then takes the way through the queue. `crowded` comes early by as many beats as may come meanwhile.
 //!
-//! Tests: `tests/receive/ingress.rs`.
+//! Tests: `tests/receive/ingress/`.
 
 use super::Untag;
 use crate::bus::FrameBeat;

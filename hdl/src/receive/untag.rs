@@ -14,7 +14,7 @@
 //! Latency: 1 cycle. Throughput: one beat every cycle: the cycle that the last four bytes may need at the end of a
 //! tagged frame is the one in which its second beat gave nothing.
 //!
-//! Tests: `tests/receive/ingress.rs`.
+//! Tests: `tests/receive/ingress/`.
 
 use crate::bus::FrameBeat;
 use crate::prims::{Cast, Number};

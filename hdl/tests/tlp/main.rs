@@ -4,11 +4,11 @@
 mod bundle;
 
 mod beat;
-mod packet_sort;
 mod complete;
 mod dma_read;
 mod dma_write;
 mod enabled_bytes;
+mod packet_sort;
 mod read_memory;
 mod read_time;
 mod receive;
