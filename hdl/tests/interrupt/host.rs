@@ -1,6 +1,6 @@
 //! The whole NIC and its host: transaction layer packets in, transaction layer packets out.
 
-use viaduct_hdl::export::{nic, verilog};
+use viaduct_hdl::export::nic;
 use viaduct_spec::profile::DOORBELL_SHIFT;
 use viaduct_spec::register::{command, command_op, registers, MSIX_TABLE};
 use viaduct_spec::tables::{page as page_row, region, table, work_queue};
