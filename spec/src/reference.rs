@@ -123,7 +123,7 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
             "TLPs",
             vec![
                 Layout(tlp::dw0::LAYOUT),
-                Layout(tlp::packet_kind::LAYOUT),
+                Layout(tlp::tlp_kind::LAYOUT),
                 Codes(tlp::packet_type::CODES),
                 Layout(tlp::request_dw1::LAYOUT),
                 Layout(tlp::completion_dw1::LAYOUT),

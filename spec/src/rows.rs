@@ -88,7 +88,7 @@ pub fn files() -> Vec<File> {
             "tlp",
             vec![
                 Row("FirstWord", tlp::dw0::LAYOUT),
-                Row("PacketKind", tlp::packet_kind::LAYOUT),
+                Row("TlpKind", tlp::tlp_kind::LAYOUT),
                 Row("RequestWord", tlp::request_dw1::LAYOUT),
                 Row("CompletionCountWord", tlp::completion_dw1::LAYOUT),
                 Row("CompletionTagWord", tlp::completion_dw2::LAYOUT),

@@ -27,7 +27,7 @@ layout! {
 
 layout! {
     /// What is in KIND.
-    packet_kind: 8 {
+    tlp_kind: 8 {
         /// See packet_type.
         PACKET_TYPE: 0, 5;
         /// The header has 4 double words, otherwise 3.
