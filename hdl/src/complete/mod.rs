@@ -13,7 +13,7 @@ mod sends;
 mod writer;
 
 pub use indices::{CqRow, Indices};
-pub use queues::CompletionQueues;
+pub use queues::{CompletionQueues, ErrorRing, NextEntry};
 pub use sends::{
     Effect, Effects, Facts, Finding, LeftPacket, SendCounts, Sends, TimerCommand, TimerEnd, Timers,
 };

@@ -13,7 +13,7 @@
 //! Example: `reads` offers an access in cycle 0, and it is looked up, but the read engine is busy. In cycle 2 `writes` offers an access,
 //! and `access` shows that one. In cycle 6 `issued` is high: the read moves, and the write stays.
 //!
-//! Tests: with `Protect`, `tests/protect/`, whose traffic has both clients.
+//! Tests: `tests/protect/shared_port.rs`, and with `Protect`, whose traffic has both clients.
 
 use crate::bus::Access;
 use crate::stream::{Sink, Source};

@@ -21,7 +21,10 @@ pub use egress::Egress;
 pub use eth_transmit::EthTransmit;
 pub use flush_read::FlushRead;
 pub use gather::{
-    Check, CheckedMessage, Cut, Gather, LengthCheck, LengthFaults, Owner, OwnerNow, PacketCount, ReadRest,
-    ReadsKnown, WordReader,
+    Check, CheckedMessage, ControlFields, Cut, Gather, LengthCheck, LengthFaults, MessageJudge, MessageRest,
+    MessageVerdict, Owner, OwnerNow, PacketCount, PacketPlace, ReadRest, ReadsKnown, WordReader,
 };
-pub use transmit::{AnswerFailure, Transmit};
+pub use transmit::{
+    AckJudge, AckVerdict, AnswerFailure, MessageUnderWay, PacketJudge, PacketVerdict, PsnCount, SenderNow,
+    Transmit,
+};

@@ -13,6 +13,7 @@ mod refusals;
 mod requester;
 mod rewinds;
 mod ring;
+mod ring_blocks;
 mod sends;
 mod timers;
 mod waits;

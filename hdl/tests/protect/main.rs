@@ -6,4 +6,5 @@ mod bundle;
 mod checks;
 mod harness;
 mod model;
+mod shared_port;
 mod traffic;

@@ -12,7 +12,7 @@
 //!
 //! Example: completion queue 5 is committed with LIVE and EVENTS: `is_there` is high and `ring` 5, until it is committed without them.
 //!
-//! Tests: with the whole, `tests/complete/queues.rs`.
+//! Tests: `tests/complete/ring_blocks.rs`.
 
 use crate::bus::Cq;
 use crate::prims::Number;

@@ -41,8 +41,10 @@ mod next_entry;
 mod steps;
 mod words;
 
+pub use error_ring::ErrorRing;
+pub use next_entry::NextEntry;
+
 use entry_place::EntryPlace;
-use error_ring::ErrorRing;
 use steps::{CqJob, CqStep, CqSteps};
 use words::{CqWords, WorkWord};
 

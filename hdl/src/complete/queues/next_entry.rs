@@ -13,7 +13,7 @@
 //!
 //! Example: a ring of 4 entries has 5 written and 3 taken: `slot` is 1, `phase` is low since it is the second lap, and `full` is low.
 //!
-//! Tests: with the whole, `tests/complete/queues.rs`.
+//! Tests: `tests/complete/ring_blocks.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

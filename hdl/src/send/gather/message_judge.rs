@@ -22,7 +22,7 @@
 //! Example: a send with a fence says 600 bytes and its segments have 500. It does not wait for the reads before it: it ends with
 //! LENGTH_ERROR.
 //!
-//! Tests: with the whole of gather, `tests/send/gather/`.
+//! Tests: `tests/send/gather/message_judge.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -18,7 +18,7 @@
 //! Example: a message of 1500 bytes, and the path MTU is 1024. `size` is 1024, `words` 128, `place` says `first`. When that is announced,
 //! `size` is 476, `words` 60, and `place` says `last`.
 //!
-//! Tests: with the whole of gather, `tests/send/gather/`.
+//! Tests: `tests/send/gather/message_rest.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -59,9 +59,12 @@ mod tail_place;
 mod word_reader;
 
 pub use check::Check;
+pub use control_check::ControlFields;
 pub use cut::Cut;
 pub use length_check::{LengthCheck, LengthFaults};
 pub use message::CheckedMessage;
+pub use message_judge::{MessageJudge, MessageVerdict};
+pub use message_rest::{MessageRest, PacketPlace};
 pub use owner::{Owner, OwnerNow, ReadsKnown};
 pub use packet_count::{PacketCount, ReadRest};
 pub use word_reader::WordReader;

@@ -10,7 +10,7 @@
 //!
 //! Example: a NAK_SEQUENCE of a VI that is in Error: `verdict` says `told` and `nak`. A receiver-not-ready answer is `told` alone.
 //!
-//! Tests: with the whole of transmit, `tests/send/transmit/acknowledgement.rs`, `answers.rs`.
+//! Tests: `tests/send/transmit/judges.rs`, and with the whole of transmit, `acknowledgement.rs`, `answers.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -48,7 +48,11 @@ mod sender;
 mod splice;
 mod transmit_steps;
 
+pub use ack_judge::{AckJudge, AckVerdict};
 pub use answer_failure::AnswerFailure;
+pub use packet_judge::{MessageUnderWay, PacketJudge, PacketVerdict};
+pub use psn_count::PsnCount;
+pub use sender::SenderNow;
 
 use crate::stream::{FlowSink, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
@@ -59,13 +63,10 @@ use crate::bus::{
     AckRequest, Commit, EpochWrite, Fault, FrameBeat, Packet, PayloadWord, ReadSent, Sent, StateWrite, Whole,
 };
 use crate::prims::Number;
-use ack_judge::AckJudge;
 use announce::Announce;
 use framer::Framer;
 use heading::Heading;
-use packet_judge::PacketJudge;
 use payload_drop::PayloadDrop;
-use psn_count::PsnCount;
 use sender::Sender;
 use transmit_steps::{TransmitStep, TransmitSteps};
 

@@ -13,7 +13,9 @@
 //!
 //! Example: the bytes of a reliable VI's packet were refused: `verdict` says not `sends`, PROTECTION_ERROR, and `breaks`.
 //!
-//! Tests: with the whole of transmit, `tests/send/transmit/`.
+//! Tests: `tests/send/transmit/judges.rs`, and with the whole of transmit, `errors.rs`.
+
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use rust_hdl::prelude::*;
 use viaduct_spec::descriptor::status;

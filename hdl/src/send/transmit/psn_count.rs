@@ -10,7 +10,7 @@
 //!
 //! Example: a read comes, `known` is 100, and its answer has 3 packets. `psn` is 100, `last` 102 and `behind` 103.
 //!
-//! Tests: with the whole of transmit, `tests/send/transmit/`.
+//! Tests: `tests/send/transmit/judges.rs`.
 
 use rust_hdl::prelude::*;
 

@@ -16,6 +16,8 @@
 //!
 //! Tests: with the whole of transmit, `tests/send/transmit/`.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;

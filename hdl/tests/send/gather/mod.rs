@@ -7,6 +7,8 @@ mod latency;
 mod length_check;
 mod lives;
 mod memory;
+mod message_judge;
+mod message_rest;
 mod messages;
 mod owner;
 mod packet_count;

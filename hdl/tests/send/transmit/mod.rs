@@ -4,6 +4,7 @@ mod acknowledgement;
 mod answer_failure;
 mod answers;
 mod errors;
+mod judges;
 mod message;
 mod traffic;
 
