@@ -5,5 +5,5 @@
 /// longer than they need be, and wires make them the longest; so they are mapped alone, as short as they can be. They are blocks of
 /// `prims/parity_matrix`; a design without one is refused.
 pub const SYNTHESIS: &str =
-    "select -assert-any parity_matrix*; setattr -mod -set keep_hierarchy 1 parity_matrix*; \
+    "hierarchy -top top; select -assert-any parity_matrix*; setattr -mod -set keep_hierarchy 1 parity_matrix*; \
      synth_ecp5 -abc9 -nowidelut -top top; setattr -mod -unset keep_hierarchy parity_matrix*; flatten; clean";
