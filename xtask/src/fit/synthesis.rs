@@ -2,8 +2,7 @@
 
 /// Yosys' script for `module top`, which leaves the mapped cells in one module. As the budgets are measured, but without their target
 /// delay: paths are made as short as the longest one allows, which begins in a block RAM. That leaves the CRC's trees of XOR
-/// longer than they need be, and wires make them the longest; so they are mapped alone, as short as they can be. They are blocks of
-/// `prims/parity_matrix`; a design without one is refused.
+/// longer than they need be, and wires make them the longest; so they are mapped alone, as short as they can be.
 pub const SYNTHESIS: &str =
-    "hierarchy -top top; select -assert-any parity_matrix*; setattr -mod -set keep_hierarchy 1 parity_matrix*; \
-     synth_ecp5 -abc9 -nowidelut -top top; setattr -mod -unset keep_hierarchy parity_matrix*; flatten; clean";
+    "setattr -mod -set keep_hierarchy 1 *$crc; synth_ecp5 -abc9 -nowidelut -top top; \
+                             setattr -mod -unset keep_hierarchy *$crc; flatten; clean";
