@@ -80,7 +80,7 @@ pub fn all() -> Vec<Entry> {
         entry!("edge/complete", edge::TlpComplete::default(), 130, 0, 303),
         entry!("edge/transmit", edge::TlpTransmit::default(), 410, 0, 232),
         entry!("dma/read", dma::DmaRead::default(), 1095, 4, 161),
-        entry!("dma/write", dma::DmaWrite::default(), 1055, 0, 148),
+        entry!("dma/write", dma::DmaWrite::default(), 1085, 0, 148),
         entry!("quiet", quiet::Quiet::default(), 4, 0, 0),
         // Work queues and protection.
         entry!("doorbell", doorbell::Doorbell::default(), 775, 2, 148),

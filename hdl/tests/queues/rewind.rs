@@ -336,7 +336,7 @@ fn a_doorbell_that_is_set_back_under_a_rewind_holds_nothing_up() {
             (0..300).for_each(|_| world.step());
             assert_eq!((world.rewinding, world.queues[0].rewind), (None, None), "{when}, {claim}: it comes");
             assert_eq!(world.queues[0].next, posted + 1, "{when}, {claim}: all of it");
-            assert!(world.lost > 0);
+            assert!(world.lost > 0, "{when}, {claim}: the wrong slot is told");
             assert!(world.faults.contains(&u64::from(event_code::VI_OVERRUN)), "{:?}", world.faults);
             // Another VI's.
             world.queues[1].rewind = Some((posted - 4, 9, 0));

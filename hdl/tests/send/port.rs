@@ -13,6 +13,13 @@ pub fn set<T: Synth + 'static>(bench: &mut Bench, port: &str, fields: &[(&str, u
     Bundle::of::<T>(port).set(bench, fields);
 }
 
+/// Sets an input bundle to fields that are kept; fields left out are 0.
+#[track_caller]
+pub fn set_all<T: Synth + 'static>(bench: &mut Bench, port: &str, fields: &Fields) {
+    let fields: Vec<(&str, u64)> = fields.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    set::<T>(bench, port, &fields);
+}
+
 /// Reads an output bundle.
 pub fn get<T: Synth + 'static>(bench: &Bench, port: &str) -> Fields {
     Bundle::of::<T>(port).all(bench)

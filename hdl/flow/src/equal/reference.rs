@@ -8,6 +8,8 @@
 
 use std::collections::BTreeMap;
 
+use viaduct_verilog::with_other_words;
+
 /// The text with these names mended.
 pub fn mended(verilog: &str) -> String {
     verilog.split_inclusive("endmodule").map(|module| renamed(module, &linked(module))).collect()
@@ -33,18 +35,10 @@ fn linked(module: &str) -> BTreeMap<String, &str> {
 
 /// The module with other names for these, and without marks at the ends of names.
 fn renamed(module: &str, names: &BTreeMap<String, &str>) -> String {
-    let is_name = |char: char| char.is_alphanumeric() || char == '_' || char == '$';
-    let mut text = String::with_capacity(module.len());
-    let mut rest = module;
-    while !rest.is_empty() {
-        let end = rest.find(|char| !is_name(char)).unwrap_or(rest.len());
-        let name = rest[..end].trim_end_matches('$');
-        text += names.get(name).copied().unwrap_or(name);
-        let next = rest[end..].find(is_name).map_or(rest.len(), |start| end + start);
-        text += &rest[end..next];
-        rest = &rest[next..];
-    }
-    text
+    with_other_words(module, |word| {
+        let name = word.trim_end_matches('$');
+        Some((*names.get(name).unwrap_or(&name)).to_owned())
+    })
 }
 
 #[cfg(test)]

@@ -60,8 +60,7 @@ pub fn run(
                     word += 1;
                 }
                 if word == 8 && (eager || rng.random()) {
-                    let list: Vec<(&str, u64)> = next.head.iter().map(|(k, v)| (k.as_str(), *v)).collect();
-                    port::set::<SendHead>(bench, "head", &list);
+                    port::set_all::<SendHead>(bench, "head", &next.head);
                     bench.set("head_valid", 1);
                     descriptors.pop_front();
                     word = 0;

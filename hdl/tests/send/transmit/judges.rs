@@ -1,4 +1,5 @@
-//! The blocks of transmit that have no state of their own: what is sent, what an acknowledgement becomes, and which PSNs a packet takes.
+//! The blocks of transmit that decide and keep nothing from one packet to the next: what is sent, what an acknowledgement becomes, and
+//! which PSNs a packet takes.
 
 use rand::seq::IndexedRandom;
 use rand::Rng;
@@ -17,12 +18,6 @@ use crate::port::{self, Fields};
 const FLUSHED: u64 = status::DESC_FLUSHED_ERROR as u64;
 const PROTECTION: u64 = status::PROTECTION_ERROR as u64;
 const TRANSPORT: u64 = status::TRANSPORT_ERROR as u64;
-
-/// Sets a bundle to fields that were drawn.
-fn set<T: rust_hdl::prelude::Synth + 'static>(bench: &mut Bench, name: &str, fields: &Fields) {
-    let fields: Vec<(&str, u64)> = fields.iter().map(|(name, value)| (name.as_str(), *value)).collect();
-    port::set::<T>(bench, name, &fields);
-}
 
 /// The error with which a message ends at this packet; 0: none.
 fn error(packet: &Fields, whole: &Fields, now: &Fields, started: bool) -> u64 {
@@ -67,10 +62,10 @@ fn a_packet_is_sent_or_ends_its_message_with_the_first_error() {
             ("refusing", bit(0.1)),
         ]);
         let under_way = port::fields(&[("started", bit(0.5)), ("dropping", bit(0.3))]);
-        set::<Packet>(&mut bench, "packet", &packet);
-        set::<Whole>(&mut bench, "whole", &whole);
-        set::<SenderNow>(&mut bench, "now", &now);
-        set::<MessageUnderWay>(&mut bench, "under_way", &under_way);
+        port::set_all::<Packet>(&mut bench, "packet", &packet);
+        port::set_all::<Whole>(&mut bench, "whole", &whole);
+        port::set_all::<SenderNow>(&mut bench, "now", &now);
+        port::set_all::<MessageUnderWay>(&mut bench, "under_way", &under_way);
         bench.tick();
         bench.eval();
 

@@ -41,8 +41,7 @@ impl World {
             }
             bench.set("packet_valid", (!packets.is_empty()).into());
             if let Some(given) = packets.front() {
-                let list: Vec<(&str, u64)> = given.packet.iter().map(|(k, v)| (k.as_str(), *v)).collect();
-                port::set::<Packet>(bench, "packet", &list);
+                port::set_all::<Packet>(bench, "packet", &given.packet);
             }
             let whole = wholes.front().copied();
             bench.set("whole_valid", whole.is_some().into());
@@ -52,8 +51,7 @@ impl World {
             let word = words.front().copied().unwrap_or((rng.random(), rng.random()));
             port::set::<PayloadWord>(bench, "payload", &[("data", word.0), ("last", word.1.into())]);
             if bench.get("ack_valid") == 0 && !acks.is_empty() && (eager || rng.random_bool(0.05)) {
-                let list: Vec<(&str, u64)> = acks[0].iter().map(|(k, v)| (k.as_str(), *v)).collect();
-                port::set::<AckRequest>(bench, "ack", &list);
+                port::set_all::<AckRequest>(bench, "ack", &acks[0]);
                 bench.set("ack_valid", 1);
             }
             bench.set("frame_ready", (eager || rng.random_bool(0.8)).into());
