@@ -6,6 +6,7 @@ mod bundle;
 mod broadcast;
 mod command;
 mod counters;
+mod loads;
 mod quiet;
 mod registers;
 mod settle;

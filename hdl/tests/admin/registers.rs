@@ -11,17 +11,17 @@ use viaduct_verilate::Bench;
 
 use crate::bundle::Bundle;
 
-fn new() -> Bench {
+pub fn new() -> Bench {
     Bench::new("registers", &verilog(Registers::default()))
 }
 
 /// What a store of the host's says, to a register or to a doorbell.
-fn say(dut: &mut Bench, doorbell: bool, address: u64, data: u64, enables: u64) {
+pub fn say(dut: &mut Bench, doorbell: bool, address: u64, data: u64, enables: u64) {
     let fields = [("doorbell", doorbell.into()), ("address", address), ("data", data), ("enables", enables)];
     Bundle::of::<MmioWrite>("mmio_write").set(dut, &fields);
 }
 
-fn store(dut: &mut Bench, address: u64, value: u64, bytes: u64) {
+pub fn store(dut: &mut Bench, address: u64, value: u64, bytes: u64) {
     let lane = address % 8;
     let enables = ((1 << bytes) - 1) << lane;
     say(dut, false, address & !7, value << (8 * lane), enables);
@@ -31,7 +31,7 @@ fn store(dut: &mut Bench, address: u64, value: u64, bytes: u64) {
     dut.tick();
 }
 
-fn load(dut: &mut Bench, address: u64) -> u64 {
+pub fn load(dut: &mut Bench, address: u64) -> u64 {
     dut.set("load_valid", 1);
     dut.set("load", address);
     dut.tick();

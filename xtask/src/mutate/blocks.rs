@@ -23,7 +23,7 @@ pub const BLOCKS: &[Block] = &[
     block("admin/broadcast", "admin", &["broadcast::"]),
     block("admin/command", "admin", &["command::"]),
     block("admin/counters", "admin", &["counters::"]),
-    block("admin/registers", "admin", &["registers::"]),
+    block("admin/registers", "admin", &["registers::", "loads::"]),
     block("vi/state", "admin", &["state::", "settle::"]),
     block("edge/receive", "tlp", &["receive::"]),
     block("edge/complete", "tlp", &["complete::"]),

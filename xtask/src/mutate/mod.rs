@@ -9,6 +9,7 @@
 //! Mutants that the tests of their block do not kill are tried on by yosys' proof, by the whole NIC's tests and by random walks.
 
 mod blocks;
+mod cut;
 mod dozen;
 mod judge;
 mod mutation;

@@ -1,7 +1,8 @@
 //! Mutants that are no fault: proved by yosys, or with a reason in hdl/mutants/equivalent.txt.
 
+use super::cut;
 use super::mutation::Mutation;
-use super::verilog::Flat;
+use super::verilog::{sha256, Flat};
 use anyhow::{ensure, Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +35,7 @@ const FEW: u64 = 4096;
 /// So many proofs of a mutant are tried, each without the signals inside the block that differ in the one before.
 const ROUNDS: u32 = 4;
 
-/// Whether yosys proves that the mutant does what the block does. No proof, or none in time, is no. A signal inside may differ, as
+/// Whether yosys proves that the mutant does what the block does: first [`cut`], then by induction. No proof, or none in time, is no. A signal inside may differ, as
 /// long as nobody sees it: then it is each side's own, and whatever it leads to is proved without it.
 ///
 /// # Errors
@@ -43,7 +44,9 @@ pub fn equivalent(flat: &Flat, mutation: &Mutation) -> Result<bool> {
     crate::project::write(&flat.folder().join("one"), mutation.command(None) + "\n")?;
     let module = crate::project::read(&flat.folder().join("flat.il"))?;
     let outputs = outputs(&module);
-    Ok(proved(flat, ROMS, &outputs)? || ((1..=FEW).contains(&bits(&module)) && proved(flat, ALL, &outputs)?))
+    Ok(cut::proved(flat, mutation)?
+        || proved(flat, ROMS, &outputs)?
+        || ((1..=FEW).contains(&bits(&module)) && proved(flat, ALL, &outputs)?))
 }
 
 fn proved(flat: &Flat, memories: &str, outputs: &BTreeSet<String>) -> Result<bool> {
@@ -98,14 +101,15 @@ fn different(status: &str) -> Option<BTreeSet<String>> {
     unproven.map(name).collect::<Option<BTreeSet<String>>>().filter(|names| !names.is_empty())
 }
 
-/// As [`equivalent`]; what was tried in vain is not tried again, as long as the block is the same.
+/// As [`equivalent`]; what was tried in vain is not tried again, as long as the block and the proofs are the same.
 ///
 /// # Errors
 /// A file cannot be read or written.
 pub fn tried(flat: &Flat, mutation: &Mutation) -> Result<bool> {
     let file = flat.folder().join("tried");
     let before = if file.exists() { crate::project::read(&file)? } else { String::new() };
-    let line = format!("{} {mutation}", flat.sha256);
+    let proofs = sha256(&(cut::script().to_owned() + &script(ROMS)));
+    let line = format!("{} {proofs} {mutation}", flat.sha256);
     if before.lines().any(|tried| tried == line) {
         return Ok(false);
     }
