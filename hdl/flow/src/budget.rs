@@ -14,7 +14,7 @@ use viaduct_hdl::blocks::Entry;
 /// placement and routing still reach more than 125 MHz. Cells get new names before they are mapped, because yosys 0.23
 /// gives one name twice in some netlists, and then fails with an assertion in its AIGER frontend. Cells are counted and nobody reads
 /// the netlist: so the names that wires have in each module are dropped at once, and the step that gives cells names for readers
-/// (`check`, with `autoname`) is left out. Both take a third of the time.
+/// (`check`, with `autoname`) is left out. That saves a third of the time.
 const SCRIPT: &str = "read_verilog top.v; hierarchy -check -top top; proc; flatten; opt_clean -purge; \
                       scratchpad -set abc9.D 3000; \
                       synth_ecp5 -abc9 -nowidelut -top top -run begin:map_luts; \

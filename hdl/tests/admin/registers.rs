@@ -21,7 +21,7 @@ pub fn say(dut: &mut Bench, doorbell: bool, address: u64, data: u64, enables: u6
     Bundle::of::<MmioWrite>("mmio_write").set(dut, &fields);
 }
 
-pub fn store(dut: &mut Bench, address: u64, value: u64, bytes: u64) {
+fn store(dut: &mut Bench, address: u64, value: u64, bytes: u64) {
     let lane = address % 8;
     let enables = ((1 << bytes) - 1) << lane;
     say(dut, false, address & !7, value << (8 * lane), enables);

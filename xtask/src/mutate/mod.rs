@@ -3,7 +3,7 @@
 //! ```text
 //!   blocks --> Flat (yosys: one module of cells) --> Mutations --> one model with all of them behind an input
 //!                                                                       |
-//!   Results <-- Verdict <-- proof (yosys) <-- whole NIC: stack, walks <-- Judge: the block's tests
+//!   Results <-- Verdict <-- proof (ABC, yosys) <-- whole NIC: stack, walks <-- Judge: the block's tests
 //! ```
 //!
 //! Mutants that the tests of their block do not kill are tried on by yosys' proof, by the whole NIC's tests and by random walks.
