@@ -21,7 +21,6 @@ pub const CUT: &str = "memory_map -rom-only; async2sync; dffunmap; rename -enume
 const EQUAL: &str = "Networks are equivalent";
 
 /// Whether the mutant's logic, between registers and memories, is the block's. No proof, or none in time, is no.
-///
 pub fn proved(flat: &Flat, mutation: &Mutation) -> bool {
     let yosys = std::env::var("VIADUCT_YOSYS").unwrap_or_else(|_| "yosys".into());
     let change = mutation.command(None) + "; ";
