@@ -84,3 +84,25 @@ fn every_listener_of_a_table_takes_a_commit_once() {
         dut.tick();
     }
 }
+
+/// A reset ends the waiting of those that have not taken the commit, and begins none.
+#[test]
+fn after_a_reset_nobody_is_offered_a_commit() {
+    let mut dut = Bench::new("broadcast", &verilog(Broadcast::default()));
+    for target in [table::REGION, table::WORK_QUEUE, table::TRANSMIT, table::RECEIVE, table::VI_STATE] {
+        Bundle::of::<bus::Commit>("commit").set(&mut dut, &[("target", target.into())]);
+        dut.set("commit_valid", 1);
+        dut.tick();
+        dut.eval();
+        assert!(!offered(&dut).is_empty(), "table {target}");
+        dut.set("commit_valid", 0);
+        dut.set("reset", 1);
+        dut.tick();
+        dut.set("reset", 0);
+        for _ in 0..4 {
+            dut.eval();
+            assert_eq!((offered(&dut), dut.get("commit_ready")), (vec![], 0), "table {target}");
+            dut.tick();
+        }
+    }
+}

@@ -176,6 +176,19 @@ fn a_query_asks_for_its_vi_and_answers_its_state() {
     }
 }
 
+/// Only a VI's state can be asked for: a query of another table leaves `result` as it was.
+#[test]
+fn a_refused_query_has_no_result() {
+    let mut dut = ready();
+    dut.set("query_row", 2);
+    run(&mut dut, command_op::QUERY, table::VI_STATE, 0);
+    dut.set("query_row", 1);
+    for target in (0..=table::PAGE).filter(|target| *target != table::VI_STATE) {
+        run(&mut dut, command_op::QUERY, target, 0);
+        assert_eq!((dut.get("result"), dut.get("error")), (2, 1), "table {target}");
+    }
+}
+
 #[test]
 fn a_command_while_busy_is_ignored_and_counted() {
     let mut dut = ready();

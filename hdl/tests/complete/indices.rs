@@ -26,7 +26,7 @@ struct Row {
 /// What the queues do, until it is done.
 #[derive(Clone, Copy, Debug)]
 enum Change {
-    Start { log2: u64, vector: u64, live: bool },
+    Start { log2: u64, vector: u64, live: bool, written: u64 },
     Count,
     Tell,
 }
@@ -80,7 +80,7 @@ impl World {
         for live in [false, true] {
             for cq in 0..CQS {
                 let vector = cq as u64 % VECTORS as u64;
-                world.change(cq, Change::Start { log2: 3, vector, live });
+                world.change(cq, Change::Start { log2: 3, vector, live, written: 0 });
             }
             world.cleared = true;
             assert_eq!(world.settle(), [] as [u64; 0]);
@@ -106,11 +106,15 @@ impl World {
         };
         bench.set("following", following);
         bench.set("tell", matches!(change, Some(Change::Tell)).into());
-        let (log2, vector, live) = match change {
-            Some(Change::Start { log2, vector, live }) => (log2, vector, live),
-            _ => (random.random_range(0..18), random.random_range(0..VECTORS as u64), random.random()),
+        let (log2, vector, live, written) = match change {
+            Some(Change::Start { log2, vector, live, written }) => (log2, vector, live, written),
+            _ => {
+                let vector = random.random_range(0..VECTORS as u64);
+                (random.random_range(0..18), vector, random.random(), random.random_range(0..INDICES))
+            }
         };
-        self.started.set(bench, &[("log2", log2), ("vector", vector), ("live", live.into())]);
+        let started = [("log2", log2), ("vector", vector), ("live", live.into()), ("written", written)];
+        self.started.set(bench, &started);
         bench.set("raise_ready", raise_ready.into());
         bench.eval();
         assert_eq!(bench.get("busy"), u64::from(self.held.is_some() || self.raising.is_some()));
@@ -150,9 +154,9 @@ impl World {
             } else {
                 let row = &mut self.rows[cq];
                 match change {
-                    Some(Change::Start { log2, vector, live }) => {
+                    Some(Change::Start { log2, vector, live, written }) => {
                         self.raising = (row.live && row.armed && live).then_some(row.vector);
-                        *row = Row { log2, vector, live, ..Default::default() };
+                        *row = Row { log2, vector, live, written, ..Default::default() };
                     }
                     Some(Change::Count) => {
                         row.written = (row.written + 1) % INDICES;
@@ -215,7 +219,7 @@ fn arm_and_entry_in_every_order_raise_exactly_once() {
 #[test]
 fn a_resize_raises_who_sleeps_and_an_end_raises_nobody() {
     let mut world = World::new();
-    let start = |vector, live| Change::Start { log2: 4, vector, live };
+    let start = |vector, live| Change::Start { log2: 4, vector, live, written: 0 };
     world.cycle(Some((7, 0, true)), 0, None, true);
     assert_eq!(world.settle(), [] as [u64; 0], "armed");
     world.change(7, start(2, true));
@@ -265,6 +269,7 @@ fn anything_in_any_cycle() {
                     log2: random.random_range(2..17),
                     vector: random.random_range(0..VECTORS as u64),
                     live: random.random_bool(0.8),
+                    written: random.random_range(0..INDICES),
                 }),
                 1..10 => Some(Change::Tell),
                 10..60 => Some(Change::Count),
