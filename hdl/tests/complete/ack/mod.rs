@@ -55,8 +55,9 @@ fn shown(dut: &Bench) -> Request {
 #[test]
 fn nothing_is_released_before_its_writes_are_out() {
     let mut dut = ready();
-    for start in [0u64, 100, 250] {
-        dut.set("retired", start);
+    // Some wait while the count begins anew, the first time and later.
+    for start in (0..4).flat_map(|lap| [10, 100, 250].map(|at| 256 * lap + at)) {
+        dut.set("retired", start % 256);
         let request = Request { vi: 3, psn: 5, msn: 1, syndrome: syndrome::ACK.into() };
         offer(&mut dut, request, (start + 9) % 256);
         dut.tick();
@@ -79,6 +80,35 @@ fn nothing_is_released_before_its_writes_are_out() {
         dut.set("ack_ready", 0);
         dut.eval();
         assert_eq!((dut.get("ack_valid"), dut.get("busy")), (0, 0));
+    }
+}
+
+/// A word of `Requests` waits while another request is offered, and is then said like it.
+#[test]
+fn a_word_that_is_offered_beside_requests_is_said() {
+    let mut dut = ready();
+    let bundle = Bundle::of::<AckRequest>("word");
+    let ack = |vi, psn| Request { vi, psn, msn: psn, syndrome: syndrome::ACK.into() };
+    for psn in 0..20 {
+        offer(&mut dut, ack(1, psn), 0);
+        bundle.set(&mut dut, &[("vi", 2), ("psn", psn), ("msn", psn), ("syndrome", syndrome::ACK.into())]);
+        dut.set("word_valid", 1);
+        dut.set("ack_ready", 1);
+        let mut said = Vec::new();
+        for _ in 0..40 {
+            dut.eval();
+            let taken = ["request", "word"].map(|name| dut.get(&format!("{name}_ready")) == 1);
+            if dut.get("ack_valid") == 1 {
+                said.push(shown(&dut));
+            }
+            dut.tick();
+            for (name, taken) in ["request", "word"].into_iter().zip(taken) {
+                if taken {
+                    dut.set(&format!("{name}_valid"), 0);
+                }
+            }
+        }
+        assert_eq!(said, [ack(1, psn), ack(2, psn)]);
     }
 }
 

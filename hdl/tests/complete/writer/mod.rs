@@ -66,6 +66,8 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
     let mut verdict: Option<(u64, bool, Deed)> = None;
     let mut granted: Option<Deed> = None;
     let mut turns = [0; 2];
+    // What was taken last is of a receive.
+    let mut is_receive = false;
     let mut ends: VecDeque<End> = VecDeque::new();
     let mut closes: VecDeque<End> = VecDeque::new();
     let mut entry: Option<Entry> = None;
@@ -127,6 +129,9 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
             }
         }
         dut.eval();
+        if !expected.is_empty() {
+            assert_eq!(dut.get("receiving"), u64::from(is_receive));
+        }
         counted += dut.get("count_error");
         for (side, name) in ["receive", "send"].into_iter().enumerate() {
             if dut.get(&format!("{name}_valid")) == 1 && dut.get(&format!("{name}_ready")) == 1 {
@@ -140,6 +145,7 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
                     closes.push_back(ends[ends.len() - 1]);
                 }
                 turns[side] += 1;
+                is_receive = name == "receive";
             }
         }
         if dut.get("access_valid") == 1 && access_ready == 1 {
