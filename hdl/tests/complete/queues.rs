@@ -47,6 +47,10 @@ fn the_last_slot_of_the_largest_ring_and_the_last_index() {
         if n % 0x8000 == 0 {
             world.store(3, n & 0x3_FFFF, false);
         }
+        // Its consumer sleeps at indices of many bits.
+        if n % 0x6543 == 0 {
+            world.store(3, (n + 1) & 0x3_FFFF, true);
+        }
     }
     world.settle();
     assert_eq!((world.model.written[3], world.model.overruns), (10, 0));

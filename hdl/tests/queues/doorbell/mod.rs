@@ -79,10 +79,21 @@ impl Harness {
         for port in idle.into_iter().chain(["again_send_valid", "send_ready", "receive_ready"]) {
             bench.set(port, 0);
         }
-        for _ in 0..VIS {
+        // While the lists are cleared, whoever has a VI to queue waits.
+        let again = ["again_fetch", "again_receive", "again_send"];
+        for port in again {
+            bench.set(&format!("{port}_valid"), 1);
+        }
+        for cycle in 0..VIS as u64 {
+            Bundle::of::<bus::QueueId>("again_fetch")
+                .set(&mut bench, &[("vi", cycle), ("receive", cycle & 1)]);
             bench.eval();
             assert_eq!(bench.get("busy"), 1);
+            assert_eq!(again.map(|port| bench.get(&format!("{port}_ready"))), [0; 3], "cycle {cycle}");
             bench.tick();
+        }
+        for port in again {
+            bench.set(&format!("{port}_valid"), 0);
         }
         let mut harness = Self {
             rng: ChaCha8Rng::seed_from_u64(bench.seed()),

@@ -60,6 +60,8 @@ impl Rig {
             .flat_map(|(n, (frame, bad))| beats(frame, *bad).into_iter().map(move |beat| (tagged(n), beat)))
             .peekable();
         let (mut fates, mut long) = (Vec::new(), 0);
+        // Frames of which the first beat was taken before this cycle, and whether the last beat taken ended one.
+        let (mut begun, mut is_between) = (0, true);
         let (mut cycles, mut idle) = (0usize, 0);
         let total: usize = frames.iter().map(|(frame, _)| frame.len().div_ceil(8)).sum();
         while idle < 10 {
@@ -92,6 +94,9 @@ impl Rig {
                 (false, false, [false, false, false, false, false]) => None,
                 other => panic!("keep, drop, counts: {other:?}"),
             };
+            if fates.len() < begun && bench.get("drop") == 0 {
+                assert_eq!(bench.get("busy"), 1, "frame {} is under way", fates.len());
+            }
             if let Some(fate) = fate {
                 let length = frames[fates.len()].0.len();
                 assert_eq!(length > 4224, long > 0, "a frame of {length} bytes");
@@ -103,7 +108,8 @@ impl Rig {
                 fates.push(fate);
             }
             if taken {
-                queue.next();
+                begun += usize::from(is_between);
+                is_between = queue.next().is_some_and(|(_, beat)| beat.last);
             }
             idle = if queue.peek().is_some() { 0 } else { idle + 1 };
             bench.tick();
