@@ -77,3 +77,28 @@ fn every_event_is_counted_and_reset_clears() {
         assert_eq!(read(&mut dut, index), 0, "counter {index} after reset");
     }
 }
+
+/// As many bytes as a link of 8 bytes a cycle brings in half a million cycles: more bits than a payload's length has.
+#[test]
+fn bytes_are_counted_beyond_millions() {
+    let mut dut = Bench::new("counters", &verilog(Counters::default()));
+    const PAYLOADS: u64 = 1100;
+    for _ in 0..PAYLOADS {
+        for name in ["bytes_sent", "bytes_received"] {
+            dut.set(name, 4096);
+        }
+        dut.tick();
+        for name in ["bytes_sent", "bytes_received"] {
+            dut.set(name, 0);
+        }
+        for _ in 0..4096 / 8 {
+            dut.tick();
+        }
+    }
+    // In more than one pass of the scan, which writes each row anew.
+    for _ in 0..3 {
+        for index in [counter::BYTES_SENT, counter::BYTES_RECEIVED] {
+            assert_eq!(read(&mut dut, index.into()), PAYLOADS * 4096, "counter {index}");
+        }
+    }
+}

@@ -203,6 +203,21 @@ fn every_opcode_whatever_follows() {
     assert_eq!((seen[0], seen[2], seen[3], seen[5]), (210 - 40, 0, 0, 7), "{seen:?}");
 }
 
+/// Each bit of a queue pair's and a packet's number by itself, and all but it.
+#[test]
+fn every_bit_of_a_number() {
+    let mut rig = Rig::new(SERVER);
+    let numbers = (0..24).flat_map(|bit| [1 << bit, 0xff_ffff ^ 1 << bit]);
+    let frames: Vec<_> = numbers
+        .flat_map(|number| {
+            [Frame { queue_pair: number, ..sample(8, 4) }, Frame { psn: number, ..sample(8, 4) }]
+        })
+        .map(|frame| (frame.bytes(), false))
+        .collect();
+    let seen = rig.check(&frames, true);
+    assert_eq!(seen, [96, 0, 0, 0, 0, 0]);
+}
+
 #[test]
 fn random_frames_damaged_at_random() {
     let mut rig = Rig::new(SERVER);

@@ -3,9 +3,12 @@
 mod again;
 mod waits;
 
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus::{AckRequest, Admission, Commit, ReadRequest, Reply};
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::reply::Requests;
+use viaduct_spec::profile::VIS;
 use viaduct_spec::tables::{receive, table};
 use viaduct_spec::wire::syndrome;
 use viaduct_verilate::Bench;
@@ -280,6 +283,35 @@ fn one_more_than_agreed_is_not_kept() {
         for _ in 0..3 * depth + 1 {
             world.gone();
         }
+    }
+}
+
+/// Whatever NAK a packet that cannot be read is answered by: it waits for `ack` as it came.
+#[test]
+fn a_nak_is_told_as_it_came() {
+    let mut world = World::new();
+    let mut random = ChaCha8Rng::seed_from_u64(world.dut.seed());
+    let (failed, word) = (Bundle::of::<AckRequest>("failed"), Bundle::of::<AckRequest>("word"));
+    for _ in 0..50 {
+        let fields =
+            [("vi", VIS as u64), ("psn", 1 << 24), ("msn", 1 << 24), ("syndrome", 1 << 8), ("kind", 4)];
+        let nak = fields.map(|(name, end)| (name, random.random_range(0..end)));
+        failed.set(&mut world.dut, &nak);
+        world.dut.set("failed_valid", 1);
+        world.dut.set("word_ready", 0);
+        world.until("failed_ready");
+        world.tick();
+        world.dut.set("failed_valid", 0);
+        failed.set(&mut world.dut, &[]);
+        world.until("word_valid");
+        for _ in 0..3 {
+            for (name, value) in nak {
+                assert_eq!(word.get(&world.dut, name), value, "{name}");
+            }
+            world.tick();
+        }
+        world.dut.set("word_ready", 1);
+        world.tick();
     }
 }
 
