@@ -1,16 +1,13 @@
 //! Requests, one rule at a time: what is answered, in which packets, and whose turn it is.
 
 mod again;
+mod failures;
 mod waits;
 
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-use viaduct_hdl::bus::{AckRequest, Admission, Commit, ReadRequest, Reply};
+use viaduct_hdl::bus::{Admission, Commit, ReadRequest, Reply};
 use viaduct_hdl::export::verilog;
 use viaduct_hdl::reply::Requests;
-use viaduct_spec::profile::VIS;
 use viaduct_spec::tables::{receive, table};
-use viaduct_spec::wire::syndrome;
 use viaduct_verilate::Bench;
 
 use crate::bundle::Bundle;
@@ -284,73 +281,4 @@ fn one_more_than_agreed_is_not_kept() {
             world.gone();
         }
     }
-}
-
-/// Whatever NAK a packet that cannot be read is answered by: it waits for `ack` as it came.
-#[test]
-fn a_nak_is_told_as_it_came() {
-    let mut world = World::new();
-    let mut random = ChaCha8Rng::seed_from_u64(world.dut.seed());
-    let (failed, word) = (Bundle::of::<AckRequest>("failed"), Bundle::of::<AckRequest>("word"));
-    for _ in 0..50 {
-        let fields =
-            [("vi", VIS as u64), ("psn", 1 << 24), ("msn", 1 << 24), ("syndrome", 1 << 8), ("kind", 4)];
-        let nak = fields.map(|(name, end)| (name, random.random_range(0..end)));
-        failed.set(&mut world.dut, &nak);
-        world.dut.set("failed_valid", 1);
-        world.dut.set("word_ready", 0);
-        world.until("failed_ready");
-        world.tick();
-        world.dut.set("failed_valid", 0);
-        failed.set(&mut world.dut, &[]);
-        world.until("word_valid");
-        for _ in 0..3 {
-            for (name, value) in nak {
-                assert_eq!(word.get(&world.dut, name), value, "{name}");
-            }
-            world.tick();
-        }
-        world.dut.set("word_ready", 1);
-        world.tick();
-    }
-}
-
-#[test]
-fn a_packet_that_cannot_be_read_ends_its_vis_answers() {
-    let mut world = World::new();
-    world.open(1, 0, 4);
-    world.open(6, 0, 4);
-    assert_eq!(world.ask(read(1, 50, 2000)), Some(8));
-    assert_eq!(world.ask(read(6, 10, 300)), Some(2));
-    let before: Vec<_> = (0..2).filter_map(|_| world.take()).collect();
-    assert_eq!(before.len(), 2);
-    let failed = Bundle::of::<AckRequest>("failed");
-    let nak = [("vi", 1), ("psn", 50), ("msn", 6), ("syndrome", syndrome::NAK_ACCESS.into()), ("kind", 1)];
-    failed.set(&mut world.dut, &nak);
-    world.dut.set("failed_valid", 1);
-    world.dut.set("word_ready", 0);
-    world.until("failed_ready");
-    world.tick();
-    world.dut.set("failed_valid", 0);
-    world.until("word_valid");
-    let word = Bundle::of::<AckRequest>("word");
-    for (name, value) in nak {
-        assert_eq!(word.get(&world.dut, name), value, "{name}");
-    }
-    world.dut.set("word_ready", 1);
-    world.tick();
-    assert!(!world.held(1));
-    // At most one of VI 1 was on show already.
-    let after: Vec<_> = std::iter::from_fn(|| world.take()).map(|piece| piece.vi).collect();
-    assert!(after.iter().filter(|vi| **vi == 1).count() <= 1, "{after:?}");
-    let sixth = before.iter().filter(|piece| piece.vi == 6).count();
-    assert_eq!(after.iter().filter(|vi| **vi == 6).count() + sixth, 2);
-    for _ in 0..2 + after.len() {
-        world.gone();
-    }
-    assert!(!world.held(6));
-    world.dut.eval();
-    assert_eq!(world.dut.get("busy"), 0);
-    // Nothing of it is known any more.
-    assert_eq!(world.ask(Read { again: true, ..read(1, 50, 2000) }), None);
 }
