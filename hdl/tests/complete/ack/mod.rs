@@ -22,6 +22,12 @@ struct Request {
     syndrome: u64,
 }
 
+impl Request {
+    fn fields(self) -> [(&'static str, u64); 4] {
+        [("vi", self.vi), ("psn", self.psn), ("msn", self.msn), ("syndrome", self.syndrome)]
+    }
+}
+
 /// `a` lies behind `b` in the 24-bit circle.
 fn behind(a: u64, b: u64) -> bool {
     a.wrapping_sub(b) >> 23 & 1 == 1
@@ -36,11 +42,7 @@ fn ready() -> Bench {
 }
 
 fn offer(dut: &mut Bench, request: Request, mark: u64) {
-    let bundle = Bundle::of::<AckRequest>("request");
-    bundle.set(
-        dut,
-        &[("vi", request.vi), ("psn", request.psn), ("msn", request.msn), ("syndrome", request.syndrome)],
-    );
+    Bundle::of::<AckRequest>("request").set(dut, &request.fields());
     dut.set("request_mark", mark);
     dut.set("request_valid", 1);
 }
@@ -91,7 +93,7 @@ fn a_word_that_is_offered_beside_requests_is_said() {
     let ack = |vi, psn| Request { vi, psn, msn: psn, syndrome: syndrome::ACK.into() };
     for psn in 0..20 {
         offer(&mut dut, ack(1, psn), 0);
-        bundle.set(&mut dut, &[("vi", 2), ("psn", psn), ("msn", psn), ("syndrome", syndrome::ACK.into())]);
+        bundle.set(&mut dut, &ack(2, psn).fields());
         dut.set("word_valid", 1);
         dut.set("ack_ready", 1);
         let mut said = Vec::new();
@@ -229,15 +231,8 @@ fn an_ack_behind_a_waiting_nak_does_not_replace_it() {
 /// Makes a request of a kind, and waits until it is merged.
 fn ask(dut: &mut Bench, request: Request, kind: u64) {
     offer(dut, request, 0);
-    let bundle = Bundle::of::<AckRequest>("request");
-    let values = [
-        ("vi", request.vi),
-        ("psn", request.psn),
-        ("msn", request.msn),
-        ("syndrome", request.syndrome),
-        ("kind", kind),
-    ];
-    bundle.set(dut, &values);
+    let fields: Vec<_> = request.fields().into_iter().chain([("kind", kind)]).collect();
+    Bundle::of::<AckRequest>("request").set(dut, &fields);
     dut.tick();
     dut.set("request_valid", 0);
     for _ in 0..10 {
