@@ -155,37 +155,16 @@ fn an_ack_behind_a_waiting_nak_does_not_replace_it() {
     let behind = Request { vi: 7, psn: 99, msn: 4, syndrome: syndrome::ACK.into() };
     let ahead = Request { vi: 7, psn: 101, msn: 5, syndrome: syndrome::ACK.into() };
     // VI 1 occupies the exit, so that VI 7's row waits.
+    let first = Request { vi: 1, psn: 1, msn: 1, syndrome: syndrome::ACK.into() };
     for (requests, expected) in
         [(vec![nak, behind], nak), (vec![nak, ahead], ahead), (vec![behind, nak], nak)]
     {
-        offer(&mut dut, Request { vi: 1, psn: 1, msn: 1, syndrome: syndrome::ACK.into() }, 0);
-        dut.tick();
-        dut.set("request_valid", 0);
-        for _ in 0..8 {
-            dut.tick();
-        }
+        ask(&mut dut, first, word::SAY);
         for request in requests {
-            offer(&mut dut, request, 0);
-            dut.tick();
-            dut.set("request_valid", 0);
-            for _ in 0..8 {
-                dut.tick();
-            }
+            ask(&mut dut, request, word::SAY);
         }
-        assert_eq!(shown(&dut).vi, 1);
-        dut.set("ack_ready", 1);
-        dut.tick();
-        dut.set("ack_ready", 0);
-        for _ in 0..8 {
-            dut.tick();
-        }
-        assert_eq!((dut.get("ack_valid"), shown(&dut)), (1, expected));
-        dut.set("ack_ready", 1);
-        dut.tick();
-        dut.set("ack_ready", 0);
-        for _ in 0..8 {
-            dut.tick();
-        }
+        assert_eq!(said(&mut dut), Some(first));
+        assert_eq!(said(&mut dut), Some(expected));
         assert_eq!(dut.get("busy"), 0, "said once");
     }
 }
