@@ -51,6 +51,6 @@ pub struct FrameInfo {
     pub has_tag: bool,
     /// Word of the frame store at which the frame starts.
     pub start: Bits<11>,
-    /// Word of the frame store behind the frame's last.
-    pub end: Bits<11>,
+    /// The frame's place in the roster.
+    pub place: Bits<4>,
 }

@@ -6,7 +6,7 @@
 //!  scatter ──►│ AccessIntake │◄── next_access
 //! complete ──►│              │──► empty
 //!     hold ──►│              │◄── give_back
-//!   commit ──►└──────────────┘◄── sure, stuck, away, issued
+//!   commit ──►└──────────────┘◄── sure, stuck, write_room, away, issued
 //! ```
 //! Contract:
 //! - Registers say whose turn it is and whether there is room, so that no client's path goes through another's, nor through what becomes
@@ -16,7 +16,7 @@
 //! - With `ready` an access leaves its client's port. A write gets `ready` when it is taken, and so does a read that is `sure` to find its
 //!   engine free. Any other read stays on its client's port until it is `issued`: meanwhile it is on show here (`owner`) or `away` in
 //!   `Protect`. Either may give it back, this block by `give_back`; then it is taken anew in its client's turn. So a read that has to
-//!   wait does so on its client's port, and holds up no other client. With `stuck` no read is taken.
+//!   wait does so on its client's port, and holds up no other client. With `stuck` no read is taken, and without `write_room` no write.
 //! - What is on show holds still until `next_access`; `region` and `extent` are the halves of the row of the access's region, if
 //!   `member` (the number is a row of the table, and not 0). `access` is there a cycle before `valid`.
 //! - From the cycle after `hold` on nothing is taken. `write` comes only while `empty` and not `open`. It puts the commit's row into the
@@ -72,6 +72,8 @@ pub struct AccessIntake {
     pub sure: Signal<In, bool>,
     /// A read waits for its engine: no other is taken.
     pub stuck: Signal<In, bool>,
+    /// The commands of a write find a place before the write engine: without it no write is taken.
+    pub write_room: Signal<In, bool>,
     /// The client whose read is in `Protect` and not issued, one bit high.
     pub away: Signal<In, ByClient>,
     /// The client whose read is issued in this cycle, one bit high.
@@ -118,6 +120,8 @@ pub struct AccessIntake {
 
     /// Clients that may ask for a read.
     reads: Signal<Local, ByClient>,
+    /// Clients whose access leaves its port when it is taken.
+    leaves: Signal<Local, ByClient>,
     granted: Signal<Local, ByClient>,
     request: Signal<Local, ByClient>,
     turn_bits: Cast<ByClient, Bits<4>>,
@@ -164,14 +168,30 @@ impl Logic for AccessIntake {
             !(self.stuck.val() | self.away.val().scatter | self.held_owner.q.val().scatter);
         self.reads.next.complete =
             !(self.stuck.val() | self.away.val().complete | self.held_owner.q.val().complete);
-        self.request.next.fetch =
-            self.fetch.valid.val() & (self.fetch.data.val().write | self.reads.val().fetch);
-        self.request.next.gather =
-            self.gather.valid.val() & (self.gather.data.val().write | self.reads.val().gather);
-        self.request.next.scatter =
-            self.scatter.valid.val() & (self.scatter.data.val().write | self.reads.val().scatter);
-        self.request.next.complete =
-            self.complete.valid.val() & (self.complete.data.val().write | self.reads.val().complete);
+        self.request.next.fetch = self.fetch.valid.val() & self.reads.val().fetch;
+        self.leaves.next.fetch = self.sure.val();
+        if self.fetch.data.val().write {
+            self.request.next.fetch = self.fetch.valid.val() & self.write_room.val();
+            self.leaves.next.fetch = self.write_room.val();
+        }
+        self.request.next.gather = self.gather.valid.val() & self.reads.val().gather;
+        self.leaves.next.gather = self.sure.val();
+        if self.gather.data.val().write {
+            self.request.next.gather = self.gather.valid.val() & self.write_room.val();
+            self.leaves.next.gather = self.write_room.val();
+        }
+        self.request.next.scatter = self.scatter.valid.val() & self.reads.val().scatter;
+        self.leaves.next.scatter = self.sure.val();
+        if self.scatter.data.val().write {
+            self.request.next.scatter = self.scatter.valid.val() & self.write_room.val();
+            self.leaves.next.scatter = self.write_room.val();
+        }
+        self.request.next.complete = self.complete.valid.val() & self.reads.val().complete;
+        self.leaves.next.complete = self.sure.val();
+        if self.complete.data.val().write {
+            self.request.next.complete = self.complete.valid.val() & self.write_room.val();
+            self.leaves.next.complete = self.write_room.val();
+        }
         self.asks.next = (self.request.val().fetch & self.turn.q.val().fetch)
             | (self.request.val().gather & self.turn.q.val().gather)
             | (self.request.val().scatter & self.turn.q.val().scatter)
@@ -181,16 +201,13 @@ impl Logic for AccessIntake {
         self.granted.next.gather = self.room.q.val() & self.turn.q.val().gather;
         self.granted.next.scatter = self.room.q.val() & self.turn.q.val().scatter;
         self.granted.next.complete = self.room.q.val() & self.turn.q.val().complete;
-        self.fetch.ready.next = (self.granted.val().fetch & (self.fetch.data.val().write | self.sure.val()))
-            | self.issued.val().fetch;
-        self.gather.ready.next = (self.granted.val().gather
-            & (self.gather.data.val().write | self.sure.val()))
-            | self.issued.val().gather;
-        self.scatter.ready.next = (self.granted.val().scatter
-            & (self.scatter.data.val().write | self.sure.val()))
-            | self.issued.val().scatter;
-        self.complete.ready.next =
-            self.granted.val().complete & (self.complete.data.val().write | self.sure.val());
+        self.fetch.ready.next =
+            (self.granted.val().fetch & self.leaves.val().fetch) | self.issued.val().fetch;
+        self.gather.ready.next =
+            (self.granted.val().gather & self.leaves.val().gather) | self.issued.val().gather;
+        self.scatter.ready.next =
+            (self.granted.val().scatter & self.leaves.val().scatter) | self.issued.val().scatter;
+        self.complete.ready.next = self.granted.val().complete & self.leaves.val().complete;
 
         // The client whose turn is next.
         drive!(self, turn.q => turn_bits.from; request => request_bits.from; turn_bits.to => successor.turn;

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   fetch ──►┌────────────────────────────────────────────────────────────┐
-//!  gather ──►│ AccessIntake ──► Range ──────► page RAM ──► two CommandOut │──► read   (DmaCommand)
-//! scatter ──►│ turns,           distances,                                │──► write  (DmaCommand)
+//!  gather ──►│ AccessIntake ──► Range ──────► page RAM ──┬─► CommandOut   │──► read   (DmaCommand)
+//! scatter ──►│ turns,           distances,               └─► CommandQueue │──► write  (DmaCommand)
 //! complete ─►│ SharedPort       limits                       Outstanding  │──► verdict
 //!   flush ──►│ RegionTable                                                │──► draining
 //!  commit ──►└────────────────────────────────────────────────────────────┘
@@ -28,6 +28,8 @@
 //!   command is issued. If the register before the engine is full, the read waits here until a write, a commit or a drain comes
 //!   behind it; then it makes way, and is looked up anew in its client's turn. So reads that wait hold up neither writes nor commits. A
 //!   read of two commands waits until the engine can take one at once: `read.ready` falls only with a command, so the second need not wait.
+//! - A write is taken only if its commands find a place in the queue before the write engine: writes that wait for the engine hold up no
+//!   reads.
 //! - A read gives one command, or two if it crosses into the next page (`last` on the second), or one with
 //!   `refused`. A write that is refused gives only its verdict; a write that is granted gives its verdict in the cycle of its
 //!   last command. A command is *issued* when it is offered: `issued` and the epoch counters have it from that cycle.
@@ -43,6 +45,7 @@
 mod access_intake;
 mod command_cut;
 mod command_out;
+mod command_queue;
 mod epoch_tally;
 mod outstanding;
 mod range;
@@ -67,6 +70,7 @@ use crate::prims::{Cast, Number, Ram, Unpack};
 use crate::rows::tables::PageRow;
 use command_cut::CommandCut;
 use command_out::CommandOut;
+use command_queue::CommandQueue;
 
 /// The steps of an access.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
@@ -146,8 +150,8 @@ pub struct Protect {
     cut: CommandCut,
     /// The command for the read engine.
     read_out: CommandOut,
-    /// The command for the write engine.
-    write_out: CommandOut,
+    /// The commands for the write engine.
+    write_out: CommandQueue,
     /// A verdict is given in this cycle.
     decided: DFF<bool>,
     /// The verdict that is given.
@@ -227,8 +231,8 @@ impl Logic for Protect {
         self.pages.write_address.next = bit_cast::<PAGE_LOG2, 16>(self.commit_row.val());
         self.pages.write_data.next = bit_cast::<45, 57>(self.page_address.val() >> bits::<4>(12));
 
-        // The last step of one access: its command goes out when the register before its engine is free. The cycle in which
-        // the register is emptied does not count, because that is known late; the next command comes three cycles later.
+        // The last step of one access: a write's command goes out at once, a read's when the register before the engine is free. The cycle
+        // in which the register is emptied does not count, because that is known late; the next command comes three cycles later.
         self.issuing.next = (self.step.q.val() == Step::Issue) | (self.step.q.val() == Step::Second);
         // A refused write has only its verdict.
         self.silent.next = self.writes.q.val() & !self.range.granted.val();
@@ -236,7 +240,7 @@ impl Logic for Protect {
             (self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val();
         self.free.next = !self.read_out.waits.val() & (self.whole.val() | self.read.ready.val());
         if self.writes.q.val() {
-            self.free.next = !self.write_out.waits.val();
+            self.free.next = true;
         }
         self.offered.next = self.issuing.val() & !self.silent.val() & self.free.val();
         self.go.next = self.issuing.val() & (self.silent.val() | self.free.val());
@@ -284,7 +288,7 @@ impl Logic for Protect {
             self.user.d.next = self.intake.access.val().user;
             self.owner.d.next = self.intake.owner.val();
         }
-        drive!(self, look => intake.next_access; stuck.q => intake.stuck; owner.q => intake.away);
+        drive!(self, write_out.room => intake.write_room; look => intake.next_access; stuck.q => intake.stuck; owner.q => intake.away);
         self.intake.give_back.next =
             self.blocked.val() & self.intake.valid.val() & self.shown_owner.to.val().any();
         self.intake.sure.next = self.read.ready.val()

@@ -5,7 +5,7 @@
 //!  ahead, filled ──►│ EthReceive Ingress Parse Store  │──► completion, fault, again_receive
 //!  commit, state ──►│ FrameDelay Ahead Flush Contexts │──► acknowledged       (to the send side)
 //!  verdict, beat ──►│ Commits Lookup Delivery Closing │◄─► request, admission (with reply/requests)
-//!                   │ Reads Scatter                   │──► parsed, handled, count_*
+//!                   │ Reads Scatter PayloadQueue      │──► parsed, handled, count_*
 //!                   └─────────────────────────────────┘
 //! ```
 //! Inside:
@@ -13,14 +13,14 @@
 //! ```text
 //!  MAC ──►┌─────────┐  ┌───────┐  ┌───────┐ show ┌────────┐ order ┌──────────┐ close ┌─────────┐──► Completion
 //!         │ Ingress ├─►│ Parse ├─►│ Store ├─────►│ Lookup ├──────►│ Delivery ├──────►│ Closing │──► Fault
-//!  loop ─►└────┬────┘  └───────┘  └─▲──┬──┘      └────▲───┘       └─┬──────┬─┘       └─────────┘
-//!              │ words  ┌────────────┐│ │             │             │ job  │ answer
-//!              └───────►│ FrameDelay ├┘ │ payload     │             ▼      ▼
-//!                       └────────────┘  │             │      ┌─────────┐ ┌───────┐
-//!  fetch ───►┌───────┐                  └─────────────│─────►│ Scatter │ │ Reads │──► Acknowledged
-//!            │ Ahead ├─────────── descriptors ────────┤      └─────────┘ └───────┘    (through Delivery)
-//!            └───────┘                                │           └──► Access, WriteBeat
-//!  state ───►┌───────┐   ┌──────────┐                 │
+//!  loop ─►└────┬────┘  └───────┘  └─▲──┬──┘      └────▲───┘       └─┬──┬───┬─┘       └─────────┘
+//!              │ words  ┌────────────┐│ │ payload     │        held │  │job│ answer
+//!              └───────►│ FrameDelay ├┘ ▼             │ ┌───────────┘  ▼   ▼
+//!                       └────────────┘ ┌──────────────│─▼┐ grant ┌─────────┐ ┌───────┐
+//!  fetch ───►┌───────┐                 │ PayloadQueue │  │◄──────┤ Scatter │ │ Reads │──► Acknowledged
+//!            │ Ahead ├─── descriptors ─│──────────────┤  │       └────┬────┘ └───────┘    (through Delivery)
+//!            └───────┘                 └──────┬───────│──┘            └──► Access
+//!  state ───►┌───────┐   ┌──────────┐         └───────│──────────────────► WriteBeat
 //!            │ Flush ├───┤ Contexts ├──── VIs ────────┘
 //!            └───────┘   └──────────┘◄── rows, from Commits
 //! ```
@@ -35,6 +35,9 @@
 //!
 //! Example: a frame with a send of 8 bytes comes in `rx`. `access` asks for the receive's segment, `write` gives 8 bytes, and
 //! `completion` says that the receive is done.
+//!
+//! A frame is delivered when its payload is granted a place in memory: the payload moves behind that, in the order of the grants, and
+//! what the NIC writes of it later (status, entry) goes to memory behind it.
 //!
 //! Latency: a frame of one packet and one segment occupies lookup for 4 cycles, and then delivery for 3, plus scatter's 7 and
 //! those of the protection check.
@@ -57,6 +60,7 @@ mod lookup;
 mod order;
 mod packet_kind;
 mod parse;
+mod payload;
 mod reads;
 mod roster;
 mod scatter;
@@ -82,9 +86,10 @@ pub use judge::Judge;
 pub use lookup::Lookup;
 pub use packet_kind::{Kind, Operation, PacketKind};
 pub use parse::{beats, Parse, ParseEvents};
+pub use payload::{PayloadMover, PayloadPlace, PayloadQueue, PayloadStart};
 pub use reads::{AnswerCheck, AnswerWord, ReadTable, Reads};
 pub use roster::Roster;
-pub use scatter::{FarSegments, PayloadMover, Scatter};
+pub use scatter::{FarSegments, Scatter};
 pub use show::Fate;
 pub use station::{StationSink, StationSource};
 pub use store::Store;
@@ -170,7 +175,7 @@ pub struct Receive {
     pub parsed: Signal<Out, ParseEvents>,
     /// What is counted of the frames that `receive/delivery` has handled.
     pub handled: Signal<Out, DeliveryEvents>,
-    /// Bytes of a packet whose payload has gone to memory in this cycle, all of it; 0: none has.
+    /// Bytes of a packet whose payload is granted its place in memory in this cycle, all of it; 0: none is.
     pub count_bytes: Signal<Out, Bits<13>>,
     // Frames.
     eth: EthReceive,
@@ -187,6 +192,7 @@ pub struct Receive {
     lookup: Lookup,
     delivery: Delivery,
     scatter: Scatter,
+    payload: PayloadQueue,
     reads: Reads,
     closing: Closing,
     quiet: Signal<Local, bool>,
@@ -197,9 +203,9 @@ impl Logic for Receive {
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, ingress, parse, delay, store, contexts, flush, fetched);
-        clock!(self, clock, lookup, delivery, scatter, reads, closing);
+        clock!(self, clock, lookup, delivery, scatter, payload, reads, closing);
         drive!(self, reset => ingress.reset, parse.reset, delay.reset, store.reset, flush.reset,
-            fetched.reset, lookup.reset, delivery.reset, scatter.reset, reads.reset, closing.reset);
+            fetched.reset, lookup.reset, delivery.reset, scatter.reset, payload.reset, reads.reset, closing.reset);
 
         // Frames come in, are checked, and wait in the store.
         EthRx::link(&mut self.rx, &mut self.eth.rx);
@@ -242,15 +248,23 @@ impl Logic for Receive {
 
         // The order is carried out.
         join!(self, FlowSource<Vi>, delivery.blocking => lookup.blocking);
-        join!(self, HeldSource, delivery.held => store.held);
         join!(self, FlowSource<ScatterJob>, delivery.job => scatter.job);
         join!(self, FlowSource<ScatterDone>, scatter.done => delivery.done);
-        join!(self, Source<WriteBeat>, store.payload => scatter.payload);
         join!(self, LookUp<SegmentId, DataSegment>, scatter.segment => fetched.segment);
         Source::<Access>::link(&mut self.access, &mut self.scatter.access);
         FlowSink::<WriteVerdict>::link(&mut self.verdict, &mut self.scatter.verdict);
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.scatter.beat);
-        Source::<WriteBeat>::link(&mut self.write, &mut self.scatter.write);
+
+        // Its payload moves behind it.
+        join!(self, HeldSource, delivery.held => payload.held);
+        join!(self, FlowSource<Bits<13>>, scatter.grant => payload.grant);
+        drive!(self, payload.room => delivery.room, scatter.room);
+        join!(self, FlowSource<PayloadPlace>, payload.place => store.place);
+        join!(self, Source<WriteBeat>, store.payload => payload.payload);
+        join!(self, Source<Bits<4>>, payload.free => store.free);
+        Source::<WriteBeat>::link(&mut self.write, &mut self.payload.write);
+
+        // It ends.
         join!(self, FlowSource<Saved>, delivery.save => contexts.save);
         join!(self, Source<Close>, delivery.close => closing.close);
         Source::<Completion>::link(&mut self.completion, &mut self.closing.completion);
@@ -275,7 +289,8 @@ impl Logic for Receive {
             | self.store.holds.val()
             | self.flush.busy.val()
             | self.lookup.unfinished.val()
-            | self.scatter.busy.val();
+            | self.scatter.busy.val()
+            | self.payload.busy.val();
         drive!(self, ingress.count_frame => count_frame; parse.events => parsed; delivery.events => handled);
         self.count_overflow.next = self.ingress.count_overflow.val() | self.store.count_dropped.val();
         self.count_bytes.next = bits::<13>(0);

@@ -1,4 +1,4 @@
-//! Ports between the store, which keeps frames, and `Lookup` and `Delivery`, which deliver them.
+//! Ports between the blocks that keep frames and those that deliver them.
 //!
 //! ```text
 //!            info, again, overdue          ┌────────────┐  frame, payload_start
@@ -7,7 +7,8 @@
 //!   └────────────┘◄────────────└──────────┘                           └──────────┘
 //!                decided, fate
 //! ```
-//! A frame is on *show* until it is decided what becomes of it. One that is taken is *held* until it is released.
+//! The store *shows* `Lookup` a frame until it is decided what becomes of it. `Delivery` *holds* one that is taken until it releases it
+//! to `PayloadQueue`, which may still have to move its payload.
 //!
 //! Example: a frame is on show, and its receive is not there yet: `decided` is high in one cycle, with the fate Aside.
 //!
@@ -75,11 +76,11 @@ pub struct HeldSource {
     pub frame: Signal<Out, FrameInfo>,
     /// Pulses when the payload of `frame` is to be shown.
     pub payload_start: Signal<Out, bool>,
-    /// Pulses when `frame` is done, so that its place may be used again.
+    /// Pulses when `frame` is delivered: no more of its payload will be granted.
     pub release: Signal<Out, bool>,
 }
 
-/// The end that keeps the frame's bytes: the store.
+/// The end that moves the frame's bytes: `PayloadQueue`.
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "HeldSource"]
 pub struct HeldSink {
@@ -87,6 +88,6 @@ pub struct HeldSink {
     pub frame: Signal<In, FrameInfo>,
     /// Pulses when the payload of `frame` is to be shown.
     pub payload_start: Signal<In, bool>,
-    /// Pulses when `frame` is done, so that its place may be used again.
+    /// Pulses when `frame` is delivered: no more of its payload will be granted.
     pub release: Signal<In, bool>,
 }

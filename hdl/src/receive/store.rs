@@ -1,35 +1,34 @@
 //! Keeps frames until their turn comes: a ring of 2048 words, and what is known of each frame in it.
 //!
 //! ```text
-//!       store ──►┌────────┐◄─► show
-//!  keep, drop ──►│ Store  │──► payload                (of the frame held, once asked for)
-//!        held ──►│ Roster │──► level, holds
-//!      resume ──►└────────┘──► count_dropped ◄── overflows
+//!        store ──►┌────────┐◄─► show
+//!   keep, drop ──►│ Store  │──► payload                (of the frame at `place`)
+//!  place, free ──►│ Roster │──► level, holds
+//!       resume ──►└────────┘──► count_dropped ◄── overflows
 //! ```
 //! Contract: the words of a frame come in, from its first byte on. Then `keep` comes with `keep_info`, or `drop`, which takes the words
 //! back. The first word of the next frame comes with it or later. `store.ready` low stops the words within 6 cycles.
-//! `show` has the oldest frame kept and not taken, or a later one: see [`Roster`]. A frame that is taken is `held` then,
-//! one at a time. `payload_start` begins to show the payload of the frame held: `length` bytes from byte 54 on. They begin four bytes
-//! later with `has_tag`, four with `extended`, and sixteen with `reth`. The payload of a raw frame is its `length` bytes from byte 0 on.
-//! `release` frees the frame, when all before it are free, and ends its payload wherever it is; it does not come with
-//! `payload_start`.
+//! `show` has the oldest frame kept and not taken, or a later one: see [`Roster`]. A frame that is taken keeps its words until `free` says
+//! its place in the roster; they become free when those of all older frames are. `place` begins to show a payload: `length` bytes from
+//! lane `lane` of word `word` on. `free` ends what is on show of it.
 //!
-//! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left (the place of the frame taken is in use):
+//! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left (those of frames that are taken are in use):
 //! two largest frames' worth of small ones then still fits into those places and the ingress queue.
 //!
-//! Example: nine words come, and `keep` with a `length` of 8: a send of 8 bytes. A cycle later the frame is on show. It is taken,
-//! comes back as the frame held, and three cycles after `payload_start` `payload` gives bytes 54 to 61.
+//! Example: nine words come, and `keep` with a `length` of 8: a send of 8 bytes. A cycle later the frame is on show, and is taken. Three
+//! cycles after `place` with word 6, lane 6 and length 8, `payload` gives bytes 54 to 61. `free` gives the nine words back.
 //!
-//! Latency: `show` one cycle after `keep`; `payload` three cycles after `payload_start`. Throughput: one word in and
+//! Latency: `show` one cycle after `keep`; `payload` three cycles after `place`. Throughput: one word in and
 //! one beat out every cycle.
 //!
 //! Tests: `tests/receive/store.rs`.
 
+use super::payload::PayloadPlace;
 use super::roster::Roster;
-use super::show::{HeldSink, ShowSource};
+use super::show::ShowSource;
 use crate::bus::{FrameInfo, WriteBeat};
 use crate::prims::{Number, Ram, Skid};
-use crate::stream::{Pulse, Sink, Source};
+use crate::stream::{FlowSink, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
@@ -46,7 +45,7 @@ pub struct Store {
     pub keep: Signal<In, bool>,
     /// Pulses when the words since the last `keep` or `drop` are to be forgotten.
     pub drop: Signal<In, bool>,
-    /// With `keep`: what is known of the frame; the block fills in `start` and `end` itself.
+    /// With `keep`: what is known of the frame; the block fills in `start` and `place` itself.
     pub keep_info: Signal<In, FrameInfo>,
     /// The frame on show, for `Lookup`, and what becomes of it.
     pub show: ShowSource,
@@ -58,9 +57,11 @@ pub struct Store {
     pub overflows: Signal<In, bool>,
     /// Pulses when a frame was dropped; never together with `overflows`.
     pub count_dropped: Pulse,
-    /// The frame that is delivered, from `Delivery`.
-    pub held: HeldSink,
-    /// Up to eight bytes of the payload of the frame held, for scatter.
+    /// The payload to show next; `PayloadQueue` drives this and `free`.
+    pub place: FlowSink<PayloadPlace>,
+    /// The place in the roster of a frame that is done with.
+    pub free: Sink<Bits<4>>,
+    /// Up to eight bytes of that payload, for `PayloadQueue`.
     pub payload: Source<WriteBeat>,
     /// Words in use, or 2048, for `Ingress`: see the module's description.
     pub level: Signal<Out, Bits<12>>,
@@ -88,10 +89,6 @@ pub struct Store {
     left: DFF<Bits<13>>,
     lanes: Signal<Local, Bits<13>>,
     count: Signal<Local, Bits<13>>,
-    /// Where the payload begins: word of the frame.
-    offset: Signal<Local, Bits<11>>,
-    /// The payload begins four bytes later in the frame's words.
-    shifted: Signal<Local, bool>,
     pop: Signal<Local, bool>,
     next_cursor: Signal<Local, Bits<11>>,
     next_left: Signal<Local, Bits<13>>,
@@ -113,14 +110,13 @@ impl Logic for Store {
 
         // In.
         drive!(self, store.valid => ram.write_enable; store.data => ram.write_data; keep => roster.keep;
-            roster.level => places; ready.q => store.ready);
+            tail.q => roster.keep_end; roster.level => places; ready.q => store.ready);
         self.ram.write_address.next = self.tail.q.val();
         if self.store.valid.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }
         self.roster.keep_info.next = self.keep_info.val();
         self.roster.keep_info.next.start = self.whole.q.val();
-        self.roster.keep_info.next.end = self.tail.q.val();
         if self.keep.val() {
             self.whole.d.next = self.tail.q.val();
         }
@@ -145,29 +141,13 @@ impl Logic for Store {
 
         // The frame on show.
         ShowSource::link(&mut self.show, &mut self.roster.show);
-        drive!(self, resume => roster.resume; crowded.q => roster.crowded; held.release => roster.ends;
-            held.frame.val().end => roster.frame_end);
+        drive!(self, resume => roster.resume; crowded.q => roster.crowded);
+        Sink::<Bits<4>>::link(&mut self.free, &mut self.roster.free);
         self.holds.next = self.places.val().any();
         self.count_dropped.next = self.dropped.q.val() & !self.overflows.val();
         self.dropped.d.next = self.roster.count_dropped.val() | (self.dropped.q.val() & self.overflows.val());
 
-        // The payload is behind 54 bytes of headers, and behind the tag, the RETH and the extension, which are multiples of 4 bytes.
-        self.shifted.next = self.held.frame.val().extended ^ self.held.frame.val().has_tag;
-        self.offset.next = bits::<11>(6);
-        if self.held.frame.val().extended | self.held.frame.val().has_tag {
-            self.offset.next = bits::<11>(7);
-        }
-        if self.held.frame.val().reth {
-            self.offset.next = bits::<11>(8);
-            if self.held.frame.val().extended | self.held.frame.val().has_tag {
-                self.offset.next = bits::<11>(9);
-            }
-        }
-        if self.held.frame.val().raw {
-            self.offset.next = bits::<11>(0);
-        }
-
-        // Its payload: the word on show is read again every cycle.
+        // The payload: the word on show is read again every cycle.
         self.lanes.next = bits::<13>(8);
         if self.lane.q.val() == bits::<3>(6) {
             self.lanes.next = bits::<13>(2);
@@ -197,22 +177,16 @@ impl Logic for Store {
         self.skid.sink.data.next.data = self.ram.read_data.val();
         self.skid.sink.data.next.start = self.lane.q.val();
         self.skid.sink.data.next.count = self.count.val().get_bits::<4>(0);
-        self.skid.reset.next = self.reset.val() | self.held.release.val();
+        self.skid.reset.next = self.reset.val() | self.free.valid.val();
         Source::<WriteBeat>::link(&mut self.payload, &mut self.skid.source);
-        if self.held.payload_start.val() {
-            self.streaming.d.next = self.held.frame.val().length.any();
+        if self.place.valid.val() {
+            self.streaming.d.next = self.place.data.val().length.any();
             self.valid.d.next = false;
-            self.left.d.next = self.held.frame.val().length;
-            self.cursor.d.next = self.held.frame.val().start + self.offset.val();
-            self.lane.d.next = bits::<3>(6);
-            if self.shifted.val() {
-                self.lane.d.next = bits::<3>(2);
-            }
-            if self.held.frame.val().raw {
-                self.lane.d.next = bits::<3>(0);
-            }
+            self.left.d.next = self.place.data.val().length;
+            self.cursor.d.next = self.place.data.val().word;
+            self.lane.d.next = self.place.data.val().lane;
         }
-        if self.held.release.val() {
+        if self.free.valid.val() {
             self.streaming.d.next = false;
             self.valid.d.next = false;
         }

@@ -184,7 +184,7 @@ pub fn fate_raw(
         raw: false,
         tagged,
         start: 0,
-        end: 0,
+        place: 0,
     };
     Fate::Keep(info, frame[15] & 3 == 3)
 }

@@ -2,8 +2,8 @@
 
 use viaduct_hdl::receive::Fate;
 
-use super::shown::decide;
-use super::store::Rig;
+use super::shown::{decide, Info};
+use super::store::{free, Rig};
 
 /// How long others wait.
 const PATIENCE: u64 = 1 << 14;
@@ -151,7 +151,7 @@ fn what_is_done_is_free_whenever_it_is_done() {
         assert!(rig.write(100, true) && rig.write(100, true));
         rig.bench.tick();
         rig.bench.eval();
-        super::shown::Info::get(&rig.bench, "show_info").set(&mut rig.bench, "held_frame");
+        let place = Info::get(&rig.bench, "show_info").place;
         rig.say(Fate::Taken);
         while rig.bench.get("show_valid") == 0 {
             rig.bench.tick();
@@ -161,11 +161,13 @@ fn what_is_done_is_free_whenever_it_is_done() {
         // A scan begins; the older one's delivery ends so many cycles later.
         for cycle in 0..=gap {
             rig.bench.set("resume", (cycle == 0).into());
-            rig.bench.set("held_release", (cycle == gap).into());
+            if cycle == gap {
+                free(&mut rig.bench, place);
+            }
             rig.bench.tick();
         }
         rig.bench.set("resume", 0);
-        rig.bench.set("held_release", 0);
+        rig.bench.set("free_valid", 0);
         (0..100).for_each(|_| rig.bench.tick());
         rig.bench.eval();
         assert_eq!((rig.bench.get("holds"), rig.bench.get("level")), (0, 0), "{gap} cycles behind resume");

@@ -82,7 +82,7 @@ pub struct Info {
     pub raw: bool,
     pub tagged: bool,
     pub start: u64,
-    pub end: u64,
+    pub place: u64,
 }
 
 impl Info {
@@ -103,7 +103,7 @@ impl Info {
             ("raw", self.raw.into()),
             ("has_tag", self.tagged.into()),
             ("start", self.start),
-            ("end", self.end),
+            ("place", self.place),
         ];
         Bundle::of::<FrameInfo>(port).set(bench, &fields);
     }
@@ -127,7 +127,7 @@ impl Info {
             raw: get("raw") == 1,
             tagged: get("has_tag") == 1,
             start: get("start"),
-            end: get("end"),
+            place: get("place"),
         }
     }
 }

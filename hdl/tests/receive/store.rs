@@ -6,7 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus::WriteBeat;
 use viaduct_hdl::export::verilog;
-use viaduct_hdl::receive::{Fate, Store};
+use viaduct_hdl::receive::{Fate, PayloadPlace, Store};
 use viaduct_verilate::Bench;
 
 use super::shown::{decide, Info};
@@ -27,6 +27,20 @@ pub fn payload(info: &Info) -> usize {
     54 + 4 * usize::from(info.extended) + 4 * usize::from(info.tagged) + 16 * usize::from(info.reth)
 }
 
+/// Has the payload of a frame shown.
+pub fn show_payload(bench: &mut Bench, info: &Info) {
+    let (begin, words) = (payload(info) as u64, 2048);
+    let fields = [("word", (info.start + begin / 8) % words), ("lane", begin % 8), ("length", info.length)];
+    Bundle::of::<PayloadPlace>("place").set(bench, &fields);
+    bench.set("place_valid", 1);
+}
+
+/// Gives a frame's place back.
+pub fn free(bench: &mut Bench, place: u64) {
+    bench.set("free", place);
+    bench.set("free_valid", 1);
+}
+
 pub struct Rig {
     pub bench: Bench,
     random: ChaCha8Rng,
@@ -43,15 +57,9 @@ impl Rig {
     }
 
     fn idle(&mut self) {
-        for name in [
-            "store_valid",
-            "keep",
-            "drop",
-            "show_decided",
-            "held_release",
-            "held_payload_start",
-            "payload_ready",
-        ] {
+        for name in
+            ["store_valid", "keep", "drop", "show_decided", "free_valid", "place_valid", "payload_ready"]
+        {
             self.bench.set(name, 0);
         }
     }
@@ -119,13 +127,12 @@ impl Rig {
         decide(&mut self.bench, Some(Fate::Taken));
         self.bench.tick();
         decide(&mut self.bench, None);
-        // Others may come on show meanwhile: the frame taken is what counts.
-        info.set(&mut self.bench, "held_frame");
-        (info.start, info.end) = (0, 0);
+        let place = info.place;
+        show_payload(&mut self.bench, &info);
+        (info.start, info.place) = (0, 0);
         assert_eq!(info, kept.info);
-        self.bench.set("held_payload_start", 1);
         self.bench.tick();
-        self.bench.set("held_payload_start", 0);
+        self.bench.set("place_valid", 0);
         let mut bytes: Vec<u8> = Vec::new();
         let mut cycles = 0;
         while bytes.len() < kept.payload.len().min(limit) {
@@ -150,7 +157,7 @@ impl Rig {
             self.bench.eval();
             assert_eq!(self.bench.get("payload_valid"), 0, "payload behind the payload");
         }
-        self.bench.set("held_release", 1);
+        free(&mut self.bench, place);
         self.bench.tick();
         self.idle();
     }
@@ -181,8 +188,8 @@ fn a_frame_rolled_back_leaves_no_trace() {
     while !rig.kept.is_empty() {
         rig.read(usize::MAX, false);
     }
-    // `level` is one cycle late.
-    rig.bench.tick();
+    // A cycle for the mark, one for the place, and `level` is one cycle late.
+    (0..2).for_each(|_| rig.bench.tick());
     rig.bench.eval();
     assert_eq!((rig.bench.get("show_valid"), rig.bench.get("level")), (0, 0));
 }

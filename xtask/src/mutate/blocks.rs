@@ -50,6 +50,7 @@ pub const BLOCKS: &[Block] = &[
     block("receive/ingress", "receive", &["ingress::"]),
     block("receive/parse", "receive", &["parse::"]),
     block("receive/store", "receive", &["store::", "roster::", "overdue::"]),
+    block("receive/payload", "receive", &["payload::"]),
     block("receive/reads", "receive", &["reads::", "answers::", "turns::"]),
     block("receive", "receive", &["path::", "random::", "raw::", "write::"]),
     block(
@@ -73,7 +74,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("protect/", "in protect"),
     ("quiet", "one register; its test has all inputs"),
     ("send/eth_transmit", "logic alone; its test has all inputs"),
-    ("receive/", "in receive/ingress, parse, store, reads or receive"),
+    ("receive/", "in receive/ingress, parse, store, payload, reads or receive"),
     ("mac/", "in mac"),
     ("vi/settle", "one counter; its tests run with those of vi/state"),
     ("echo/", "a board's first light: no part of the NIC"),

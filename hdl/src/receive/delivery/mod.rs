@@ -1,7 +1,7 @@
 //! Carries an order out: the payload to memory, and how it ends.
 //!
 //! ```text
-//!        order ──►┌────────────────────┐──► job, held           (scatter's and the store's)
+//!        order ──►┌────────────────────┐──► job, held           (scatter's and the payload queue's)
 //!         done ──►│      Delivery      │──► blocking, placing
 //!    admission ──►│ Opening  Placement │──► request             (reply/requests')
 //!         told ──►│ Outcome  Standing  │──► answer, placed      (Reads')
@@ -91,8 +91,10 @@ pub struct Delivery {
     pub order: Sink<Order>,
     /// The VI of the order under way, whose context is not saved yet; `Lookup` listens.
     pub blocking: FlowSource<Vi>,
-    /// The frame in delivery, for the store.
+    /// The frame in delivery, for `PayloadQueue`.
     pub held: HeldSource,
+    /// `PayloadQueue` has room for the frame's steps: an order may begin.
+    pub room: Signal<In, bool>,
     /// What scatter is to place: the payload of the frame in delivery.
     pub job: FlowSource<ScatterJob>,
     /// How scatter's job ended, and how far it came.
@@ -183,7 +185,7 @@ impl Logic for Delivery {
         drive!(self, in_hand.q => dispatch.order; standing.next_msn => dispatch.next_msn;
             target => dispatch.target; in_hand.q.val().vi => blocking.data; dispatch.request => request.data;
             dispatch.answer => answer.data; word.q => acknowledged.data);
-        self.order.ready.next = self.step.q.val() == Step::Idle;
+        self.order.ready.next = (self.step.q.val() == Step::Idle) & self.room.val();
         self.blocking.valid.next = self.step.q.val() != Step::Idle;
         self.request.valid.next = self.step.q.val() == Step::Request;
         self.answer.valid.next = (self.step.q.val() == Step::Ask)
@@ -209,7 +211,7 @@ impl Logic for Delivery {
         self.starts.next = false;
         match self.step.q.val() {
             Step::Idle => {
-                if self.order.valid.val() {
+                if self.order.valid.val() & self.room.val() {
                     self.step.d.next = Step::Act;
                 }
             }

@@ -1,15 +1,15 @@
-//! Puts a packet's payload into the segments of a receive descriptor.
+//! Finds the segments of a receive descriptor that a packet's payload goes to, and has each piece granted.
 //!
 //! ```text
-//!      job ──►┌──────────────┐──► access    (a piece of a segment, or the next segments)
-//!  segment ◄─►│   Scatter    │◄── verdict, beat
-//!  payload ──►│ FarSegments  │──► write
-//!             │ PayloadMover │──► done, busy
-//!             └──────────────┘
+//!      job ──►┌─────────────┐──► access    (a piece of a segment, or the next segments)
+//!  segment ◄─►│   Scatter   │◄── verdict, beat
+//!     room ──►│ FarSegments │──► grant
+//!             └─────────────┘──► done, busy
 //! ```
 //! Contract: one job at a time, from `job` to `done`, both pulses; the job's fields hold until then. The job
-//! starts `position` bytes into segment `index` and ends when `length` bytes are placed, or at the first error, and `done` says how
-//! far it came. Each piece is checked before its bytes move. The part of a segment that gets no byte is not checked: it may reach past
+//! starts `position` bytes into segment `index` and ends when all of its `length` bytes are granted a place, or at the first error, and
+//! `done` says how far it came. For each piece that the protection check grants, `grant` has its bytes: the payload queue moves them
+//! behind the block's back, in the order of the grants. A piece is asked for only with `room`. The part of a segment that gets no byte is not checked: it may reach past
 //! its region. Empty segments are skipped.
 //!
 //! With `remote` there is one segment, of an RDMA write: the job goes on `position` bytes behind `place`, with
@@ -20,13 +20,10 @@
 //! Segments 0 and 1 of a receive come with the descriptor fetched ahead. The others are read four at a time, as much
 //! as the descriptor has, by an access of exactly that many bytes: what the region does not hold is refused.
 //!
-//! `write` gives the write engine exactly the bytes that its commands say ([`PayloadMover`]); what is behind a refusal stays where it is.
-//!
 //! Example: a receive has segments of 6 and 10 bytes, and a packet of 8 bytes comes: `index` and `position` are 0. `access` asks for
 //! the 6 bytes of segment 0, then for 2 of segment 1. `done` says Placed, `index` 1 and `position` 2.
 //!
-//! Latency: 5 cycles from job to access for the first two segments; one cycle from payload to write, one beat every
-//! cycle; done two cycles after the last beat was taken.
+//! Latency: 5 cycles from job to access for the first two segments; grant with the verdict, done a cycle later.
 //!
 //! How: the block counts `place`, not the segment's number. What the job says waits a cycle in registers, because it comes through other
 //! blocks; nothing uses it before then.
@@ -34,19 +31,17 @@
 //! Tests: `tests/receive/path/`.
 
 mod far;
-mod mover;
 
 pub use far::FarSegments;
-pub use mover::PayloadMover;
 
 use super::ahead::SegmentId;
 use super::job::{ScatterDone, ScatterJob, ScatterResult};
 use crate::arithmetic::SegmentPiece;
-use crate::bus::{client, remote, Access, ReadBeat, WriteBeat, WriteVerdict};
+use crate::bus::{client, remote, Access, ReadBeat, WriteVerdict};
 use crate::prims::{Cast, Number};
 use crate::rows::descriptor::DataSegment;
 use crate::rows::handle::MemoryHandle;
-use crate::stream::{FlowSink, FlowSource, LookUp, Sink, Source};
+use crate::stream::{FlowSink, FlowSource, LookUp, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
@@ -67,8 +62,6 @@ enum Step {
     Ask,
     /// Wait for the verdict.
     Verdict,
-    /// The bytes move.
-    Move,
     /// Ask for the next segments.
     AskBlock,
     /// The next segments come.
@@ -90,22 +83,21 @@ pub struct Scatter {
     pub done: FlowSource<ScatterDone>,
     /// Asks `Ahead` for a segment of the descriptor, which comes a cycle later.
     pub segment: LookUp<SegmentId, DataSegment>,
-    /// Up to eight bytes of the frame's payload, from the store.
-    pub payload: Sink<WriteBeat>,
-    /// Up to eight bytes for host memory, for the write engine.
-    pub write: Source<WriteBeat>,
+    /// Bytes of a piece that is granted, for `PayloadQueue`.
+    pub grant: FlowSource<Bits<13>>,
+    /// `PayloadQueue` has room for a grant.
+    pub room: Signal<In, bool>,
     /// An access to memory, for `protect`: a piece of a segment, or the next segments.
     pub access: Source<Access>,
     /// What `protect` says of a write access; of any client, and the block picks its own.
     pub verdict: FlowSink<WriteVerdict>,
     /// Eight bytes that a read brought, of any client, from `dma/read`; the block picks its own.
     pub beat: FlowSink<ReadBeat>,
-    /// A job runs, or bytes wait to be taken; `Receive` is busy then.
+    /// A job runs; `Receive` is busy then.
     pub busy: Signal<Out, bool>,
     step: DFF<Step>,
     far: FarSegments,
     cut: SegmentPiece,
-    mover: PayloadMover,
     /// What `Ahead` has shown: block RAM is slow, so a register comes first.
     shown: DFF<DataSegment>,
     /// What `far` shows, or, of an RDMA write, what the job says.
@@ -150,8 +142,8 @@ impl Logic for Scatter {
     fn update(&mut self) {
         dff_setup!(self, clock, step, shown, other, ahead, left, place, index, total, offset, region);
         dff_setup!(self, clock, reading, position, outcome, address, handle, rest, piece);
-        clock!(self, clock, far, mover);
-        drive!(self, reset => far.reset, mover.reset; job.data => job_now);
+        clock!(self, clock, far);
+        drive!(self, reset => far.reset; job.data => job_now);
         self.total.d.next = bit_cast::<9, 8>(self.job_now.val().segments) + 2;
         self.offset.d.next = self.job_now.val().offset;
         self.region.d.next = self.job_now.val().region;
@@ -187,17 +179,15 @@ impl Logic for Scatter {
             self.found.next = self.shown.q.val();
         }
 
-        // Its piece, and the bytes that move into it.
-        drive!(self, rest.q => cut.segment; left.q => cut.packet; piece.q => mover.grant.data);
+        // Its piece, and what the check says of it.
+        drive!(self, rest.q => cut.segment; left.q => cut.packet; piece.q => grant.data);
         self.mine.next = self.verdict.valid.val() & (self.verdict.data.val().client == self.me.val());
-        self.mover.begins.next = self.step.q.val() == Step::Idle;
-        self.mover.grant.valid.next =
+        self.grant.valid.next =
             (self.step.q.val() == Step::Verdict) & self.mine.val() & self.verdict.data.val().ok;
-        Sink::<WriteBeat>::link(&mut self.payload, &mut self.mover.payload);
-        Source::<WriteBeat>::link(&mut self.write, &mut self.mover.write);
 
         // What is asked for.
-        self.access.valid.next = (self.step.q.val() == Step::Ask) | (self.step.q.val() == Step::AskBlock);
+        self.access.valid.next =
+            ((self.step.q.val() == Step::Ask) & self.room.val()) | (self.step.q.val() == Step::AskBlock);
         fill!(self, access.data, job_now.val().tag => tag; false => system, clip);
         // RSP-5: for a peer's write, the right to write and the whole range that is still to come.
         self.access.data.next.remote = bits::<2>(0);
@@ -214,7 +204,7 @@ impl Logic for Scatter {
         }
         self.done.valid.next = self.step.q.val() == Step::Done;
         fill!(self, done.data, outcome.q => result; index.q => index; position.q => position);
-        self.busy.next = (self.step.q.val() != Step::Idle) | self.mover.waits.val();
+        self.busy.next = self.step.q.val() != Step::Idle;
 
         match self.step.q.val() {
             Step::Idle => {
@@ -265,25 +255,22 @@ impl Logic for Scatter {
                 }
             }
             Step::Ask => {
-                if self.access.ready.val() {
+                if self.access.ready.val() & self.room.val() {
                     self.step.d.next = Step::Verdict;
                 }
             }
             Step::Verdict => {
                 if self.mine.val() {
-                    self.step.d.next = Step::Move;
-                    if !self.verdict.data.val().ok {
-                        self.outcome.d.next = ScatterResult::Refused;
-                        self.step.d.next = Step::Done;
-                    }
-                }
-            }
-            Step::Move => {
-                if !self.mover.moving.val() {
                     self.left.d.next = self.left.q.val() - self.piece.q.val();
                     self.position.d.next = self.position.q.val() + bit_cast::<32, 13>(self.piece.q.val());
                     self.step.d.next = Step::Segment;
                     if self.left.q.val() == self.piece.q.val() {
+                        self.step.d.next = Step::Done;
+                    }
+                    if !self.verdict.data.val().ok {
+                        self.left.d.next = self.left.q.val();
+                        self.position.d.next = self.position.q.val();
+                        self.outcome.d.next = ScatterResult::Refused;
                         self.step.d.next = Step::Done;
                     }
                 }

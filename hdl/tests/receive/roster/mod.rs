@@ -4,6 +4,8 @@
 mod delivery;
 mod words;
 
+use std::collections::VecDeque;
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::export::verilog;
@@ -14,8 +16,9 @@ use super::shown::{decide, Info};
 use delivery::Delivery;
 use words::Incoming;
 
-/// Words of the ring, and the places from which on it says to be full.
+/// Words of the ring, its places, and those of them from which on it says to be full.
 const WORDS: u64 = 2048;
+const PLACES: u64 = 16;
 const MANY: u64 = 8;
 /// Cycles to pass over every place, twice.
 const REST: usize = 40;
@@ -47,13 +50,12 @@ struct World {
     late: usize,
     /// Where the next word goes.
     tail: u64,
-    delivery: Option<Delivery>,
+    /// The frames that are taken, in their order.
+    deliveries: VecDeque<Delivery>,
     /// The frame that is looked at next is the first in wait from this number on.
     scan: usize,
     /// `resume` was given, and no scan has begun since.
     resumed: bool,
-    /// A frame is done, and no scan has begun since.
-    freed: bool,
     /// A drop was not counted in so many cycles in which it could have been.
     uncounted: Option<u32>,
     /// How long frames have waited without one on show.
@@ -94,10 +96,9 @@ impl World {
             incoming: None,
             late: 0,
             tail: 0,
-            delivery: None,
+            deliveries: VecDeque::new(),
             scan: 0,
             resumed: false,
-            freed: false,
             uncounted: None,
             dark: 0,
         }
@@ -105,16 +106,17 @@ impl World {
 
     /// Back to an empty store.
     fn reset(&mut self) {
-        for port in ["store_valid", "keep", "drop", "held_release", "held_payload_start", "resume"] {
+        for port in ["store_valid", "keep", "drop", "free_valid", "place_valid", "resume"] {
             self.bench.set(port, 0);
         }
         self.pulse(Pulse::None);
         self.bench.reset();
         self.bench.tick();
         self.frames.clear();
-        (self.incoming, self.delivery) = (None, None);
+        self.incoming = None;
+        self.deliveries.clear();
         (self.late, self.tail, self.scan, self.dark) = (0, 0, 0, 0);
-        (self.resumed, self.freed, self.uncounted) = (false, false, None);
+        (self.resumed, self.uncounted) = (false, None);
     }
 
     fn pulse(&mut self, pulse: Pulse) {
@@ -160,7 +162,7 @@ impl World {
             0..3 => Pulse::Back,
             n if n < 3 + pace.aside => Pulse::Aside,
             n if n < 3 + pace.aside + pace.drops && self.uncounted.is_none() => Pulse::Drop,
-            _ if self.delivery.is_none() => Pulse::Taken,
+            _ if self.deliveries.len() < 5 => Pulse::Taken,
             _ => Pulse::None,
         };
         (pulse, Some(number))
@@ -176,31 +178,34 @@ impl World {
         self.bench.eval();
         let again = self.bench.get("show_again") == 1;
         assert!(!self.resumed || again, "resume is forgotten");
-        assert!(self.resumed || self.freed || !again, "no reason to begin anew");
+        assert!(self.resumed || !again, "no reason to begin anew");
         assert_eq!(self.bench.get("show_overdue"), 0);
         let holds = self.frames.iter().any(|frame| frame.state != State::Done);
         assert!(!holds || self.bench.get("holds") == 1, "frames that nobody holds");
         self.count();
 
         let decided = self.write(pace);
-        let done = self.deliver();
+        self.deliver();
         let (pulse, shown) = self.look(pace);
         self.pulse(pulse);
         self.bench.set("resume", resume.into());
+        self.bench.eval();
+        let frees = self.deliveries.front().is_some_and(|delivery| delivery.frees);
+        let freed = frees && self.bench.get("free_ready") == 1;
+        assert!(freed || !frees || pulse == Pulse::Drop, "a place does not come back");
         self.bench.tick();
+        if freed {
+            let delivery = self.deliveries.pop_front().unwrap();
+            self.frames[delivery.frame].state = State::Done;
+        }
         self.note(pulse, shown, again);
         if resume {
             (self.resumed, self.dark) = (true, 0);
         }
-        if done {
-            self.freed = true;
-            let delivery = self.delivery.take().unwrap();
-            self.frames[delivery.frame].state = State::Done;
-        }
         if let Some(frame) = decided {
             self.keep(frame);
         }
-        for port in ["store_valid", "keep", "drop", "held_release", "held_payload_start", "resume"] {
+        for port in ["store_valid", "keep", "drop", "free_valid", "place_valid", "resume"] {
             self.bench.set(port, 0);
         }
         self.pulse(Pulse::None);
@@ -239,14 +244,14 @@ impl World {
                         true => length,
                         false => self.random.random_range(0..=length),
                     };
-                    self.delivery = Some(Delivery { frame: number, started: false, got: Vec::new(), limit });
+                    self.deliveries.push_back(Delivery::new(number, limit));
                 }
             }
         }
         if pulse == Pulse::Back || (again && (pulse != Pulse::None || shown.is_none())) {
             // From the oldest on. Behind the last frame the scan waits for a frame, and begins anew at once.
             self.scan = 0;
-            (self.resumed, self.freed) = (false, false);
+            self.resumed = false;
         }
     }
 
@@ -254,10 +259,10 @@ impl World {
     fn rest(&mut self) {
         let quiet = Pace { decides: 1, writer: 0, aside: 100, drops: 0, largest: 0 };
         let mut cycles = 0;
-        while self.incoming.is_some() || self.delivery.is_some() {
+        while self.incoming.is_some() || !self.deliveries.is_empty() {
             self.step(quiet, false);
             cycles += 1;
-            assert!(cycles < 5000, "no rest: {:?}", self.delivery);
+            assert!(cycles < 20_000, "no rest: {:?}", self.deliveries);
         }
         for _ in 0..2 * REST {
             self.step(quiet, false);

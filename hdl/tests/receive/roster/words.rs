@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rand::Rng;
 
-use super::{Frame, Pace, State, World, WORDS};
+use super::{Frame, Pace, State, World, PLACES, WORDS};
 use crate::shown::Info;
 use crate::store::payload;
 
@@ -64,7 +64,7 @@ impl World {
             frame.keep &= !stuck;
             self.bench.set(if frame.keep { "keep" } else { "drop" }, 1);
             let mut info = frame.info.clone();
-            (info.start, info.end) = (self.random.random_range(0..2048), self.random.random_range(0..2048));
+            (info.start, info.place) = (self.random.random_range(0..2048), self.random.random_range(0..16));
             info.set(&mut self.bench, "keep_info");
             decided = Some(frame);
         }
@@ -87,7 +87,7 @@ impl World {
         if frame.keep {
             frame.info.start = self.tail % WORDS;
             self.tail += frame.written;
-            frame.info.end = self.tail % WORDS;
+            frame.info.place = self.frames.len() as u64 % PLACES;
             self.frames.push(Frame {
                 info: frame.info,
                 words: frame.written,

@@ -12,7 +12,7 @@
 //! Example: a grant of 6 bytes comes, and a beat of 8 bytes is on show: `write` gives its first 6, and the beat stays. With a grant of
 //! 2 bytes `write` gives the other two, and the beat is taken.
 //!
-//! Latency: 1 cycle from payload to write. Throughput: one beat every cycle. Tests: `tests/receive/mover.rs`.
+//! Latency: 1 cycle from payload to write. Throughput: one beat every cycle. Tests: `tests/receive/payload/mover.rs`.
 
 use crate::bus::WriteBeat;
 use crate::stream::{FlowSink, Sink, Source};
@@ -26,7 +26,7 @@ pub struct PayloadMover {
     pub clock: Signal<In, Clock>,
     /// While high, nothing is granted, and nothing waits.
     pub reset: Signal<In, bool>,
-    /// No payload is under way: the next one begins with a new beat. `Scatter` drives this and `grant`.
+    /// No payload is under way: the next one begins with a new beat. `PayloadQueue` drives this and `grant`.
     pub begins: Signal<In, bool>,
     /// How many more bytes may go, at least 1.
     pub grant: FlowSink<Bits<13>>,
@@ -34,7 +34,7 @@ pub struct PayloadMover {
     pub payload: Sink<WriteBeat>,
     /// Up to eight bytes for host memory, for the write engine.
     pub write: Source<WriteBeat>,
-    /// Bytes are granted that have not moved yet; `Scatter` listens to this and `waits`.
+    /// Bytes are granted that have not moved yet; `PayloadQueue` listens to this and `waits`.
     pub moving: Signal<Out, bool>,
     /// Bytes wait to be taken by the write engine.
     pub waits: Signal<Out, bool>,
