@@ -10,9 +10,10 @@ use crate::stream;
 use crate::way::Way;
 use crate::SHORT;
 
-/// Under which conditions the latency of a short send is measured.
-pub const CONDITIONS: Conditions =
-    Conditions { way: Way::Send, rate: 1, mtu: Mtu::DEFAULT, connections: 1, message: SHORT, window: 16 };
+/// Under which conditions the latency of a short send is measured; `link`: bytes a cycle on the wire.
+pub const fn conditions(link: u64) -> Conditions {
+    Conditions { way: Way::Send, rate: link, mtu: Mtu::DEFAULT, connections: 1, message: SHORT, window: 16 }
+}
 
 /// Messages measured, one after the other.
 const MESSAGES: usize = 9;

@@ -58,47 +58,27 @@ type Measure = fn(&'static str, &Pair, &Arguments) -> Result<Figure>;
 
 /// Every figure.
 const MEASUREMENTS: &[(&str, Conditions, Measure)] = &[
-    ("send_8B_latency_link1", latency::CONDITIONS, latency),
-    (
-        "send_64K_goodput_link8",
-        Conditions { way: Way::Send, rate: 8, mtu: Mtu::MAX, connections: 1, message: LONG, window: 8 },
-        goodput,
-    ),
-    (
-        "write_64K_goodput_link8",
-        Conditions { way: Way::Write, rate: 8, mtu: Mtu::MAX, connections: 1, message: LONG, window: 8 },
-        goodput,
-    ),
-    (
-        "read_64K_goodput_link8",
-        Conditions { way: Way::Read, rate: 8, mtu: Mtu::MAX, connections: 1, message: LONG, window: 8 },
-        goodput,
-    ),
-    (
-        "send_8B_rate_vi1",
-        Conditions {
-            way: Way::Send,
-            rate: 8,
-            mtu: Mtu::DEFAULT,
-            connections: 1,
-            message: SHORT,
-            window: 256,
-        },
-        rate,
-    ),
-    (
-        "send_8B_rate_vi16",
-        Conditions {
-            way: Way::Send,
-            rate: 8,
-            mtu: Mtu::DEFAULT,
-            connections: 16,
-            message: SHORT,
-            window: 32,
-        },
-        rate,
-    ),
+    ("send_8B_latency_link1", latency::conditions(1), latency),
+    ("send_8B_latency_link8", latency::conditions(8), latency),
+    ("send_64K_goodput_link1", long(Way::Send, 1), goodput),
+    ("send_64K_goodput_link8", long(Way::Send, 8), goodput),
+    ("write_64K_goodput_link1", long(Way::Write, 1), goodput),
+    ("write_64K_goodput_link8", long(Way::Write, 8), goodput),
+    ("read_64K_goodput_link8", long(Way::Read, 8), goodput),
+    ("send_8B_rate_vi1", short(1, 256), rate),
+    ("send_8B_rate_vi16", short(16, 32), rate),
+    ("send_8B_rate_vi64", short(64, 8), rate),
 ];
+
+/// Long messages on one connection; `link`: bytes a cycle on the wire.
+const fn long(way: Way, link: u64) -> Conditions {
+    Conditions { way, rate: link, mtu: Mtu::MAX, connections: 1, message: LONG, window: 8 }
+}
+
+/// Short sends, `window` at a time on each of so many connections, on the fast wire.
+const fn short(connections: usize, window: usize) -> Conditions {
+    Conditions { way: Way::Send, rate: 8, mtu: Mtu::DEFAULT, connections, message: SHORT, window }
+}
 
 /// Shows text; it is the program's only output.
 fn show(text: &str) -> Result<()> {

@@ -14,11 +14,12 @@
 //! Other words have count 8. `restart` drops bytes not yet shown and begins a run with the lowest `restart_fill`
 //! lanes of `restart_data`; it takes the cycle (`sink.ready` is low).
 //!
-//! Latency: 1 cycle, output registered; `sink.ready` follows `source.ready` combinationally. Throughput: 8 bytes every
-//! cycle. A flush that leaves two words (held and new bytes are more than 8) takes one more cycle.
+//! Latency: 1 cycle, output registered; `sink.ready` follows `source.ready` and `in_flush` combinationally. Throughput: 8 bytes every
+//! cycle. While the second word of a flush leaves (held and new bytes were more than 8), the first piece of the next run may come; a
+//! piece that is a run by itself waits for the next cycle.
 //!
 //! How: one rotator brings the piece's first byte to the first free lane; bytes that wrap around are just where the
-//! next word needs them.
+//! next word needs them. A piece that comes with a second word may fill all lanes; then the words of its run leave a piece later.
 //!
 //! Example: a piece of 5 bytes, then one of 6 with `in_flush`: a word with `out_count` 8 leaves, then one with `out_count` 3 and
 //! `out_last`.
@@ -59,8 +60,8 @@ pub struct Packer {
     /// Bytes that wait for the rest of their word, in the lowest `fill` lanes. One register a lane, so that keeping
     /// a byte is a clock enable and no logic.
     held: [DFF<Bits<8>>; 8],
-    /// Number of bytes held.
-    fill: DFF<Bits<3>>,
+    /// Number of bytes held; 8 only behind a piece that came with a second word.
+    fill: DFF<Bits<4>>,
     /// A second word of a flush is still to leave.
     pending: DFF<bool>,
     /// A word is on show.
@@ -73,10 +74,16 @@ pub struct Packer {
     shown_last: DFF<bool>,
     free: Signal<Local, bool>,
     accept: Signal<Local, bool>,
+    /// A piece of the next run comes with the second word of a flush.
+    begins: Signal<Local, bool>,
+    /// Bytes that are held of the piece's own run.
+    own_fill: Signal<Local, Bits<3>>,
     flush: Signal<Local, bool>,
     count: Signal<Local, Bits<4>>,
     /// Held and new bytes: 8 or more make a word.
-    total: Signal<Local, Bits<4>>,
+    total: Signal<Local, Bits<5>>,
+    /// Bytes that stay behind a whole word, if there is one.
+    rest: Signal<Local, Bits<4>>,
     /// Held and new bytes make a whole word.
     full: Signal<Local, bool>,
     /// A flush leaves a second word.
@@ -95,7 +102,7 @@ pub struct Packer {
     used: Signal<Local, Bits<64>>,
     held_word: Signal<Local, Bits<64>>,
     lane: [Constant<Bits<64>>; 8],
-    number: [Constant<Bits<3>>; 8],
+    number: [Constant<Bits<4>>; 8],
     zero: Constant<Bits<64>>,
 }
 
@@ -123,9 +130,12 @@ impl Default for Packer {
             shown_last: Default::default(),
             free: Default::default(),
             accept: Default::default(),
+            begins: Default::default(),
+            own_fill: Default::default(),
             flush: Default::default(),
             count: Default::default(),
             total: Default::default(),
+            rest: Default::default(),
             full: Default::default(),
             more: Default::default(),
             emit: Default::default(),
@@ -152,7 +162,9 @@ impl Logic for Packer {
             shown_last.q => out_last);
 
         self.free.next = (self.source.ready.val() | !self.shown_valid.q.val()) & !self.restart.val();
-        self.sink.ready.next = self.free.val() & !self.pending.q.val();
+        self.sink.ready.next = self.free.val() & !(self.pending.q.val() & self.in_flush.val());
+        self.begins.next =
+            self.free.val() & self.pending.q.val() & self.sink.valid.val() & !self.in_flush.val();
         // The second word of a flush is a piece of no bytes with a flush.
         self.accept.next = self.free.val() & (self.sink.valid.val() | self.pending.q.val());
         self.flush.next = self.in_flush.val() | self.pending.q.val();
@@ -160,12 +172,17 @@ impl Logic for Packer {
         if self.pending.q.val() {
             self.count.next = bits::<4>(0);
         }
-        self.total.next = bit_cast::<4, 3>(self.fill.q.val()) + self.count.val();
-        self.full.next = self.total.val().get_bit(3);
-        self.more.next = self.full.val() & self.total.val().get_bits::<3>(0).any();
+        self.total.next = bit_cast::<5, 4>(self.fill.q.val()) + bit_cast::<5, 4>(self.count.val());
+        self.full.next = self.total.val().get_bits::<2>(3).any();
+        self.rest.next = self.total.val().get_bits::<4>(0) - 8;
+        self.more.next = self.full.val() & self.rest.val().any();
         self.emit.next = self.accept.val() & (self.full.val() | self.flush.val());
 
-        self.turn.next = self.fill.q.val() - self.in_start.val();
+        self.own_fill.next = self.fill.q.val().get_bits::<3>(0);
+        if self.pending.q.val() {
+            self.own_fill.next = bits::<3>(0);
+        }
+        self.turn.next = self.own_fill.val() - self.in_start.val();
         self.turn1.next = self.sink.data.val();
         if self.turn.val().get_bit(0) {
             self.turn1.next = (self.sink.data.val() << 8) | (self.sink.data.val() >> 56);
@@ -193,7 +210,7 @@ impl Logic for Packer {
             if self.number[k].val() < self.fill.q.val() {
                 self.old.next = self.old.val() | self.lane[k].val();
             }
-            if self.full.val() | (self.number[k].val() < self.total.val().get_bits::<3>(0)) {
+            if self.full.val() | (self.number[k].val() < self.total.val().get_bits::<4>(0)) {
                 self.used.next = self.used.val() | self.lane[k].val();
             }
         }
@@ -204,7 +221,7 @@ impl Logic for Packer {
         if self.emit.val() {
             self.shown.d.next = (self.held_word.val() & self.old.val())
                 | (self.turned.val() & self.used.val() & !self.old.val());
-            self.shown_count.d.next = self.total.val();
+            self.shown_count.d.next = self.total.val().get_bits::<4>(0);
             self.shown_last.d.next = self.flush.val() & !self.more.val();
             if self.full.val() {
                 self.shown_count.d.next = bits::<4>(8);
@@ -213,7 +230,9 @@ impl Logic for Packer {
         for k in 0..8 {
             self.held[k].clock.next = self.clock.val();
             self.held[k].d.next = self.held[k].q.val();
-            if self.accept.val() & (self.full.val() | (self.number[k].val() >= self.fill.q.val())) {
+            if self.accept.val()
+                & (self.begins.val() | self.full.val() | (self.number[k].val() >= self.fill.q.val()))
+            {
                 self.held[k].d.next = self.turned.val().get_bits::<8>(8 * k);
             }
             if self.restart.val() {
@@ -221,21 +240,27 @@ impl Logic for Packer {
             }
         }
         if self.accept.val() {
-            self.fill.d.next = self.total.val().get_bits::<3>(0);
+            self.fill.d.next = self.total.val().get_bits::<4>(0);
+            if self.full.val() {
+                self.fill.d.next = self.rest.val();
+            }
             self.pending.d.next = self.flush.val() & self.more.val();
             if self.flush.val() & !self.more.val() {
-                self.fill.d.next = bits::<3>(0);
+                self.fill.d.next = bits::<4>(0);
+            }
+            if self.begins.val() {
+                self.fill.d.next = self.in_count.val();
             }
         }
         if self.restart.val() {
-            self.fill.d.next = self.restart_fill.val();
+            self.fill.d.next = bit_cast::<4, 3>(self.restart_fill.val());
             self.pending.d.next = false;
             if self.source.ready.val() {
                 self.shown_valid.d.next = false;
             }
         }
         if self.reset.val() {
-            self.fill.d.next = bits::<3>(0);
+            self.fill.d.next = bits::<4>(0);
             self.pending.d.next = false;
             self.shown_valid.d.next = false;
         }

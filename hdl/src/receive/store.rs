@@ -15,8 +15,12 @@
 //! `level` is the words in use, or 2048 when less than 8 of the 16 places for `info` are left (those of frames that are taken are in use):
 //! two largest frames' worth of small ones then still fits into those places and the ingress queue.
 //!
+//! How: a frame's byte n lies in the ring's byte n + 2 from the frame's word on. So the payload of a RoCE packet without extension headers,
+//! or with a RETH, begins in lane 0, and leaves in whole words. Lanes 0 and 1 have a RAM of their own, which is written one word further on
+//! than that of the others.
+//!
 //! Example: nine words come, and `keep` with a `length` of 8: a send of 8 bytes. A cycle later the frame is on show, and is taken. Three
-//! cycles after `place` with word 6, lane 6 and length 8, `payload` gives bytes 54 to 61. `free` gives the nine words back.
+//! cycles after `place` with word 7, lane 0 and length 8, `payload` gives bytes 54 to 61. `free` gives the nine words back.
 //!
 //! Latency: `show` one cycle after `keep`; `payload` three cycles after `place`. Throughput: one word in and
 //! one beat out every cycle.
@@ -65,10 +69,16 @@ pub struct Store {
     pub payload: Source<WriteBeat>,
     /// Words in use, or 2048, for `Ingress`: see the module's description.
     pub level: Signal<Out, Bits<12>>,
-    ram: Ram<Bits<64>, 11>,
+    /// Lanes 0 and 1.
+    low: Ram<Bits<16>, 11>,
+    /// Lanes 2 to 7.
+    high: Ram<Bits<48>, 11>,
     roster: Roster,
     /// Keeps the way from `payload.ready` to the RAM's address short.
     skid: Skid<WriteBeat>,
+    word: Signal<Local, Bits<64>>,
+    /// Where the word that comes goes.
+    write_at: Signal<Local, Bits<11>>,
     /// Where the next word goes.
     tail: DFF<Bits<11>>,
     /// Number of the word behind the last frame kept.
@@ -105,13 +115,15 @@ impl Logic for Store {
     fn update(&mut self) {
         dff_setup!(self, clock, tail, whole, ready, shown_level, crowded, dropped);
         dff_setup!(self, clock, streaming, valid, cursor, lane, left);
-        clock!(self, clock, ram, roster, skid);
+        clock!(self, clock, low, high, roster, skid);
         self.roster.reset.next = self.reset.val();
 
         // In.
-        drive!(self, store.valid => ram.write_enable; store.data => ram.write_data; keep => roster.keep;
+        drive!(self, store.valid => low.write_enable, high.write_enable; store.data => word; keep => roster.keep;
             tail.q => roster.keep_end; roster.level => places; ready.q => store.ready);
-        self.ram.write_address.next = self.tail.q.val();
+        self.low.write_data.next = self.word.val().get_bits::<16>(48);
+        self.high.write_data.next = self.word.val().get_bits::<48>(0);
+        self.write_at.next = self.tail.q.val();
         if self.store.valid.val() {
             self.tail.d.next = self.tail.q.val() + 1;
         }
@@ -121,12 +133,14 @@ impl Logic for Store {
             self.whole.d.next = self.tail.q.val();
         }
         if self.drop.val() {
-            self.ram.write_address.next = self.whole.q.val();
+            self.write_at.next = self.whole.q.val();
             self.tail.d.next = self.whole.q.val();
             if self.store.valid.val() {
                 self.tail.d.next = self.whole.q.val() + 1;
             }
         }
+        self.high.write_address.next = self.write_at.val();
+        self.low.write_address.next = self.write_at.val() + 1;
         self.used.next = self.tail.q.val() - self.roster.head.val();
         self.ready.d.next =
             (self.used.val() < self.most.val()) & (self.places.val() < self.most_places.val());
@@ -149,8 +163,8 @@ impl Logic for Store {
 
         // The payload: the word on show is read again every cycle.
         self.lanes.next = bits::<13>(8);
-        if self.lane.q.val() == bits::<3>(6) {
-            self.lanes.next = bits::<13>(2);
+        if self.lane.q.val() == bits::<3>(4) {
+            self.lanes.next = bits::<13>(4);
         }
         if self.lane.q.val() == bits::<3>(2) {
             self.lanes.next = bits::<13>(6);
@@ -173,8 +187,9 @@ impl Logic for Store {
             }
         }
         self.cursor.d.next = self.next_cursor.val();
-        drive!(self, next_cursor => ram.read_address; valid.q => skid.sink.valid);
-        self.skid.sink.data.next.data = self.ram.read_data.val();
+        drive!(self, next_cursor => low.read_address, high.read_address; valid.q => skid.sink.valid);
+        self.skid.sink.data.next.data = (bit_cast::<64, 48>(self.high.read_data.val()) << 16)
+            | bit_cast::<64, 16>(self.low.read_data.val());
         self.skid.sink.data.next.start = self.lane.q.val();
         self.skid.sink.data.next.count = self.count.val().get_bits::<4>(0);
         self.skid.reset.next = self.reset.val() | self.free.valid.val();

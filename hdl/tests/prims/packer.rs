@@ -132,3 +132,25 @@ fn sustains_eight_bytes_a_cycle() {
         bench.tick();
     }
 }
+
+/// A run of 44 bytes in six pieces leaves in six words: the first piece of the next run comes with the last word.
+#[test]
+fn a_run_takes_as_many_cycles_as_it_has_words() {
+    let mut bench = Bench::new("packer", &verilog(Packer::default()));
+    let mut rng = super::random(&bench);
+    let mut model = Model::default();
+    bench.set("source_ready", 1);
+    for cycle in 0..600 {
+        let (count, flush) = (if cycle % 6 == 1 { 4 } else { 8 }, cycle % 6 == 5);
+        let piece = Piece { data: rng.random(), start: 0, count, flush };
+        offer(&mut bench, &piece);
+        bench.eval();
+        assert_eq!(bench.get("sink_ready"), 1, "cycle {cycle}");
+        if bench.get("source_valid") == 1 {
+            model.word(&bench);
+        }
+        model.piece(&piece);
+        bench.tick();
+    }
+    assert!(model.words.len() <= 2, "{} words have not left", model.words.len());
+}

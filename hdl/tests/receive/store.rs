@@ -27,9 +27,9 @@ pub fn payload(info: &Info) -> usize {
     54 + 4 * usize::from(info.extended) + 4 * usize::from(info.tagged) + 16 * usize::from(info.reth)
 }
 
-/// Has the payload of a frame shown.
+/// Has the payload of a frame shown. A frame's byte 0 lies in lane 2.
 pub fn show_payload(bench: &mut Bench, info: &Info) {
-    let (begin, words) = (payload(info) as u64, 2048);
+    let (begin, words) = (payload(info) as u64 + 2, 2048);
     let fields = [("word", (info.start + begin / 8) % words), ("lane", begin % 8), ("length", info.length)];
     Bundle::of::<PayloadPlace>("place").set(bench, &fields);
     bench.set("place_valid", 1);

@@ -32,7 +32,7 @@ pub fn svg(life: &Life) -> String {
         life.spans.iter().filter(|span| span.stage.physics.is_some()).map(|span| span.cycles).sum();
     let lanes = lanes(&life.spans);
     let (right, bottom) = (LEFT + total as f64 * CYCLE, TOP + lanes.len() as f64 * ROW);
-    let conditions = latency::CONDITIONS;
+    let conditions = latency::conditions(1);
     let title = format!("The life of a send of {} bytes, in cycles of the RTL", conditions.message);
     svg.text("title", Anchor::Start, 14.0, 24.0, &title);
     sides(&mut svg, &life.spans, &lanes, right);

@@ -52,7 +52,7 @@ fn life() -> Result<Life> {
     let folder = tempfile::tempdir()?;
     let files = [folder.path().join("nic.fst"), folder.path().join("nic.nic1.fst")];
     let measured = {
-        let pair = Pair::new(latency::CONDITIONS, Some(files[0].clone()))?;
+        let pair = Pair::new(latency::conditions(1), Some(files[0].clone()))?;
         latency::measure(FIGURE, &pair)?
     };
     let wanted: Vec<String> = stages::streams().into_iter().flat_map(wave::signals).collect();
@@ -64,7 +64,7 @@ fn life() -> Result<Life> {
         aligned(&waves[1], "eth_rx", passage, 1, Kind::FrameIn, behind)?,
     ];
     let cycles = stages::cycles(passage, &nics, STAGES)?;
-    let (physics, message) = (latency::CONDITIONS.physics(), latency::CONDITIONS.message);
+    let (physics, message) = (latency::conditions(1).physics(), latency::conditions(1).message);
     let sample = latency::sample(passage, physics.frame_cycles(message))?;
     let spans = spans(&cycles, sample.switch);
     let sum: u64 = spans.iter().map(|span| span.cycles).sum();

@@ -3,12 +3,13 @@
 //! ```text
 //!           message, head ──►┌────────────────────────────┐──► packet
 //!      now, rest, counted ──►│ MessageRest ──► PacketLabel│──► access
-//!              word, late ──►│      └──► SegmentCursor    │──► step, count
-//!                    hold ──►└────────────────────────────┘──► resting, claim
+//!              word, late ──►│  └─► PacketPart            │──► step, count
+//!                    hold ──►│        └─► SegmentCursor   │──► resting, claim
+//!                            └────────────────────────────┘
 //! ```
 //! Contract: the block takes `message` when all of it is announced and asked for. Each packet has the path MTU, but the last; it is
-//! announced when the payload queue has room for it, and then its bytes are asked for, an access for each piece of a segment, of 4096
-//! bytes at most. Packets that are acknowledged are cut, and neither announced nor asked for. A message of service RAW is one packet. An
+//! announced when the payload queue has room for its first part ([`PacketPart`]), and then its bytes are asked for part by part, as there is
+//! room, an access for each piece of a segment. Packets that are acknowledged are cut, and neither announced nor asked for. A message of service RAW is one packet. An
 //! RDMA read is one packet without payload; it says how many packets its answer has, 2^20 at most. A message that ends or parks is told
 //! in one packet without `send`. If the VI stops being connected the message ends in the same way at its next packet; if the head becomes
 //! stale it ends there and nobody is told. `hold` keeps the block between two packets, and `resting` says that it is there.
@@ -16,8 +17,8 @@
 //! Example: a send of 1500 bytes lies in one segment, and the path MTU is 1024. The block announces a packet of 1024 bytes and asks
 //! for them, and then one of 476 bytes, whose access says that it ends the packet.
 //!
-//! Latency: 4 cycles from `message` to its first access. Throughput: 2 cycles for each access, 2 for each segment (3 for an empty one)
-//! and 3 for each packet, skipped or not.
+//! Latency: 4 cycles from `message` to its first access. Throughput: 2 cycles for each access, 2 for each segment (3 for an empty one),
+//! 3 for each packet, skipped or not, and 3 for each further part of it.
 //!
 //! Tests: alone `tests/send/gather/latency.rs`; with the whole of gather the others there.
 
@@ -32,6 +33,7 @@ use super::message_rest::MessageRest;
 use super::owner::{OwnerNow, ReadsKnown};
 use super::packet_count::ReadRest;
 use super::packet_label::PacketLabel;
+use super::packet_part::PacketPart;
 use super::room::RoomSource;
 use super::segment_cursor::SegmentCursor;
 use crate::bus::{Access, Packet, SendHead};
@@ -47,6 +49,9 @@ enum CutStep {
     Announce,
     Piece,
     Ask,
+    Part,
+    Look,
+    Claim,
     Finish,
 }
 
@@ -83,10 +88,11 @@ pub struct Cut {
     pub access: Source<Access>,
     /// A packet that is announced, or the end of a message, for send/transmit.
     pub packet: Source<Packet>,
-    /// Takes room for a packet's payload.
+    /// Takes room for a packet's payload, part by part.
     pub claim: RoomSource,
     at: DFF<CutStep>,
     message_rest: MessageRest,
+    part: PacketPart,
     cursor: SegmentCursor,
     label: PacketLabel,
     /// `access` is offered; high in `Ask`, unless the packet is skipped.
@@ -103,6 +109,11 @@ pub struct Cut {
     skips: Signal<Local, bool>,
     announced: Signal<Local, bool>,
     asked: Signal<Local, bool>,
+    /// The packet ends with the piece.
+    ends_packet: Signal<Local, bool>,
+    part_words: Signal<Local, Bits<13>>,
+    /// The packet that is announced takes room for its first part.
+    opens: Signal<Local, bool>,
     goes_on: Number<8, { mark::GOES_ON }>,
     ends_mark: Number<8, { mark::ENDS }>,
     length_error: Number<9, { status::LENGTH_ERROR as u64 }>,
@@ -115,7 +126,7 @@ impl Logic for Cut {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, at, asks, midway, errors);
-        clock!(self, clock, message_rest, cursor);
+        clock!(self, clock, message_rest, part, cursor);
         self.between.next = self.at.q.val() == CutStep::Between;
         self.none.next = self.message.data.val().ends | self.message.data.val().parks;
         self.skips.next = self.message_rest.skips.val();
@@ -123,29 +134,35 @@ impl Logic for Cut {
             self.skips.val() | (self.now.val().connected & self.claim.room.val() & self.packet.ready.val());
         self.asked.next = self.access.ready.val() | self.skips.val();
 
-        // The rest of the message, of the segment and of the packet.
+        // The rest of the message, of the packet, and of its part and the segment.
         drive!(self, message.valid => message_rest.message.valid; message.data => message_rest.message.data;
-            between => message_rest.between, cursor.packet.valid; cursor.bytes => message_rest.bytes;
+            between => message_rest.between, part.packet.valid; part.bytes => message_rest.bytes;
+            message_rest.size => part.packet.data; part.part => cursor.part.data;
             word => cursor.word; late => cursor.late);
         self.message_rest.reading.next =
             self.message.valid.val() & !self.none.val() & self.message.data.val().reads;
         self.message_rest.announced.next = (self.at.q.val() == CutStep::Announce) & self.announced.val();
         self.cursor.opens.next =
             (self.between.val() & !self.message.valid.val()) | (self.at.q.val() == CutStep::Segment);
-        self.cursor.packet.data.next = self.message_rest.size.val();
         if self.message_rest.reading.val() {
-            self.cursor.packet.data.next = bits::<13>(0);
+            self.part.packet.data.next = bits::<13>(0);
         }
+        self.part.moves.next = self.at.q.val() == CutStep::Part;
+        self.cursor.part.valid.next = self.between.val() | self.part.moves.val();
         self.cursor.measures.next = self.at.q.val() == CutStep::Piece;
         self.cursor.moves.next = (self.at.q.val() == CutStep::Ask) & self.asked.val();
-        self.message_rest.skipped.next =
-            self.cursor.moves.val() & self.cursor.piece.val().ends_packet & self.skips.val();
+        self.ends_packet.next = self.cursor.piece.val().ends_part & !self.part.more.val();
+        self.message_rest.skipped.next = self.cursor.moves.val() & self.ends_packet.val() & self.skips.val();
+        self.part_words.next = self.cursor.bytes.val() + bits::<13>(7);
+        self.claim.words.next = self.part_words.val().get_bits::<10>(3);
+
+        self.opens.next = self.cursor.some.val() & !self.now.val().stale & !self.skips.val();
 
         self.resting.next =
             self.between.val() & self.message.valid.val() & !self.none.val() & !self.message.data.val().reads;
         self.step.next = (self.at.q.val() == CutStep::Address) | (self.at.q.val() == CutStep::Segment);
-        drive!(self, false => message.ready, packet.valid, claim.take, count.valid;
-            message_rest.words => claim.words);
+        drive!(self, false => message.ready, packet.valid, claim.take, claim.opens, count.valid;
+            message_rest.words => claim.packet);
         self.count.data.next.sent = self.now.val().sent + 1;
         self.count.data.next.parked = false;
         if self.message.data.val().parks {
@@ -207,7 +224,7 @@ impl Logic for Cut {
                     & !self.skips.val();
                 if self.announced.val() {
                     self.count.valid.next = self.message.data.val().reads & !self.now.val().stale;
-                    self.claim.take.next = self.cursor.some.val() & !self.now.val().stale & !self.skips.val();
+                    drive!(self, opens => claim.take, claim.opens);
                     self.at.d.next = CutStep::Piece;
                     if !self.cursor.some.val() {
                         self.message.ready.next = true;
@@ -240,14 +257,16 @@ impl Logic for Cut {
             CutStep::Ask => {
                 if self.asked.val() {
                     self.asks.d.next = false;
-                    self.midway.d.next = !self.cursor.piece.val().ends_packet;
+                    self.midway.d.next = !self.ends_packet.val();
                     self.at.d.next = CutStep::Between;
-                    if self.cursor.piece.val().ends_segment {
+                    if self.cursor.piece.val().ends_part & self.part.more.val() {
+                        self.at.d.next = CutStep::Part;
+                    } else if self.cursor.piece.val().ends_segment {
                         self.at.d.next = CutStep::Address;
-                    } else if !self.cursor.piece.val().ends_packet {
+                    } else if !self.ends_packet.val() {
                         self.at.d.next = CutStep::Piece;
                     }
-                    if self.cursor.piece.val().ends_packet & !self.message_rest.more.val() {
+                    if self.ends_packet.val() & !self.message_rest.more.val() {
                         self.message.ready.next = true;
                         self.at.d.next = CutStep::Between;
                         if self.skips.val() {
@@ -257,6 +276,19 @@ impl Logic for Cut {
                             self.at.d.next = CutStep::Finish;
                         }
                     }
+                }
+            }
+            CutStep::Part => {
+                self.at.d.next = CutStep::Look;
+            }
+            CutStep::Look => {
+                // The payload queue looks for room.
+                self.at.d.next = CutStep::Claim;
+            }
+            CutStep::Claim => {
+                if self.claim.room.val() | self.skips.val() {
+                    self.claim.take.next = !self.skips.val();
+                    self.at.d.next = CutStep::Piece;
                 }
             }
             CutStep::Finish => {
@@ -280,12 +312,12 @@ impl Logic for Cut {
         // The access is our own, not a peer's, so nobody looks at its span.
         self.access.data.next.remote = bits::<2>(0);
         self.access.data.next.user = self.goes_on.val();
-        if self.cursor.piece.val().ends_packet {
+        if self.ends_packet.val() {
             self.access.data.next.user = self.ends_mark.val();
         }
 
         drive!(self, head => label.head; message.data => label.message; now => label.now; rest => label.rest;
-            message_rest.place => label.place; cursor.bytes => label.bytes; errors.q => label.errors;
+            message_rest.place => label.place; part.bytes => label.bytes; errors.q => label.errors;
             label.packet => packet.data);
         self.label.announces.next = self.at.q.val() == CutStep::Announce;
         self.label.ends.next = (self.at.q.val() == CutStep::Finish) | self.none.val();

@@ -18,8 +18,8 @@
 //! - Packets are announced before their payload is there: `whole` comes, once for each packet with payload and in order, when the last
 //!   word has left for the payload queue. Its `refused` or `failed` says that bytes are missing; the words that are there end with `last`
 //!   all the same (there is at least one).
-//! - Accesses are asked for ahead of the data: room in the payload queue is taken before a packet's first access, so the answers always
-//!   find room.
+//! - Accesses are asked for ahead of the data: room in the payload queue is taken before the accesses of each part of a packet, of 2048
+//!   bytes at most, so the answers always find room.
 //! - Packets of answers to peers' reads come between those of descriptors, in turn.
 //! - A TRANSMIT row begins a VI anew: the block drops the VI's heads that wait and tells nobody, and takes the row when every packet that
 //!   the VI had announced has been taken. No head of the VI comes behind that until its work queue is committed.
@@ -48,6 +48,7 @@ mod message_rest;
 mod owner;
 mod packet_count;
 mod packet_label;
+mod packet_part;
 mod payload;
 mod read_gate;
 mod replier;
@@ -250,10 +251,12 @@ impl Logic for Gather {
         drive!(self, beat.valid => tail.beat.valid; beat.data => tail.beat.data;
             payload_queue.claim.room => cut.claim.room, replier.claim.room);
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.payload_queue.beat);
-        self.payload_queue.claim.words.next = self.cut.claim.words.val();
+        drive!(self, cut.claim.words => payload_queue.claim.words; cut.claim.packet => payload_queue.claim.packet);
         if self.replier.active.val() {
             self.payload_queue.claim.words.next = self.replier.claim.words.val();
+            self.payload_queue.claim.packet.next = self.replier.claim.packet.val();
         }
+        self.payload_queue.claim.opens.next = self.cut.claim.opens.val() | self.replier.claim.opens.val();
         self.payload_queue.claim.take.next = self.cut.claim.take.val() | self.replier.claim.take.val();
         Source::<PayloadWord>::link(&mut self.payload, &mut self.payload_queue.payload);
         Source::<Whole>::link(&mut self.whole, &mut self.payload_queue.whole);

@@ -7,7 +7,8 @@
 //!              └────────────────────────────────┘
 //! ```
 //! Contract: answers come in the order of the accesses, and each says whether it ends a packet ([`AnswerMark`]). `claim` takes words of the
-//! payload queue for the next packet; a packet that turns out shorter, because an access was refused, gives the rest back. Beats of a
+//! payload queue for a part of the next packet, and all of them before the packet's last access; a packet that turns out shorter, because an
+//! access was refused, gives the rest back. Beats of a
 //! descriptor's tail are not payload.
 //!
 //! Example: a packet of 10 bytes takes 2 words with `claim`. Its access brings 6 bytes from an odd address and then 4; `payload`
@@ -15,8 +16,8 @@
 //!
 //! Latency: 7 cycles from a packet's last beat to `whole`.
 //!
-//! How: the packer takes a cycle more for a packet that ends with two words. In the long run the header of the read
-//! completion, of which every packet has at least one, makes up for it; of the reads that have come in and leave the
+//! How: the packer takes a cycle more for a packet of one beat, if the one before ended with two words. In the long run the header of the
+//! read completion, of which every packet has at least one, makes up for it; of the reads that have come in and leave the
 //! read engine in one go there are at most `READ_TAGS`, so a queue of as many beats in front of the packer is enough.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
@@ -57,7 +58,7 @@ pub struct Payload {
     pub reset: Signal<In, bool>,
     /// Up to eight bytes that a read of any client brought, from dma/read; the block picks those of payload.
     pub beat: FlowSink<ReadBeat>,
-    /// Takes words of the payload queue for the next packet; cut or the replier asks.
+    /// Takes words of the payload queue for a packet, part by part; cut or the replier asks.
     pub claim: RoomSink,
     /// Up to eight bytes of payload, packed from lane 0 on, for send/transmit.
     pub payload: Source<PayloadWord>,
@@ -137,7 +138,7 @@ impl Logic for Payload {
         self.ends.next = self.packer.source.valid.val() & self.packer.out_last.val();
         drive!(self, packer.source.valid => words.sink.valid;
             ends => wholes.sink.valid, sizes.source.ready, room.returned.valid; ended.q => wholes.sink.data;
-            claim.take => sizes.sink.valid; claim.words => sizes.sink.data);
+            claim.opens => sizes.sink.valid; claim.packet => sizes.sink.data);
         self.words.sink.data.next.data = self.packer.source.data.val();
         self.words.sink.data.next.last = self.packer.out_last.val();
         self.expected.next = self.sizes.source.data.val();

@@ -1,11 +1,12 @@
-//! Makes a packet of the answer to a peer's read: one access, between two packets of our own.
+//! Makes a packet of the answer to a peer's read, between two packets of our own: an access for each part of it.
 //!
 //! ```text
 //!           reply ──►┌─────────┐──► access
 //!  resting, wants ──►│ Replier │──► hold, active                   (cut rests)
 //!             row ──►│         │──► read_row
-//!    packet_ready ──►│         │──► packet_valid, announces_packet, aeth
-//!                    └─────────┘◄─► claim
+//!    packet_ready ──►│ Packet- │──► packet_valid, announces_packet, aeth
+//!                    │ Part    │◄─► claim
+//!                    └─────────┘
 //! ```
 //! Contract: the block begins when cut rests and has had its turn since the last reply. `hold` asks cut to rest, and then
 //! holds it where it is until the packet is announced and its bytes are asked for; `reply.ready` says so. `hold` does not depend on
@@ -14,7 +15,7 @@
 //! Example: `reply` offers a packet of 1024 bytes while cut rests. The block reads the VI's GATHER row for its tag, announces
 //! the packet, reserves 128 words, and asks `access` for 1024 bytes; then it takes the reply.
 //!
-//! Latency: 5 cycles from a reply to its access.
+//! Latency: 5 cycles from a reply to its first access, 4 from that to the next one.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/replies.rs`.
 
@@ -24,6 +25,7 @@ use viaduct_dialect::wires;
 use viaduct_spec::wire::syndrome;
 
 use super::mark;
+use super::packet_part::PacketPart;
 use super::room::RoomSource;
 use crate::bus::{remote, Access, Reply};
 use crate::prims::{Cast, Number};
@@ -38,6 +40,9 @@ enum ReplierStep {
     Measure,
     Announce,
     Ask,
+    Part,
+    Look,
+    Claim,
 }
 
 /// See the module's description.
@@ -61,7 +66,7 @@ pub struct Replier {
     pub read_row: Signal<Out, bool>,
     /// The GATHER row, from the inbox, a cycle after `read_row`.
     pub row: Signal<In, Bits<64>>,
-    /// A read of the packet's bytes, which `protect` checks.
+    /// A read of the bytes of a part of the packet, which `protect` checks.
     pub access: Source<Access>,
     /// The packet is announced: the reply's fields and `aeth`.
     pub packet_valid: Signal<Out, bool>,
@@ -71,18 +76,29 @@ pub struct Replier {
     pub aeth: Signal<Out, Bits<32>>,
     /// The queue of packets takes the packet.
     pub packet_ready: Signal<In, bool>,
-    /// Takes room for the packet's payload.
+    /// Takes room for the packet's payload, part by part.
     pub claim: RoomSource,
     step: DFF<ReplierStep>,
     tag: DFF<Bits<16>>,
-    /// Words of payload of the packet.
-    size: DFF<Bits<10>>,
+    part: PacketPart,
+    /// Bytes of the part at hand.
+    bytes: DFF<Bits<13>>,
+    /// The part at hand is the packet's second.
+    second: DFF<bool>,
     /// Cut has not moved since the last reply, so no new one begins.
     waits: DFF<bool>,
     /// `wants` in the cycle before: cut waits for the replier in this one.
     wanted: DFF<bool>,
     length: Signal<Local, Bits<13>>,
+    /// Words of the packet, times 8, and likewise of its part at hand.
     words: Signal<Local, Bits<13>>,
+    part_words: Signal<Local, Bits<13>>,
+    address: Signal<Local, Bits<64>>,
+    span: Signal<Local, Bits<32>>,
+    /// The number of 2048-byte steps to the part at hand.
+    steps: Signal<Local, Bits<1>>,
+    high: Signal<Local, Bits<53>>,
+    span_high: Signal<Local, Bits<21>>,
     rkey: Cast<Bits<32>, MemoryHandle>,
     gather_row: Cast<Bits<64>, GatherRow>,
     acknowledges: Signal<Local, Aeth>,
@@ -91,6 +107,7 @@ pub struct Replier {
     starts: Signal<Local, bool>,
     announces: Signal<Local, bool>,
     ends_packet: Number<8, { mark::ENDS }>,
+    goes_on: Number<8, { mark::GOES_ON }>,
     peer_reads: Number<2, { remote::READ }>,
     positive: Number<8, { syndrome::ACK as u64 }>,
 }
@@ -99,11 +116,20 @@ impl Logic for Replier {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, tag, size, waits, wanted);
-        drive!(self, reply.data.val().length => length; size.q => claim.words;
-            reply.data.val().rkey => rkey.from; row => gather_row.from);
+        dff_setup!(self, clock, step, tag, bytes, second, waits, wanted);
+        clock!(self, clock, part);
+        drive!(self, reply.data.val().length => length, part.packet.data; reply.data.val().rkey => rkey.from;
+            row => gather_row.from; reply.data.val().address => address; reply.data.val().span => span);
         self.words.next = self.length.val() + bits::<13>(7);
-        self.size.d.next = self.words.val().get_bits::<10>(3);
+        self.part_words.next = self.bytes.q.val() + bits::<13>(7);
+        self.claim.packet.next = self.words.val().get_bits::<10>(3);
+        self.claim.words.next = self.part_words.val().get_bits::<10>(3);
+        self.part.packet.valid.next = self.step.q.val() == ReplierStep::Row;
+        self.part.moves.next = self.step.q.val() == ReplierStep::Part;
+        if self.part.packet.valid.val() | self.part.moves.val() {
+            self.bytes.d.next = self.part.part.val();
+            self.second.d.next = self.part.moves.val();
+        }
         self.claims.next = (self.step.q.val() == ReplierStep::Idle)
             & self.reply.valid.val()
             & !(self.waits.q.val() & self.wanted.q.val());
@@ -117,9 +143,23 @@ impl Logic for Replier {
         }
 
         self.access.valid.next = self.step.q.val() == ReplierStep::Ask;
-        fill!(self, access.data, reply.data.val().address => address; reply.data.val().span => span;
-            reply.data.val().length => length; rkey.to.val().index => region; rkey.to.val().key => key;
+        fill!(self, access.data, address => address; span => span; bytes.q => length;
+            rkey.to.val().index => region; rkey.to.val().key => key;
             tag.q => tag; false => by_offset, system, write, clip; peer_reads => remote; ends_packet => user);
+        // The second part is 2048 bytes behind the first.
+        self.steps.next = bits::<1>(0);
+        if self.second.q.val() {
+            self.steps.next = bits::<1>(1);
+        }
+        self.high.next = self.address.val().get_bits::<53>(11) + bit_cast::<53, 1>(self.steps.val());
+        self.span_high.next = self.span.val().get_bits::<21>(11) - bit_cast::<21, 1>(self.steps.val());
+        self.access.data.next.address = (bit_cast::<64, 53>(self.high.val()) << bits::<4>(11))
+            | bit_cast::<64, 11>(self.address.val().get_bits::<11>(0));
+        self.access.data.next.span = (bit_cast::<32, 21>(self.span_high.val()) << bits::<4>(11))
+            | bit_cast::<32, 11>(self.span.val().get_bits::<11>(0));
+        if self.part.more.val() {
+            self.access.data.next.user = self.goes_on.val();
+        }
 
         self.acknowledges.next.msn = self.reply.data.val().msn;
         self.acknowledges.next.syndrome = self.positive.val();
@@ -127,7 +167,7 @@ impl Logic for Replier {
         self.announces_packet.next = self.step.q.val() == ReplierStep::Announce;
         self.packet_valid.next = (self.step.q.val() == ReplierStep::Announce) & self.claim.room.val();
         self.announces.next = self.packet_ready.val() & self.claim.room.val();
-        self.claim.take.next = false;
+        drive!(self, false => claim.take, claim.opens);
         self.reply.ready.next = false;
 
         match self.step.q.val() {
@@ -146,6 +186,7 @@ impl Logic for Replier {
             ReplierStep::Announce => {
                 if self.announces.val() {
                     self.claim.take.next = self.length.val().any();
+                    self.claim.opens.next = self.length.val().any();
                     self.step.d.next = ReplierStep::Ask;
                     if !self.length.val().any() {
                         self.reply.ready.next = true;
@@ -154,9 +195,24 @@ impl Logic for Replier {
                 }
             }
             ReplierStep::Ask => {
-                if self.access.ready.val() {
+                if self.access.ready.val() & self.part.more.val() {
+                    self.step.d.next = ReplierStep::Part;
+                } else if self.access.ready.val() {
                     self.reply.ready.next = true;
                     self.step.d.next = ReplierStep::Idle;
+                }
+            }
+            ReplierStep::Part => {
+                self.step.d.next = ReplierStep::Look;
+            }
+            ReplierStep::Look => {
+                // The payload queue looks for room.
+                self.step.d.next = ReplierStep::Claim;
+            }
+            ReplierStep::Claim => {
+                if self.claim.room.val() {
+                    self.claim.take.next = true;
+                    self.step.d.next = ReplierStep::Ask;
                 }
             }
             _ => {

@@ -5,7 +5,7 @@
 //!   returned ──►│ Room │──► busy
 //!       left ──►└──────┘
 //! ```
-//! Contract: `claim.room` says that in the cycle before as many words were free as `claim.words` then said. `claim.take` takes that many.
+//! Contract: a packet claims its room part by part, and says with the first one how many words it will claim in all. `claim.room` says that in the cycle before as many words were free as `claim.words` then said. `claim.take` takes that many.
 //! `left` gives back the word that leaves the queue; `returned` gives back what a packet had taken and did not need. Both show in `room`
 //! four cycles later, and so does `take`: nobody takes room twice within four cycles.
 //!
@@ -24,24 +24,32 @@ use crate::prims::Number;
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "RoomSink"]
 pub struct RoomSource {
-    /// Words of payload that the next packet needs.
+    /// Words of payload that the next part of a packet needs.
     pub words: Signal<Out, Bits<10>>,
     /// There was room for `words` in the cycle before.
     pub room: Signal<In, bool>,
     /// Pulses when `words` words of the payload queue are taken.
     pub take: Signal<Out, bool>,
+    /// Pulses with `take` of a packet's first part.
+    pub opens: Signal<Out, bool>,
+    /// Words of payload that all of the packet needs.
+    pub packet: Signal<Out, Bits<10>>,
 }
 
 /// The end of a claim of room that grants.
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "RoomSource"]
 pub struct RoomSink {
-    /// Words of payload that the next packet needs.
+    /// Words of payload that the next part of a packet needs.
     pub words: Signal<In, Bits<10>>,
     /// There was room for `words` in the cycle before.
     pub room: Signal<Out, bool>,
     /// Pulses when `words` words of the payload queue are taken.
     pub take: Signal<In, bool>,
+    /// Pulses with `take` of a packet's first part.
+    pub opens: Signal<In, bool>,
+    /// Words of payload that all of the packet needs.
+    pub packet: Signal<In, Bits<10>>,
 }
 
 /// See the module's description.

@@ -117,7 +117,8 @@ impl World {
         if room {
             self.bench.set("grant_valid", 1);
             self.bench.set("grant", bytes as u64);
-            let from = info.start as usize * 8 + payload(&info) + info.length as usize - left;
+            // A frame's byte 0 lies in lane 2.
+            let from = info.start as usize * 8 + 2 + payload(&info) + info.length as usize - left;
             self.granted.extend((from..from + bytes).map(|at| self.store.byte(at)));
         }
         self.hand = Some((info, if room { left - bytes } else { left }));

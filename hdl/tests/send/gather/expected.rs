@@ -9,6 +9,9 @@ use super::memory::{byte, FAILED, REFUSED};
 use super::Context;
 use crate::port::{fields, Fields};
 
+/// Bytes of a packet's part: its accesses are asked for when there is room for so many.
+pub const PART: u64 = 2048;
+
 /// One access expected, and how memory will answer.
 pub struct Expected {
     pub fields: Fields,
@@ -191,7 +194,9 @@ impl Expectation {
             let mut packet_left = bytes;
             while packet_left > 0 {
                 let (segment, done) = current.take().unwrap_or_else(|| (segments.next().unwrap(), 0));
-                let piece = (segment.length - done).min(packet_left).min(4096);
+                // The part of 2048 bytes in which the piece begins.
+                let part_left = PART - (bytes - packet_left) % PART;
+                let piece = (segment.length - done).min(packet_left).min(part_left);
                 let address = segment.address + done;
                 let mut data: Vec<u8> = (0..piece).map(|n| byte(segment.region, address + n)).collect();
                 let (refused, failed) = (segment.region == REFUSED, segment.region == FAILED);

@@ -10,7 +10,7 @@ use viaduct_spec::wire::syndrome;
 use viaduct_verilate::Bench;
 
 use super::descriptor;
-use super::expected::{Announced, Expected};
+use super::expected::{Announced, Expected, PART};
 use super::memory::{byte, FAILED, REFUSED};
 use super::traffic::run;
 use super::{setup, Context, Setup};
@@ -20,7 +20,7 @@ use crate::port::{self, fields};
 pub struct Asked {
     reply: Vec<(&'static str, u64)>,
     packet: Announced,
-    access: Option<Expected>,
+    accesses: Vec<Expected>,
 }
 
 /// Those that wait, and what must come of those that were shown.
@@ -44,7 +44,7 @@ impl Replies {
             if let Some(asked) = self.asked.pop_front() {
                 self.shown = Some(asked.reply);
                 self.packets.push_back(asked.packet);
-                self.accesses.extend(asked.access);
+                self.accesses.extend(asked.accesses);
             }
         }
         bench.set("reply_valid", self.shown.is_some().into());
@@ -91,18 +91,12 @@ fn any(rng: &mut ChaCha8Rng, contexts: &[Context]) -> Asked {
         packet.insert("immediate".into(), u64::from(syndrome::ACK) << 24 | msn);
     }
     let payload: Vec<u8> = (0..length).map(|n| byte(region, address + n)).collect();
-    let mut data = payload.clone();
-    if refused {
-        data.clear();
-    }
-    if failed {
-        data.truncate(length as usize / 2);
-    }
-    let access = (length > 0).then(|| Expected {
+    // An access for each part.
+    let access = |(part, bytes): (u64, &[u8])| Expected {
         fields: fields(&[
-            ("address", address),
-            ("span", span),
-            ("length", length),
+            ("address", address + part * PART),
+            ("span", span - part * PART),
+            ("length", bytes.len() as u64),
             ("region", region),
             ("key", key),
             ("tag", contexts[vi].tag),
@@ -112,10 +106,15 @@ fn any(rng: &mut ChaCha8Rng, contexts: &[Context]) -> Asked {
             ("clip", 0),
             ("remote", remote::READ),
         ]),
-        data,
+        data: match (refused, failed) {
+            (true, _) => Vec::new(),
+            (_, true) => bytes[..bytes.len() / 2].to_vec(),
+            _ => bytes.to_vec(),
+        },
         refused,
         failed,
-    });
+    };
+    let accesses = (0..).zip(payload.chunks(PART as usize)).map(access).collect();
     Asked {
         reply: vec![
             ("vi", vi as u64),
@@ -129,7 +128,7 @@ fn any(rng: &mut ChaCha8Rng, contexts: &[Context]) -> Asked {
             ("msn", msn),
         ],
         packet: Announced { fields: packet, payload, refused, failed },
-        access,
+        accesses,
     }
 }
 
