@@ -1,34 +1,31 @@
-//! The steps in which check reads a descriptor, and which word of it is read in each.
+//! The steps in which check judges a descriptor, and which word of it is read in each.
 //!
 //! ```text
-//!               waits, hold ──►┌────────────┐──► load, drop
-//!    lost, stale, connected ──►│            │──► step
-//!         fields, malformed ──►│ CheckSteps │──► seek, read_row
-//!       asked, ended, taken ──►└────────────┘──► asks
+//!                   waits, hold ──►┌────────────┐──► load, drop
+//!        lost, stale, connected ──►│            │──► step
+//!  has_tail, rdma, has_immediate ─►│ CheckSteps │──► seek, read_row
+//!           asked, ended, taken ──►└────────────┘──► asks
 //! ```
 //! Contract: a word that is asked for in one step is on show in the next, and in `late` in the one behind that. In Idle the block waits
-//! for a head, and `load` takes it. What the next steps read depends on how many segments the descriptor has:
+//! for a head, and `load` takes it, and reads its VI's GATHER row. What the next steps read depends on what the descriptor has:
 //!
 //! | step | word on show | word in `late` | next |
 //! |---|---|---|---|
-//! | Control | 1 | | Immediate |
-//! | Immediate | 2 | 1 | Length; Offer, if the descriptor is lost; Idle, if the head is stale |
-//! | Length | 3 | 2 | FirstLength; of RDMA Remote; without segments Row |
-//! | Remote | 4 | 3 | FirstLength |
-//! | FirstLength | 5 | of RDMA 4 | SecondLength; with one segment Row |
-//! | SecondLength | 7 | 5 | TailRow; with two segments Row |
-//! | TailRow | GATHER row | 7 | AskTail; of what is malformed or not connected Row |
+//! | Load | GATHER row | | Limits; with a tail TailRow |
+//! | TailRow | GATHER row | GATHER row | AskTail; Row, if the VI is not connected; Idle, if the head is stale |
 //! | AskTail | GATHER row | GATHER row | WaitTail, when `asked` says that the read is taken |
 //! | WaitTail | GATHER row | GATHER row | Row, when the tail has `ended` |
 //! | Row | GATHER row | | Limits |
-//! | Limits | first word of the first data segment | GATHER row | Verdict |
-//! | Verdict | its second word | its first word | Offer |
-//! | Offer | the next segment's first word | its second word | Idle, when the message is `taken` |
+//! | Limits | with immediate data 2, otherwise 4 | GATHER row | Verdict; with immediate data Immediate; of RDMA Remote; Offer, if the descriptor is lost; Idle, if the head is stale |
+//! | Immediate | 4 | 2 | Verdict; of RDMA Remote |
+//! | Remote | 5 | 4 | Key |
+//! | Key | 6 | 5 | Verdict |
+//! | Verdict | second word of the first data segment | its first word | Offer |
+//! | Offer | the next segment's first word | that second word | Idle, when the message is `taken` |
 //!
-//! Latency: a cycle for each step: 8 from `load` to Offer with one segment.
+//! Latency: a cycle for each step: 4 from `load` to Offer without a tail, one more with immediate data, two more for RDMA.
 //!
-//! Example: a send with one segment goes through Control, Immediate, Length, FirstLength, Row, Limits, Verdict and Offer, and reads the
-//! words 1, 2, 3, 5, the GATHER row, 4 and 5.
+//! Example: a send with one segment goes through Load, Limits, Verdict and Offer, and reads the GATHER row and the words 4, 5 and 6.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
@@ -38,35 +35,29 @@ use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
-use super::control_check::ControlFields;
-
 /// See the module's table.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum CheckStep {
     /// No head is at hand.
     Idle,
-    /// The control segment's first words come.
-    Control,
-    /// What the message is, and its immediate data.
-    Immediate,
-    /// The message's length.
-    Length,
-    /// RDMA: where it goes to.
-    Remote,
-    /// The first segment's length.
-    FirstLength,
-    /// The second segment's length.
-    SecondLength,
-    /// The GATHER row comes, for the tag of the tail's read.
+    /// The GATHER row comes.
+    Load,
+    /// The GATHER row is looked at for the tag of the tail's read.
     TailRow,
     /// The tail is asked for.
     AskTail,
     /// The tail comes.
     WaitTail,
-    /// The GATHER row comes.
+    /// The GATHER row comes again.
     Row,
     /// The GATHER row is looked at.
     Limits,
+    /// The immediate data is there.
+    Immediate,
+    /// RDMA: the address at the peer is there.
+    Remote,
+    /// RDMA: the handle at the peer is there.
+    Key,
     /// The message is judged.
     Verdict,
     /// The message is offered to cut.
@@ -90,10 +81,12 @@ pub struct CheckSteps {
     pub stale: Signal<In, bool>,
     /// The VI of the head at hand is connected.
     pub connected: Signal<In, bool>,
-    /// The fields of the control segment, from step Length on.
-    pub fields: Signal<In, ControlFields>,
-    /// Something is wrong with the descriptor's form.
-    pub malformed: Signal<In, bool>,
+    /// The descriptor has segments behind its first 64 bytes, and they are to be read.
+    pub has_tail: Signal<In, bool>,
+    /// The message is an RDMA write or read.
+    pub rdma: Signal<In, bool>,
+    /// The message carries immediate data.
+    pub has_immediate: Signal<In, bool>,
     /// The read of the tail is taken.
     pub asked: Signal<In, bool>,
     /// The whole tail has come in.
@@ -121,76 +114,39 @@ impl Logic for CheckSteps {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, at, asking);
-        drive!(self, at.q => step; asking.q => asks);
-        drive!(self, false => load, drop, seek.valid);
-        self.seek.data.next = bits::<9>(1);
-        self.read_row.next = false;
+        drive!(self, at.q => step; asking.q => asks; false => load, drop, read_row; true => seek.valid);
+        self.seek.data.next = bits::<9>(5);
         match self.at.q.val() {
             CheckStep::Idle => {
-                self.seek.valid.next = true;
+                self.read_row.next = true;
                 if self.waits.val() & !self.hold.val() {
                     self.load.next = true;
-                    self.at.d.next = CheckStep::Control;
+                    self.at.d.next = CheckStep::Load;
                 }
             }
-            CheckStep::Control => {
-                self.seek.valid.next = true;
-                self.seek.data.next = bits::<9>(2);
-                self.at.d.next = CheckStep::Immediate;
-            }
-            CheckStep::Immediate => {
-                self.seek.valid.next = true;
-                self.seek.data.next = bits::<9>(3);
-                self.at.d.next = CheckStep::Length;
-                if self.lost.val() {
-                    self.at.d.next = CheckStep::Offer;
+            CheckStep::Load => {
+                self.seek.data.next = bits::<9>(4);
+                if self.has_immediate.val() {
+                    self.seek.data.next = bits::<9>(2);
                 }
-                if self.stale.val() {
-                    self.drop.next = true;
-                    self.at.d.next = CheckStep::Idle;
-                }
-            }
-            CheckStep::Length => {
-                self.seek.valid.next = true;
-                self.seek.data.next = bits::<9>(5);
-                self.at.d.next = CheckStep::FirstLength;
-                if self.fields.val().rdma {
-                    self.seek.data.next = bits::<9>(4);
-                    self.at.d.next = CheckStep::Remote;
-                }
-                if !self.fields.val().segments.any() {
+                self.at.d.next = CheckStep::Limits;
+                if self.has_tail.val() {
                     self.read_row.next = true;
-                    self.at.d.next = CheckStep::Row;
-                }
-            }
-            CheckStep::Remote => {
-                self.seek.valid.next = true;
-                self.seek.data.next = bits::<9>(5);
-                self.at.d.next = CheckStep::FirstLength;
-            }
-            CheckStep::FirstLength => {
-                self.seek.valid.next = true;
-                self.seek.data.next = bits::<9>(7);
-                self.at.d.next = CheckStep::SecondLength;
-                if self.fields.val().segments == bits::<8>(1) {
-                    self.read_row.next = true;
-                    self.at.d.next = CheckStep::Row;
-                }
-            }
-            CheckStep::SecondLength => {
-                self.read_row.next = true;
-                self.at.d.next = CheckStep::TailRow;
-                if self.fields.val().segments == bits::<8>(2) {
-                    self.at.d.next = CheckStep::Row;
+                    self.at.d.next = CheckStep::TailRow;
                 }
             }
             CheckStep::TailRow => {
                 self.read_row.next = true;
                 self.at.d.next = CheckStep::AskTail;
                 self.asking.d.next = true;
-                if self.malformed.val() | !self.connected.val() {
+                if !self.connected.val() {
                     self.asking.d.next = false;
                     self.at.d.next = CheckStep::Row;
+                }
+                if self.stale.val() {
+                    self.drop.next = true;
+                    self.asking.d.next = false;
+                    self.at.d.next = CheckStep::Idle;
                 }
             }
             CheckStep::AskTail => {
@@ -207,32 +163,53 @@ impl Logic for CheckSteps {
                 }
             }
             CheckStep::Row => {
-                // The first data segment's words come next, whatever the verdict is.
-                self.seek.valid.next = true;
                 self.seek.data.next = bits::<9>(4);
-                if self.fields.val().rdma {
-                    self.seek.data.next = bits::<9>(6);
+                if self.has_immediate.val() {
+                    self.seek.data.next = bits::<9>(2);
                 }
                 self.at.d.next = CheckStep::Limits;
             }
             CheckStep::Limits => {
-                self.seek.valid.next = true;
-                self.seek.data.next = bits::<9>(5);
-                if self.fields.val().rdma {
-                    self.seek.data.next = bits::<9>(7);
+                self.at.d.next = CheckStep::Verdict;
+                if self.rdma.val() {
+                    self.at.d.next = CheckStep::Remote;
                 }
+                if self.has_immediate.val() {
+                    self.seek.data.next = bits::<9>(4);
+                    self.at.d.next = CheckStep::Immediate;
+                }
+                if self.lost.val() {
+                    self.at.d.next = CheckStep::Offer;
+                }
+                if self.stale.val() {
+                    self.drop.next = true;
+                    self.at.d.next = CheckStep::Idle;
+                }
+            }
+            CheckStep::Immediate => {
+                self.at.d.next = CheckStep::Verdict;
+                if self.rdma.val() {
+                    self.at.d.next = CheckStep::Remote;
+                }
+            }
+            CheckStep::Remote => {
+                self.seek.data.next = bits::<9>(6);
+                self.at.d.next = CheckStep::Key;
+            }
+            CheckStep::Key => {
+                self.seek.data.next = bits::<9>(7);
                 self.at.d.next = CheckStep::Verdict;
             }
             CheckStep::Verdict => {
                 // The second data segment is the next one to be read.
-                self.seek.valid.next = true;
                 self.seek.data.next = bits::<9>(6);
-                if self.fields.val().rdma {
+                if self.rdma.val() {
                     self.seek.data.next = bits::<9>(8);
                 }
                 self.at.d.next = CheckStep::Offer;
             }
             CheckStep::Offer => {
+                self.seek.valid.next = false;
                 if self.taken.val() {
                     self.at.d.next = CheckStep::Idle;
                 }

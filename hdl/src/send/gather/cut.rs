@@ -17,8 +17,8 @@
 //! Example: a send of 1500 bytes lies in one segment, and the path MTU is 1024. The block announces a packet of 1024 bytes and asks
 //! for them, and then one of 476 bytes, whose access says that it ends the packet.
 //!
-//! Latency: 4 cycles from `message` to its first access. Throughput: 2 cycles for each access, 2 for each segment (3 for an empty one),
-//! 3 for each packet, skipped or not, and 3 for each further part of it.
+//! Latency: 2 cycles from `message` to its first access. Throughput: 2 cycles for each access, 2 for each segment (3 for an empty one),
+//! 1 more for each packet, skipped or not, and 2 for each further part of it; 4 from one part's access to the next one's.
 //!
 //! Tests: alone `tests/send/gather/latency.rs`; with the whole of gather the others there.
 
@@ -50,7 +50,6 @@ enum CutStep {
     Piece,
     Ask,
     Part,
-    Look,
     Claim,
     Finish,
 }
@@ -112,6 +111,8 @@ pub struct Cut {
     /// The packet ends with the piece.
     ends_packet: Signal<Local, bool>,
     part_words: Signal<Local, Bits<13>>,
+    /// The next piece is taken out of segment and part, or the next segment, if nothing is left of this one.
+    begins_piece: Signal<Local, bool>,
     /// The packet that is announced takes room for its first part.
     opens: Signal<Local, bool>,
     goes_on: Number<8, { mark::GOES_ON }>,
@@ -149,7 +150,9 @@ impl Logic for Cut {
         }
         self.part.moves.next = self.at.q.val() == CutStep::Part;
         self.cursor.part.valid.next = self.between.val() | self.part.moves.val();
-        self.cursor.measures.next = self.at.q.val() == CutStep::Piece;
+        self.cursor.measures.next = (self.at.q.val() == CutStep::Announce)
+            | (self.at.q.val() == CutStep::Piece)
+            | (self.at.q.val() == CutStep::Claim);
         self.cursor.moves.next = (self.at.q.val() == CutStep::Ask) & self.asked.val();
         self.ends_packet.next = self.cursor.piece.val().ends_part & !self.part.more.val();
         self.message_rest.skipped.next = self.cursor.moves.val() & self.ends_packet.val() & self.skips.val();
@@ -161,7 +164,7 @@ impl Logic for Cut {
         self.resting.next =
             self.between.val() & self.message.valid.val() & !self.none.val() & !self.message.data.val().reads;
         self.step.next = (self.at.q.val() == CutStep::Address) | (self.at.q.val() == CutStep::Segment);
-        drive!(self, false => message.ready, packet.valid, claim.take, claim.opens, count.valid;
+        drive!(self, false => message.ready, packet.valid, claim.take, claim.opens, count.valid, begins_piece;
             message_rest.words => claim.packet);
         self.count.data.next.sent = self.now.val().sent + 1;
         self.count.data.next.parked = false;
@@ -185,7 +188,7 @@ impl Logic for Cut {
                 } else if self.message.data.val().reads {
                     self.at.d.next = CutStep::Count;
                 } else if !self.hold.val() {
-                    self.at.d.next = CutStep::Measure;
+                    self.at.d.next = CutStep::Announce;
                     if self.cursor.empty.val() & self.message_rest.more.val() {
                         self.at.d.next = CutStep::Address;
                     }
@@ -206,7 +209,6 @@ impl Logic for Cut {
                 }
             }
             CutStep::Measure => {
-                // The payload queue looks for room.
                 self.at.d.next = CutStep::Announce;
                 if self.rest.val().shrunk {
                     self.errors.d.next = self.transport.val();
@@ -225,8 +227,9 @@ impl Logic for Cut {
                 if self.announced.val() {
                     self.count.valid.next = self.message.data.val().reads & !self.now.val().stale;
                     drive!(self, opens => claim.take, claim.opens);
-                    self.at.d.next = CutStep::Piece;
+                    self.begins_piece.next = self.now.val().connected & !self.now.val().stale;
                     if !self.cursor.some.val() {
+                        self.begins_piece.next = false;
                         self.message.ready.next = true;
                         self.at.d.next = CutStep::Between;
                         if self.skips.val() {
@@ -246,13 +249,7 @@ impl Logic for Cut {
                 }
             }
             CutStep::Piece => {
-                self.midway.d.next = true;
-                self.at.d.next = CutStep::Ask;
-                self.asks.d.next = !self.skips.val();
-                if self.cursor.empty.val() {
-                    self.asks.d.next = false;
-                    self.at.d.next = CutStep::Address;
-                }
+                self.begins_piece.next = true;
             }
             CutStep::Ask => {
                 if self.asked.val() {
@@ -266,7 +263,7 @@ impl Logic for Cut {
                     } else if !self.ends_packet.val() {
                         self.at.d.next = CutStep::Piece;
                     }
-                    if self.ends_packet.val() & !self.message_rest.more.val() {
+                    if self.ends_packet.val() & self.message_rest.place.val().last {
                         self.message.ready.next = true;
                         self.at.d.next = CutStep::Between;
                         if self.skips.val() {
@@ -279,16 +276,12 @@ impl Logic for Cut {
                 }
             }
             CutStep::Part => {
-                self.at.d.next = CutStep::Look;
-            }
-            CutStep::Look => {
-                // The payload queue looks for room.
                 self.at.d.next = CutStep::Claim;
             }
             CutStep::Claim => {
                 if self.claim.room.val() | self.skips.val() {
                     self.claim.take.next = !self.skips.val();
-                    self.at.d.next = CutStep::Piece;
+                    self.begins_piece.next = true;
                 }
             }
             CutStep::Finish => {
@@ -300,6 +293,15 @@ impl Logic for Cut {
             }
             _ => {
                 self.at.d.next = CutStep::Between;
+            }
+        }
+        if self.begins_piece.val() {
+            self.midway.d.next = true;
+            self.at.d.next = CutStep::Ask;
+            self.asks.d.next = !self.skips.val();
+            if self.cursor.empty.val() {
+                self.asks.d.next = false;
+                self.at.d.next = CutStep::Address;
             }
         }
 

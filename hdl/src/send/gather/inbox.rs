@@ -1,16 +1,17 @@
 //! Keeps descriptors that wait for their turn: up to 8 heads and the first 64 bytes of each; and the VIs' GATHER rows.
 //!
 //! ```text
-//!             head, word ──►┌───────┐──► waits
-//!       load, held, free ──►│ Inbox │──► current
-//!   read_index, read_row ──►│       │──► read_word   (1 cycle later)
-//!                reply_* ──►│       │──► outlived
-//!         commit, closes ──►└───────┘──► closed
+//!             head, word ──►┌───────────┐──► waits
+//!       load, held, free ──►│ HeadCheck │──► current, found
+//!   read_index, read_row ──►│           │──► read_word   (1 cycle later)
+//!                reply_* ──►│           │──► outlived
+//!         commit, closes ──►└───────────┘──► closed
 //! ```
 //! Contract: words come in order, before their head or with it; a head ends its words, however many there were. `load` brings the oldest
-//! head that `waits` to `current`, a register; `free` gives up its words. `read_word` is of the head loaded last, or of the next one when
-//! that is freed, or the row of a VI. The block cannot hold heads and words back: fetch, which sends them, counts the heads freed. The
-//! block takes a row in a cycle in which no word comes, and not while its VI's head is `held` or its reply waits.
+//! head that `waits` to `current`, a register; `free` gives up its words. `read_word` and `found` are of the head loaded last, or of the next
+//! one when that is freed. `read_word` may also be the row of a VI: with `read_row` that of the head that is `held`, or of the oldest one
+//! that waits. The block cannot hold heads and words back: fetch, which sends them, counts the heads freed. The
+//! block takes a row in a cycle in which no word comes, and not while its VI's head is loaded or `held` or its reply waits.
 //!
 //! `closes` says that the life of the commit's VI is over, and that no head of it comes any more. The block looks for its heads among
 //! those that wait, one at a time, and each is `outlived` when it is loaded. `closed` is high when all are found and none is at hand that
@@ -27,6 +28,7 @@ use crate::stream::{FlowSink, Sink};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
+use super::head_check::{HeadCheck, HeadFindings};
 use crate::bus::{Commit, SendHead, Vi};
 use crate::prims::{Fifo, LutRam, Number, Ram};
 use viaduct_spec::profile::VI_LOG2;
@@ -53,13 +55,15 @@ pub struct Inbox {
     pub load: Signal<In, bool>,
     /// The head that was loaded last.
     pub current: Signal<Out, SendHead>,
+    /// What was found in its first 64 bytes, from the second cycle behind the head on.
+    pub found: Signal<Out, HeadFindings>,
     /// Check is busy with the head that was loaded last.
     pub held: Signal<In, bool>,
     /// Pulses when check and cut are done with the head that was loaded last; gather drives it.
     pub free: Signal<In, bool>,
     /// Which word of the loaded head to read, 0 to 7; the word reader drives it.
     pub read_index: Signal<In, Bits<3>>,
-    /// The GATHER row of the head's VI is read instead of a word; only while `held`.
+    /// The GATHER row of the head's VI is read instead of a word.
     pub read_row: Signal<In, bool>,
     /// A reply waits for its GATHER row, so the row of `reply_vi` must not be written; the replier drives it.
     pub reply_waits: Signal<In, bool>,
@@ -78,6 +82,7 @@ pub struct Inbox {
     /// The head that was loaded last is of a life of its VI that is over.
     pub outlived: Signal<Out, bool>,
     heads: Fifo<SendHead, 3, 4>,
+    check: HeadCheck,
     loaded: DFF<SendHead>,
     /// The words of 8 heads; from the middle on the rows of the VIs.
     words: Ram<Bits<64>, MEMORY_LOG2>,
@@ -108,7 +113,7 @@ impl Logic for Inbox {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, loaded, write_slot, write_index, read_slot, looked, is_outlived);
-        clock!(self, clock, heads, words, owners, outlives);
+        clock!(self, clock, heads, check, words, owners, outlives);
         drive!(self, reset => heads.reset; head.valid => heads.sink.valid; head.data => heads.sink.data;
             load => heads.source.ready; heads.source.valid => waits; loaded.q => current);
         if self.load.val() {
@@ -116,9 +121,18 @@ impl Logic for Inbox {
             self.is_outlived.d.next = self.outlives.read_data.val();
         }
 
+        // What is in the words.
+        FlowSink::<Bits<64>>::link(&mut self.word, &mut self.check.word);
+        FlowSink::<SendHead>::link(&mut self.head, &mut self.check.head);
+        drive!(self, write_index.q => check.number; write_slot.q => check.written; read_slot.q => check.at_hand;
+            check.found => found);
+
         self.vi.next = self.loaded.q.val().vi;
+        if !self.held.val() {
+            self.vi.next = self.heads.source.data.val().vi;
+        }
         self.row.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
-        self.holds.next = self.held.val() & (self.row.val() == self.vi.val());
+        self.holds.next = (self.held.val() | self.load.val()) & (self.row.val() == self.vi.val());
         // The row that is written must not be the one that is read.
         self.takes_commit.next = !self.word.valid.val()
             & !self.holds.val()

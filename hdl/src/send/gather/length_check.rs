@@ -1,17 +1,17 @@
 //! Compares a message's length with the sum of its segments, and with the greatest length that its VI may send.
 //!
 //! ```text
-//! clear, head_length ──►┌─────────────┐──► faults
-//!        tail_length ──►│ LengthCheck │
-//!      length, limit ──►└─────────────┘
+//!    head_sum ──►┌─────────────┐──► faults
+//! tail_length ──►│ LengthCheck │
+//! length, limit ►└─────────────┘
 //! ```
-//! Contract: `clear` begins with a sum of 0. `head_length` and `tail_length` add the length of a segment each, never both in one cycle.
-//! The three faults compare the values of the cycle before: the sum with `length`, `length` with `limit`, and `length` with the length
-//! that a frame may have.
+//! Contract: `head_sum` begins with the bytes of the first two segments. `tail_length` adds the length of another one; it does not come in
+//! the same cycle. The first and last of the faults compare the values of the cycle before: the sum with `length`, and `length` with the
+//! length that a frame may have. `too_long` is of the cycle in which `limit` came last.
 //!
-//! Latency: 1 cycle from the sum to the faults.
+//! Latency: 1 cycle from the sum and the limit to the faults, 2 from `head_sum` and `tail_length`.
 //!
-//! Example: `length` says 600. `clear`, then two segments of 500 and 100 bytes: `unequal` is high until the second has been added.
+//! Example: `length` says 600. `head_sum` is 500, and `tail_length` adds 100: `unequal` is high until that is added.
 //!
 //! Tests: `tests/send/gather/length_check.rs`.
 
@@ -37,16 +37,14 @@ pub struct LengthFaults {
 pub struct LengthCheck {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The next message begins: its sum is 0; check drives this.
-    pub clear: Signal<In, bool>,
-    /// Length in bytes of a segment of the first 64 bytes, from the first segments.
-    pub head_length: FlowSink<Bits<32>>,
-    /// Length in bytes of a segment of the tail, from the tail; it comes in another cycle than `head_length`.
+    /// The next message begins: bytes of the segments in its first 64 bytes, modulo 2^33; check drives this.
+    pub head_sum: FlowSink<Bits<33>>,
+    /// Length in bytes of a segment of the tail, from the tail.
     pub tail_length: FlowSink<Bits<32>>,
     /// Bytes of the message, as its control segment says.
     pub length: Signal<In, Bits<32>>,
-    /// Bytes that a message of its VI may have; check drives it in the cycle in which the GATHER row is there.
-    pub limit: Signal<In, Bits<32>>,
+    /// Bytes that a message of its VI may have, in the cycle in which the GATHER row is there; from check.
+    pub limit: FlowSink<Bits<32>>,
     /// The faults of the length, for the message judge.
     pub faults: Signal<Out, LengthFaults>,
     /// Sum of the segments' lengths, in bytes.
@@ -56,7 +54,7 @@ pub struct LengthCheck {
     differs: DFF<bool>,
     beyond: DFF<bool>,
     frameless: DFF<bool>,
-    addend: Signal<Local, Bits<32>>,
+    begun: Signal<Local, Bits<33>>,
     total: Signal<Local, Bits<33>>,
     length_now: Signal<Local, Bits<32>>,
     length_low: Signal<Local, Bits<13>>,
@@ -68,21 +66,21 @@ impl Logic for LengthCheck {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, sum, over, differs, beyond, frameless);
-        self.addend.next = self.tail_length.data.val();
-        if self.head_length.valid.val() {
-            self.addend.next = self.head_length.data.val();
-        }
-        self.total.next = bit_cast::<33, 32>(self.sum.q.val()) + bit_cast::<33, 32>(self.addend.val());
-        if self.head_length.valid.val() | self.tail_length.valid.val() {
+        self.total.next =
+            bit_cast::<33, 32>(self.sum.q.val()) + bit_cast::<33, 32>(self.tail_length.data.val());
+        if self.tail_length.valid.val() {
             self.sum.d.next = self.total.val().get_bits::<32>(0);
             self.over.d.next = self.over.q.val() | self.total.val().get_bit(32);
         }
-        if self.clear.val() {
-            self.sum.d.next = bits::<32>(0);
-            self.over.d.next = false;
+        self.begun.next = self.head_sum.data.val();
+        if self.head_sum.valid.val() {
+            self.sum.d.next = self.begun.val().get_bits::<32>(0);
+            self.over.d.next = self.begun.val().get_bit(32);
         }
         self.differs.d.next = (self.sum.q.val() != self.length.val()) | self.over.q.val();
-        self.beyond.d.next = self.length.val() > self.limit.val();
+        if self.limit.valid.val() {
+            self.beyond.d.next = self.length.val() > self.limit.data.val();
+        }
         // RAW-4: a raw frame has 14 to 4200 bytes.
         // 13 bits are compared, so the carry chain is shorter than one of all 32 bits of the length.
         self.length_now.next = self.length.val();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   connected, unread ──►┌──────────────┐──► verdict
-//!   malformed, fields ──►│              │
+//!  malformed, request ──►│              │
 //!  raw, reads, lengths ─►│ MessageJudge │
 //!     may_read, waits ──►└──────────────┘
 //! ```
@@ -30,7 +30,7 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::descriptor::status;
 
-use super::control_check::ControlFields;
+use super::head_check::Request;
 use super::length_check::LengthFaults;
 use crate::prims::Number;
 
@@ -54,8 +54,8 @@ pub struct MessageJudge {
     pub unread: Signal<In, bool>,
     /// Something is wrong with the descriptor's form.
     pub malformed: Signal<In, bool>,
-    /// The fields of the control segment.
-    pub fields: Signal<In, ControlFields>,
+    /// What the descriptor asks for.
+    pub request: Signal<In, Request>,
     /// The message is an RDMA read.
     pub reads: Signal<In, bool>,
     /// The message may be a read.
@@ -93,7 +93,7 @@ impl Logic for MessageJudge {
         // WQ-2, RAW-4: a wrong form is a FORMAT_ERROR, which goes before a LENGTH_ERROR.
         if self.malformed.val()
             | (self.reads.val() & !self.may_read.val())
-            | (self.raw.val() & (self.fields.val().rdma | self.fields.val().has_immediate))
+            | (self.raw.val() & (self.request.val().operation.any() | self.request.val().has_immediate))
         {
             fill!(self, verdict, false => parks; true => ends; format_error => errors);
         }

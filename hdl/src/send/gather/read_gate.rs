@@ -1,13 +1,14 @@
 //! Says what the RDMA reads of a VI mean for its next message: whether that may be a read, and whether it has to wait for reads.
 //!
 //! ```text
-//!  step, now ──►┌──────────┐──► may_read
-//!     fields ──►│ ReadGate │──► waits
-//!      reads ──►│          │──► complete
-//!    allowed ──►└──────────┘
+//!  step, now, head ──►┌──────────┐──► may_read
+//!          request ──►│ ReadGate │──► waits
+//!            reads ──►│          │──► complete
+//!          allowed ──►└──────────┘
 //! ```
 //! Contract: a message may be a read if the row allows it (`allowed`), if the VI may have reads outstanding, and if it carries no
-//! immediate data. It waits if it has a fence and any read is outstanding, or if it is a read and as many are outstanding as may be.
+//! immediate data. It waits if it has a fence and any read is outstanding, or if it is a read and as many are outstanding as may be. If
+//! the head says that the VI's sends come again, none is outstanding.
 //! `may_read` and `complete`, the number of reads that were complete, are of step Limits; `waits` is of the cycle before.
 //!
 //! Latency: 1 cycle.
@@ -20,8 +21,9 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
 use super::check_steps::CheckStep;
-use super::control_check::ControlFields;
+use super::head_check::Request;
 use super::owner::OwnerNow;
+use crate::bus::SendHead;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -32,8 +34,10 @@ pub struct ReadGate {
     pub step: Signal<In, CheckStep>,
     /// The RDMA reads of the VI, from the owner.
     pub now: Signal<In, OwnerNow>,
-    /// The fields of the message's control segment.
-    pub fields: Signal<In, ControlFields>,
+    /// The head at hand.
+    pub head: Signal<In, SendHead>,
+    /// What the descriptor asks for.
+    pub request: Signal<In, Request>,
     /// The message is an RDMA read.
     pub reads: Signal<In, bool>,
     /// In step Limits: the VI's row allows RDMA reads.
@@ -56,12 +60,15 @@ impl Logic for ReadGate {
     fn update(&mut self) {
         dff_setup!(self, clock, can_read, must_wait, were_complete);
         self.outstanding.next = self.now.val().sent - self.now.val().complete;
+        if self.head.val().restart & !self.head.val().resume {
+            self.outstanding.next = bits::<3>(0);
+        }
         // WQ-5: a fence waits for every read before it. REQ-9: at most READ_DEPTH reads are outstanding.
-        self.must_wait.d.next = (self.fields.val().fence & self.outstanding.val().any())
+        self.must_wait.d.next = (self.request.val().fence & self.outstanding.val().any())
             | (self.reads.val() & (self.outstanding.val() >= self.now.val().depth));
         if self.step.val() == CheckStep::Limits {
             self.can_read.d.next =
-                self.allowed.val() & self.now.val().depth.any() & !self.fields.val().has_immediate;
+                self.allowed.val() & self.now.val().depth.any() & !self.request.val().has_immediate;
             self.were_complete.d.next = self.now.val().complete;
         }
         drive!(self, can_read.q => may_read; must_wait.q => waits; were_complete.q => complete);

@@ -41,7 +41,6 @@ enum ReplierStep {
     Announce,
     Ask,
     Part,
-    Look,
     Claim,
 }
 
@@ -203,10 +202,6 @@ impl Logic for Replier {
                 }
             }
             ReplierStep::Part => {
-                self.step.d.next = ReplierStep::Look;
-            }
-            ReplierStep::Look => {
-                // The payload queue looks for room.
                 self.step.d.next = ReplierStep::Claim;
             }
             ReplierStep::Claim => {

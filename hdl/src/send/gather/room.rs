@@ -5,13 +5,14 @@
 //!   returned ──►│ Room │──► busy
 //!       left ──►└──────┘
 //! ```
-//! Contract: a packet claims its room part by part, and says with the first one how many words it will claim in all. `claim.room` says that in the cycle before as many words were free as `claim.words` then said. `claim.take` takes that many.
-//! `left` gives back the word that leaves the queue; `returned` gives back what a packet had taken and did not need. Both show in `room`
-//! four cycles later, and so does `take`: nobody takes room twice within four cycles.
+//! Contract: a packet claims its room part by part, and says with the first one how many words it will claim in all. `claim.room` says
+//! that there is room for any part, which has 256 words at most. `claim.take` takes `claim.words`; in the three cycles behind it `room` is
+//! low. `left` gives back the word that leaves the queue; `returned` gives back what a packet had taken and did not need. Both show in `room`
+//! four cycles later.
 //!
-//! Latency: 1 cycle from `claim.words` to `claim.room`.
+//! Latency: 4 cycles from `left` to `claim.room`.
 //!
-//! Example: 1000 words are taken of 1024, and `words` says 25: `room` is low. A word leaves; `room` is high four cycles later.
+//! Example: 769 words are taken of 1024: `room` is low. A word leaves; `room` is high four cycles later.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/`.
 
@@ -24,9 +25,9 @@ use crate::prims::Number;
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "RoomSink"]
 pub struct RoomSource {
-    /// Words of payload that the next part of a packet needs.
+    /// Words of payload that the next part of a packet needs, 256 at most.
     pub words: Signal<Out, Bits<10>>,
-    /// There was room for `words` in the cycle before.
+    /// There is room for 256 words, the most that a part needs.
     pub room: Signal<In, bool>,
     /// Pulses when `words` words of the payload queue are taken.
     pub take: Signal<Out, bool>,
@@ -40,9 +41,9 @@ pub struct RoomSource {
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "RoomSource"]
 pub struct RoomSink {
-    /// Words of payload that the next part of a packet needs.
+    /// Words of payload that the next part of a packet needs, 256 at most.
     pub words: Signal<In, Bits<10>>,
-    /// There was room for `words` in the cycle before.
+    /// There is room for 256 words, the most that a part needs.
     pub room: Signal<Out, bool>,
     /// Pulses when `words` words of the payload queue are taken.
     pub take: Signal<In, bool>,
@@ -78,8 +79,10 @@ pub struct Room {
     /// The words that became free less those that were taken, a cycle later.
     delta: DFF<Bits<11>>,
     fits: DFF<bool>,
+    /// Words were taken in the cycle before; likewise in the one before that.
+    taken: DFF<bool>,
+    taken_before: DFF<bool>,
     free: Signal<Local, Bits<11>>,
-    rest: Signal<Local, Bits<12>>,
     next_free: Signal<Local, Bits<11>>,
     back: Signal<Local, Bits<11>>,
     one: Signal<Local, Bits<11>>,
@@ -90,11 +93,13 @@ pub struct Room {
 impl Logic for Room {
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, spare, grown, was_left, shrunk, delta, fits);
-        // `room` comes a cycle late. That is safe: only cut and the replier take room, and not again within four cycles.
+        dff_setup!(self, clock, spare, grown, was_left, shrunk, delta, fits, taken, taken_before);
         self.free.next = self.spare.q.val() ^ self.all_free.val();
-        self.rest.next = bit_cast::<12, 11>(self.free.val()) - bit_cast::<12, 10>(self.claim.words.val());
-        self.fits.d.next = !self.rest.val().get_bit(11);
+        // What is taken shows in `spare` three cycles later.
+        self.taken.d.next = self.claim.take.val();
+        self.taken_before.d.next = self.taken.q.val();
+        self.fits.d.next = self.free.val().get_bits::<3>(8).any()
+            & !(self.claim.take.val() | self.taken.q.val() | self.taken_before.q.val());
         self.claim.room.next = self.fits.q.val();
         self.grown.d.next = bits::<10>(0);
         if self.claim.take.val() {
@@ -120,6 +125,9 @@ impl Logic for Room {
         self.busy.next = !self.free.val().get_bit(10);
         if self.reset.val() {
             self.spare.d.next = bits::<11>(0);
+            self.taken.d.next = false;
+            self.taken_before.d.next = false;
+            self.fits.d.next = false;
             self.was_left.d.next = false;
             self.grown.d.next = bits::<10>(0);
             self.shrunk.d.next = bits::<11>(0);

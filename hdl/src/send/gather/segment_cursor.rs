@@ -7,7 +7,7 @@
 //! ```
 //! Contract: `opens` takes the segment whose words are in `late` and on show, and `part` the size of a part. `measures` takes the next
 //! piece: as much as the segment and the part both have. `moves` goes on behind that piece. `bytes` is what is
-//! left of the part; `some`, that this was not 0 in the cycle before.
+//! left of the part; `some`, that this is not 0.
 //!
 //! Latency: 1 cycle.
 //!
@@ -68,7 +68,7 @@ pub struct SegmentCursor {
     pub empty: Signal<Out, bool>,
     /// Bytes of the part not asked for.
     pub bytes: Signal<Out, Bits<13>>,
-    /// `bytes` was not 0 in the cycle before.
+    /// `bytes` is not 0.
     pub some: Signal<Out, bool>,
     address: DFF<Bits<64>>,
     region: DFF<Bits<16>>,
@@ -80,7 +80,6 @@ pub struct SegmentCursor {
     size: DFF<Bits<13>>,
     ends_segment: DFF<bool>,
     ends_part: DFF<bool>,
-    part_any: DFF<bool>,
     shown: Cast<Bits<128>, DataSegment>,
     handle: Cast<Bits<32>, MemoryHandle>,
     next_piece: SegmentPiece,
@@ -94,7 +93,7 @@ impl Logic for SegmentCursor {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, address, region, key, segment_left, part_left);
-        dff_setup!(self, clock, size, ends_segment, ends_part, part_any);
+        dff_setup!(self, clock, size, ends_segment, ends_part);
         self.shown.from.next =
             bit_cast::<128, 64>(self.late.val()) | (bit_cast::<128, 64>(self.word.val()) << 64);
         drive!(self, shown.to.val().handle => handle.from; segment_left.q => next_piece.segment;
@@ -102,7 +101,6 @@ impl Logic for SegmentCursor {
         self.moved.next = self.address.q.val() + bit_cast::<64, 13>(self.size.q.val());
         self.segment_after.next = self.segment_left.q.val() - bit_cast::<32, 13>(self.size.q.val());
         self.part_after.next = self.part_left.q.val() - self.size.q.val();
-        self.part_any.d.next = self.part_left.q.val().any();
 
         if self.opens.val() {
             self.address.d.next = self.shown.to.val().address;
@@ -126,6 +124,7 @@ impl Logic for SegmentCursor {
         fill!(self, piece, address.q => address; region.q => region; key.q => key; size.q => bytes;
             ends_segment.q => ends_segment; ends_part.q => ends_part);
         self.empty.next = !self.segment_left.q.val().any();
-        drive!(self, part_left.q => bytes; part_any.q => some);
+        drive!(self, part_left.q => bytes);
+        self.some.next = self.part_left.q.val().any();
     }
 }

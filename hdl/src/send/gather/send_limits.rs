@@ -1,12 +1,12 @@
 //! Takes in a VI's GATHER row: its tag, and what its messages and packets may have at most.
 //!
 //! ```text
-//!  step, word ──►┌────────────┐──► limits
-//!        late ──►│ SendLimits │──► row
-//!                └────────────┘
+//!  step ──►┌────────────┐──► limits
+//!  late ──►│ SendLimits │──► row
+//!          └────────────┘
 //! ```
-//! Contract: the block takes the tag in the steps TailRow and Row, in which the row is on show, and the rest in step Limits, in which it
-//! is in `late`. `row` is what `late` is as a row; it has a meaning in step Limits alone.
+//! Contract: the block takes the row in the steps TailRow and Limits, in which it is in `late`. `row` is what `late` is as a row; it has a
+//! meaning in these steps alone.
 //!
 //! Latency: 1 cycle.
 //!
@@ -42,10 +42,8 @@ pub struct ViLimits {
 pub struct SendLimits {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The step of check, which drives this and the other inputs.
+    /// The step of check, which drives this and `late`.
     pub step: Signal<In, CheckStep>,
-    /// The word on show, from the word reader.
-    pub word: Signal<In, Bits<64>>,
     /// The word that was on show in the cycle before.
     pub late: Signal<In, Bits<64>>,
     /// The limits that the row sets.
@@ -53,7 +51,6 @@ pub struct SendLimits {
     /// The row, in step Limits.
     pub row: Signal<Out, GatherRow>,
     kept: DFF<ViLimits>,
-    shown: Cast<Bits<64>, GatherRow>,
     late_row: Cast<Bits<64>, GatherRow>,
     path_mtu: PathMtu,
     no_mtu: Number<13, 8191>,
@@ -64,25 +61,17 @@ impl Logic for SendLimits {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, kept);
-        drive!(self, word => shown.from; late => late_row.from; late_row.to.val().mtu => path_mtu.code;
+        drive!(self, late => late_row.from; late_row.to.val().mtu => path_mtu.code;
             kept.q => limits; late_row.to => row);
-        match self.step.val() {
-            CheckStep::TailRow => {
-                self.kept.d.next.tag = self.shown.to.val().tag;
+        if (self.step.val() == CheckStep::TailRow) | (self.step.val() == CheckStep::Limits) {
+            self.kept.d.next.tag = self.late_row.to.val().tag;
+            self.kept.d.next.mtu = self.path_mtu.bytes.val();
+            // RAW-4: a raw message is one frame.
+            if self.late_row.to.val().raw {
+                self.kept.d.next.mtu = self.no_mtu.val();
             }
-            CheckStep::Row => {
-                self.kept.d.next.tag = self.shown.to.val().tag;
-            }
-            CheckStep::Limits => {
-                self.kept.d.next.mtu = self.path_mtu.bytes.val();
-                // RAW-4: a raw message is one frame.
-                if self.late_row.to.val().raw {
-                    self.kept.d.next.mtu = self.no_mtu.val();
-                }
-                self.kept.d.next.mtu_log2 = bits::<4>(8) + bit_cast::<4, 3>(self.late_row.to.val().mtu);
-                self.kept.d.next.raw = self.late_row.to.val().raw;
-            }
-            _ => {}
+            self.kept.d.next.mtu_log2 = bits::<4>(8) + bit_cast::<4, 3>(self.late_row.to.val().mtu);
+            self.kept.d.next.raw = self.late_row.to.val().raw;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Lengths of segments, in the head and in the tail, against a length, a limit, and what a frame may have.
+//! Lengths of segments, in the first 64 bytes and in the tail, against a length, a limit, and what a frame may have.
 
 use rand::seq::IndexedRandom;
 use rand::Rng;
@@ -13,8 +13,9 @@ use crate::port;
 fn a_length_is_the_sum_and_within_its_limits() {
     let mut bench = Bench::new("length_check", &verilog(LengthCheck::default()));
     let mut rng = crate::random(&bench);
-    bench.set("head_length_valid", 0);
-    bench.set("tail_length_valid", 0);
+    for port in ["head_sum_valid", "tail_length_valid", "limit_valid"] {
+        bench.set(port, 0);
+    }
     for _ in 0..3000 {
         let bits = *[4, 12, 13, 16, 31, 32].choose(&mut rng).unwrap();
         let segments: Vec<u64> =
@@ -24,25 +25,32 @@ fn a_length_is_the_sum_and_within_its_limits() {
         let length = *[sum, near, 13, 14, 4200, 4201, rng.random()].choose(&mut rng).unwrap() & 0xffff_ffff;
         let limit =
             *[length, length.saturating_sub(1), rng.random::<u64>()].choose(&mut rng).unwrap() & 0xffff_ffff;
-        bench.set("clear", 1);
+        let (head, tail) = segments.split_at(segments.len().min(2));
+        bench.set("head_sum", head.iter().sum());
+        bench.set("head_sum_valid", 1);
         bench.tick();
-        bench.set("clear", 0);
-        for segment in &segments {
-            let port = if rng.random() { "head_length" } else { "tail_length" };
-            // What the other port has must not count.
-            bench.set("head_length", rng.random_range(0..1 << 32));
-            bench.set("tail_length", rng.random_range(0..1 << 32));
-            bench.set(port, *segment);
-            bench.set(&format!("{port}_valid"), 1);
+        bench.set("head_sum_valid", 0);
+        bench.set("head_sum", rng.random_range(0..1 << 33));
+        for segment in tail {
+            bench.set("tail_length", *segment);
+            bench.set("tail_length_valid", 1);
             bench.tick();
-            bench.set(&format!("{port}_valid"), 0);
+            bench.set("tail_length_valid", 0);
+            bench.set("tail_length", rng.random_range(0..1 << 32));
             if rng.random() {
                 bench.tick();
             }
         }
         bench.set("length", length);
         bench.set("limit", limit);
+        bench.set("limit_valid", 1);
         bench.tick();
+        bench.set("limit_valid", 0);
+        // The limit holds, whatever the port has later.
+        for _ in 0..rng.random_range(0..3) {
+            bench.set("limit", rng.random_range(0..1 << 32));
+            bench.tick();
+        }
         bench.eval();
         let faults = port::get::<LengthFaults>(&bench, "faults");
         let expected = [

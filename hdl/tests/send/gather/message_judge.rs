@@ -1,8 +1,8 @@
 //! The table of the message judge, line by line, over everything that its inputs can say.
 
 use viaduct_hdl::export::verilog;
-use viaduct_hdl::send::{ControlFields, LengthFaults, MessageJudge, MessageVerdict};
-use viaduct_spec::descriptor::status;
+use viaduct_hdl::send::{LengthFaults, MessageJudge, MessageVerdict, Request};
+use viaduct_spec::descriptor::{control, status};
 use viaduct_verilate::Bench;
 
 use crate::port;
@@ -26,8 +26,9 @@ fn the_first_line_that_fits_counts() {
         ] {
             bench.set(name, value.into());
         }
-        let fields = [("rdma", rdma.into()), ("has_immediate", immediate.into())];
-        port::set::<ControlFields>(&mut bench, "fields", &fields);
+        let operation = if rdma { control::OP_RDMAWRITE } else { control::OP_SENDRECV };
+        let request = [("operation", operation.into()), ("has_immediate", immediate.into())];
+        port::set::<Request>(&mut bench, "request", &request);
         let lengths =
             [("unequal", unequal.into()), ("too_long", too_long.into()), ("no_frame", no_frame.into())];
         port::set::<LengthFaults>(&mut bench, "lengths", &lengths);

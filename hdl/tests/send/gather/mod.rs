@@ -3,6 +3,7 @@
 mod alone;
 mod descriptor;
 mod expected;
+mod head_check;
 mod latency;
 mod length_check;
 mod lives;
