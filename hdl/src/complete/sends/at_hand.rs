@@ -7,8 +7,9 @@
 //!       records, record ──►└───────────────┘
 //! ```
 //! Contract: in Idle the block takes up what the intake shows, in Load its window (`row`), and in each later step it makes the window
-//! what `after` says. In Fetch and Read it takes up a message: the one at `place` behind the oldest, or the oldest; with `records` it
-//! keeps `record` at `place`. It writes the window in Look, Write and Committed.
+//! what `after` says. In Fetch it takes up the message at `place` behind the oldest, in Look and Read the one that the step before asked
+//! for: Apply and Compare ask for the one at `place`, any other step for the oldest. With `records` it keeps `record` at `place`. It writes the
+//! window in Look, Settle, Write and Committed.
 //!
 //! Latency: 1. `read_after` is of the message that is taken up, in the same cycle. `connected` in `hand`, and `flying`, are as of the
 //! cycle before.
@@ -69,7 +70,7 @@ pub struct AtHand {
     pub ended: Signal<In, TimerEnd>,
     /// The window as the effect of this step leaves it.
     pub after: Signal<In, Window>,
-    /// How many messages of the window come before the one that has come.
+    /// How many messages of the window come before the one that has come; 0, if none has.
     pub place: Signal<In, Bits<5>>,
     /// Pulse: `record` is kept at `place`.
     pub records: Signal<In, bool>,
@@ -140,9 +141,13 @@ impl Logic for AtHand {
             }
             SendStep::Look => {
                 self.windows.write_enable.next = true;
+                self.message.d.next = self.ring.message.val();
             }
             SendStep::Read => {
                 self.message.d.next = self.ring.message.val();
+            }
+            SendStep::Settle => {
+                self.windows.write_enable.next = true;
             }
             SendStep::Write => {
                 self.windows.write_enable.next = true;

@@ -14,12 +14,12 @@
 //! | Apply | what has come: by its cause of [`Departed`], [`Answered`] or [`TimedOut`]; Broken, if the VI is looked at and not connected |
 //! | Compare | the message that has come again: [`Departed`] |
 //! | Decide | the oldest message: [`Oldest`] |
-//! | Move | Completed |
+//! | Emit | Completed, if no completion is `completing` |
 //! | Settle | whether the VI is sent again: `rewinds`, from [`Rewinder`](super::Rewinder) |
 //! | Commit | Begins |
 //!
 //! `row` is the window as it comes from memory in the step Load; in `hand` it stands from then on. The message of `hand` is the one that
-//! is compared in Compare, the oldest from Decide to Move; `read_after` is its PSN a cycle before.
+//! is compared in Compare, the oldest in Decide and Emit; `read_after` is its PSN a cycle before.
 //!
 //! Latency: 0 from the step's inputs. What takes a carry chain begins in Load.
 //!
@@ -66,6 +66,8 @@ pub struct Findings {
     pub placing: Signal<In, bool>,
     /// Whether the VI is sent again.
     pub rewinds: Signal<In, Finding>,
+    /// The completion of an earlier message waits for the writer.
+    pub completing: Signal<In, bool>,
     /// Whether a packet has left.
     pub packet: Signal<Out, LeftPacket>,
     /// What has come for the VI, or how it stands.
@@ -82,6 +84,8 @@ pub struct Findings {
     pub waits: Signal<Out, bool>,
     /// The message at hand is acknowledged whole.
     pub reaches: Signal<Out, bool>,
+    /// In Apply: what has come is a new message, behind others that stay as they were.
+    pub stays: Signal<Out, bool>,
     /// The message at hand is a read that must be acknowledged.
     pub ends_read: Signal<Out, bool>,
     /// Length to write into the oldest message's descriptor, in bytes.
@@ -94,6 +98,7 @@ pub struct Findings {
     oldest: Oldest,
     ended: Signal<Local, TimerEnd>,
     answer: Signal<Local, Acknowledged>,
+    window: Signal<Local, Window>,
     flight: Signal<Local, Bits<24>>,
     flying: Signal<Local, bool>,
     /// 3 x 2^20.
@@ -106,7 +111,7 @@ impl Logic for Findings {
     fn update(&mut self) {
         clock!(self, clock, departed, answered, oldest);
         drive!(self, hand.val().ended => ended; hand.val().answer => answer; row => departed.row;
-            hand.val().window => departed.window; resuming => departed.resuming;
+            hand.val().window => window, departed.window; resuming => departed.resuming;
             hand.val().sent => departed.sent; hand.val().connected => departed.connected;
             hand.val().message => departed.message);
         self.departed.load.next = self.step.val() == SendStep::Load;
@@ -136,6 +141,15 @@ impl Logic for Findings {
         fill!(self, facts, departed.whole => whole; departed.closes => closes; false => taken, progress;
             answered.open => open; answer.val().frame => frame; answered.refusal => refusal;
             oldest.tells => tells);
+        // The oldest message was looked at since it came. It waits for its acknowledgement, or else it would be gone.
+        self.stays.next = (self.step.val() == SendStep::Apply)
+            & (self.cause.val() == SendCause::Sent)
+            & (self.departed.finding.val() == Finding::Enters)
+            & self.window.val().known.any()
+            & self.window.val().come.any()
+            & !self.window.val().rewinding
+            & self.flying.val()
+            & self.hand.val().connected;
         self.packet.next = LeftPacket::Absent;
         self.finding.next = Finding::Nothing;
         match self.step.val() {
@@ -164,8 +178,10 @@ impl Logic for Findings {
             SendStep::Decide => {
                 self.finding.next = self.oldest.finding.val();
             }
-            SendStep::Move => {
-                self.finding.next = Finding::Completed;
+            SendStep::Emit => {
+                if !self.completing.val() {
+                    self.finding.next = Finding::Completed;
+                }
             }
             SendStep::Settle => {
                 self.finding.next = self.rewinds.val();

@@ -2,25 +2,28 @@
 //!
 //! ```text
 //!   shows, effect, empty ──►┌───────────┐──► step, cause
-//!         breaks, broken ──►│ SendSteps │
+//!  stays, breaks, broken ─►│ SendSteps │
 //!     completing, timing ──►│           │
 //!         woken, put_off ──►└───────────┘
 //! ```
 //! Contract: in Idle the block takes what the intake `shows`, in each other step it goes on as the effect says and the neighbours let it:
 //!
 //! ```text
-//!  Idle ─► Load ─► Apply ─► (Fetch ─► Compare) ─► Look ─► Read ─► Decide ─► Settle ─► (Write) ─► Idle
-//!                                                  ▲                │
-//!                                                  ├── Break ◄──────┤
-//!                                                  └── Again ◄─ Move ◄─ Emit
+//!  Idle ─► Load ─► Apply ─► (Fetch ─► Compare) ─► Look ─► (Read) ─► Decide ─► Settle ─► (Write) ─► Idle
+//!                                                  ▲                  │
+//!                                                  ├── Break ◄────────┤
+//!                                                  └── Again ◄─ Emit ◄┘
 //!  Idle ─► Commit ─► Committed ─► Idle
 //! ```
-//! Fetch and Compare are for a message that is known. A window without messages goes from Look to Settle, or to Break. In Decide and
+//! Fetch and Compare are for a message that is known. The oldest message is asked for in the step before Look, and there in Look; Read is
+//! for when that step asks for another one, which Apply does for what has left, and Compare does. From Apply it goes straight to Settle,
+//! if the oldest message `stays` as it was. A window without messages goes from Look to Settle, or to Break. In Decide and
 //! Settle the VI may be put off (`queues`): then it is looked at again later.
 //!
 //! Latency: 1 cycle a step; Break, Emit, Again and Committed last until what they give is taken.
 //!
-//! Example: the ACK of a VI's only message comes: Idle, Load, Apply, Look, Read, Decide, Emit, Move, Again, Look, Settle, Idle.
+//! Example: the ACK of a VI's only message comes: Idle, Load, Apply, Look, Decide, Emit, Again, Look, Settle, Idle. Another message leaves
+//! while one is in flight: Idle, Load, Apply, Settle, Idle.
 //!
 //! Tests: with the whole, `tests/complete/sends.rs`.
 
@@ -58,21 +61,19 @@ pub enum SendStep {
     Fetch,
     /// Decide what the known message is.
     Compare,
-    /// Write the window, and ask for the oldest message.
+    /// Write the window; the oldest message comes.
     Look,
-    /// The oldest message comes.
+    /// The oldest message comes, which was not asked for before Look.
     Read,
     /// Decide what becomes of the oldest message.
     Decide,
     /// Break the VI; then look again.
     Break,
-    /// Show the completion.
+    /// Show the completion, and move the window on.
     Emit,
-    /// Move the window on.
-    Move,
     /// Have doorbell put the send queue into its run queue; then look again.
     Again,
-    /// Decide whether the VI is sent again.
+    /// Decide whether the VI is sent again; write the window.
     Settle,
     /// Write the window.
     Write,
@@ -93,6 +94,8 @@ pub struct SendSteps {
     pub shows: Signal<In, SendCause>,
     /// The effect of this step.
     pub effect: Signal<In, Effect>,
+    /// In Apply: what has come cannot end the oldest message.
+    pub stays: Signal<In, bool>,
     /// The window has no message.
     pub empty: Signal<In, bool>,
     /// The VI is to break.
@@ -112,6 +115,8 @@ pub struct SendSteps {
     /// Why the VI at hand is looked at.
     pub cause: Signal<Out, SendCause>,
     at: DFF<SendStep>,
+    /// The oldest message was asked for in the step before.
+    asked: DFF<bool>,
     reason: DFF<SendCause>,
 }
 
@@ -119,7 +124,8 @@ impl Logic for SendSteps {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, at, reason);
+        dff_setup!(self, clock, at, asked, reason);
+        self.asked.d.next = true;
         drive!(self, at.q => step; reason.q => cause);
         match self.at.q.val() {
             SendStep::Idle => {
@@ -139,7 +145,10 @@ impl Logic for SendSteps {
             }
             SendStep::Apply => {
                 self.at.d.next = SendStep::Look;
-                if self.effect.val().compares {
+                self.asked.d.next = self.reason.q.val() != SendCause::Sent;
+                if self.stays.val() {
+                    self.at.d.next = SendStep::Settle;
+                } else if self.effect.val().compares {
                     self.at.d.next = SendStep::Fetch;
                 }
             }
@@ -147,10 +156,14 @@ impl Logic for SendSteps {
                 self.at.d.next = SendStep::Compare;
             }
             SendStep::Compare => {
+                self.asked.d.next = false;
                 self.at.d.next = SendStep::Look;
             }
             SendStep::Look => {
                 self.at.d.next = SendStep::Read;
+                if self.asked.q.val() {
+                    self.at.d.next = SendStep::Decide;
+                }
                 if self.empty.val() {
                     self.at.d.next = SendStep::Settle;
                     if self.breaks.val() {
@@ -184,11 +197,8 @@ impl Logic for SendSteps {
             }
             SendStep::Emit => {
                 if !self.completing.val() {
-                    self.at.d.next = SendStep::Move;
+                    self.at.d.next = SendStep::Again;
                 }
-            }
-            SendStep::Move => {
-                self.at.d.next = SendStep::Again;
             }
             SendStep::Again => {
                 if self.woken.val() {
