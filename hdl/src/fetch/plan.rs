@@ -28,6 +28,8 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
+use super::queue_rows::WINDOW_BITS;
+
 use crate::arithmetic::RingLevel;
 use crate::bus::Position;
 use crate::prims::Number;
@@ -57,7 +59,7 @@ pub struct Plan {
     pub filled: Signal<In, Position>,
     /// Descriptors from `position` on that were fetched before a rewind, so they have been posted. If `posted` says fewer, the doorbell was
     /// set back.
-    pub again: Signal<In, Bits<5>>,
+    pub again: Signal<In, Bits<WINDOW_BITS>>,
     /// The queue is a receive queue; otherwise it is a send queue.
     pub receive: Signal<In, bool>,
     /// Send heads in use in gather, 0 to 8.
@@ -119,7 +121,7 @@ pub struct Plan {
     receive_ahead: Number<14, { RECEIVE_AHEAD as u64 }>,
 }
 
-const _: () = assert!(SEND_WINDOW <= 16 && RECEIVE_AHEAD <= 16, "`window` holds at most 16");
+const _: () = assert!(RECEIVE_AHEAD <= SEND_WINDOW, "`again` counts either, 0 to SEND_WINDOW");
 
 impl Logic for Plan {
     #[wires]
@@ -132,7 +134,7 @@ impl Logic for Plan {
             self.fresh.d.next = self.posted.val() - self.position.val();
             self.out.d.next = self.position.val() - self.done.val();
         }
-        self.short.next = self.fresh.q.val() < bit_cast::<14, 5>(self.again.val());
+        self.short.next = self.fresh.q.val() < bit_cast::<14, WINDOW_BITS>(self.again.val());
         self.some.next = self.fresh.q.val().any() | self.beyond.q.val();
 
         drive!(self, fresh.q => ring.level; ring_log2 => ring.log2);

@@ -20,9 +20,11 @@
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
+use super::queue_rows::WINDOW_BITS;
 use super::{ChosenQueue, WorkQueue};
 use crate::bus::{Position, Rewind};
 use crate::prims::Number;
+use viaduct_spec::profile::SEND_WINDOW;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -60,7 +62,7 @@ pub struct QueueProgress {
     /// Epoch of what is fetched: it turns with each rewind.
     pub epoch: Signal<Out, bool>,
     /// Descriptors from `position` on that were fetched before the rewind; it has no meaning with `passed`.
-    pub again: Signal<Out, Bits<5>>,
+    pub again: Signal<Out, Bits<WINDOW_BITS>>,
     /// More has been fetched than ever before.
     pub passed: Signal<Out, bool>,
     /// The ring of an overrun queue has been followed to its end.
@@ -79,11 +81,12 @@ pub struct QueueProgress {
     filled_now: DFF<Position>,
 
     row_next: Signal<Local, WorkQueue>,
-    again_left: Signal<Local, Bits<5>>,
+    again_left: Signal<Local, Bits<WINDOW_BITS>>,
     over: Signal<Local, bool>,
     followed: Signal<Local, bool>,
-    low: Signal<Local, Bits<5>>,
+    low: Signal<Local, Bits<WINDOW_BITS>>,
     minus_one: Number<4, 0xF>,
+    window: Number<WINDOW_BITS, { SEND_WINDOW as u64 }>,
 }
 
 impl Logic for QueueProgress {
@@ -93,10 +96,10 @@ impl Logic for QueueProgress {
         dff_setup!(self, clock, row_now, position_now, cached_now, asked_now, spoilt, epoch_now, filled_now);
         self.filled_now.d.next = self.position_now.q.val() + bit_cast::<14, 4>(self.cached_now.q.val());
 
-        // `top` is one past the last position ever fetched, modulo 32, and at most 16 ahead.
-        self.low.next = self.position_now.q.val().get_bits::<5>(0);
+        // `top` is one past the last position ever fetched, modulo twice SEND_WINDOW, and at most SEND_WINDOW ahead.
+        self.low.next = self.position_now.q.val().get_bits::<WINDOW_BITS>(0);
         self.again_left.next = self.row_now.q.val().top - self.low.val();
-        self.over.next = self.again_left.val().get_bit(4) & self.again_left.val().get_bits::<4>(0).any();
+        self.over.next = self.again_left.val() > self.window.val();
         // 15 tokens are more than there can be: the mark of a ring that was followed to its end.
         self.followed.next = self.cached_now.q.val().get_bit(3) & self.cached_now.q.val().get_bit(0);
 

@@ -17,12 +17,15 @@
 
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
-use viaduct_spec::profile::{REGIONS, REGION_LOG2};
+use viaduct_spec::profile::{REGIONS, REGION_LOG2, SEND_WINDOW_LOG2};
 
 use crate::bus::{Commit, QUEUE_LOG2};
 use crate::prims::{Number, Ram, Unpack};
 use crate::rows::tables::WorkQueueRow;
 use crate::stream::FlowSink;
+
+/// Bits of a number of descriptors that are fetched and not done, 0 to SEND_WINDOW.
+pub const WINDOW_BITS: usize = SEND_WINDOW_LOG2 + 1;
 
 /// A row of the work queue table (see `viaduct_spec::tables::work_queue`), and how far the queue has come.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -50,7 +53,7 @@ pub struct WorkQueue {
     /// Epoch of what is fetched: it turns with each rewind.
     pub epoch: bool,
     /// Low bits of one past the last position ever fetched: behind `position` after a rewind, by at most SEND_WINDOW.
-    pub top: Bits<5>,
+    pub top: Bits<WINDOW_BITS>,
 }
 
 /// See the module's description.
@@ -100,7 +103,7 @@ impl Logic for QueueRows {
         self.fields.next.asked = false;
         self.fields.next.spoilt = false;
         self.fields.next.epoch = false;
-        self.fields.next.top = bits::<5>(0);
+        self.fields.next.top = bits::<WINDOW_BITS>(0);
         self.rows.write_enable.next = self.store.valid.val();
         self.rows.write_address.next = self.queue.val();
         self.rows.write_data.next = self.store.data.val();

@@ -29,6 +29,7 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
 use super::progress::QueueProgress;
+use super::queue_rows::WINDOW_BITS;
 use super::rewind_mark::RewindMark;
 use super::{ChosenQueue, DescriptorPlace, DescriptorRead, Plan, WorkQueue};
 use crate::bus::{DoorbellRow, Position, Rewind};
@@ -184,7 +185,7 @@ impl Logic for Turn {
         // Nobody knows what was posted to an overrun queue, so it is followed to the first wrong slot behind what was fetched before.
         self.ends.next = self.plan.overrun.val()
             & !self.token_now.q.val().region.any()
-            & (self.progress.passed.val() | (self.progress.again.val() < bits::<5>(2)));
+            & (self.progress.passed.val() | (self.progress.again.val() < bits::<WINDOW_BITS>(2)));
 
         // A descriptor.
         self.place.next = bit_cast::<3, 14>(self.progress.position.val());

@@ -23,7 +23,7 @@
 use super::ring::MessageRing;
 use super::steps::SendStep;
 use super::timers::TimerEnd;
-use super::window::{SentMessage, Window};
+use super::window::{SentMessage, Window, COUNT_BITS};
 use crate::bus::{Acknowledged, Sent, StateWrite, Vi};
 use crate::prims::{LutRam, Number, Ram};
 use crate::stream::FlowSink;
@@ -71,7 +71,7 @@ pub struct AtHand {
     /// The window as the effect of this step leaves it.
     pub after: Signal<In, Window>,
     /// How many messages of the window come before the one that has come; 0, if none has.
-    pub place: Signal<In, Bits<5>>,
+    pub place: Signal<In, Bits<COUNT_BITS>>,
     /// Pulse: `record` is kept at `place`.
     pub records: Signal<In, bool>,
     /// The message to keep at `place`.
@@ -131,13 +131,15 @@ impl Logic for AtHand {
                 self.window.d.next = self.windows.read_data.val();
             }
             SendStep::Apply => {
-                self.ring.position.next = self.window.q.val().completed + bit_cast::<14, 5>(self.place.val());
+                self.ring.position.next =
+                    self.window.q.val().completed + bit_cast::<14, COUNT_BITS>(self.place.val());
             }
             SendStep::Fetch => {
                 self.message.d.next = self.ring.message.val();
             }
             SendStep::Compare => {
-                self.ring.position.next = self.window.q.val().completed + bit_cast::<14, 5>(self.place.val());
+                self.ring.position.next =
+                    self.window.q.val().completed + bit_cast::<14, COUNT_BITS>(self.place.val());
             }
             SendStep::Look => {
                 self.windows.write_enable.next = true;

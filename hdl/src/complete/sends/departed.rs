@@ -28,7 +28,7 @@ use viaduct_spec::descriptor::status;
 use viaduct_spec::profile::REGION_LOG2;
 
 use super::finding::{Finding, LeftPacket};
-use super::window::{kind, SentMessage, Window};
+use super::window::{kind, SentMessage, Window, COUNT_BITS};
 use crate::arithmetic::Distance;
 use crate::bus::Sent;
 use crate::prims::Number;
@@ -43,7 +43,7 @@ pub struct Departure {
     /// The message had not ended before.
     pub is_new: bool,
     /// How many messages of the window come before its message.
-    pub place: Bits<5>,
+    pub place: Bits<COUNT_BITS>,
     /// The PSN behind the packet.
     pub behind: Bits<24>,
 }
@@ -100,7 +100,7 @@ pub struct Departed {
     /// The message is the one that `message` remembers.
     same: Signal<Local, bool>,
     /// How many messages come before it.
-    base: DFF<Bits<5>>,
+    base: DFF<Bits<COUNT_BITS>>,
     /// The end of the message, without what depends on the window: see [`kind`].
     verdict: DFF<Bits<3>>,
     /// The message was flushed.
@@ -154,7 +154,7 @@ impl Logic for Departed {
         if self.load.val() {
             self.base.d.next = self.row.val().come;
             if self.ours.val() & self.row.val().rewinding & !self.resuming.val() {
-                self.base.d.next = bits::<5>(0);
+                self.base.d.next = bits::<COUNT_BITS>(0);
             }
         }
         self.current.next = self.sent.val().epoch == self.window.val().epoch;

@@ -75,7 +75,7 @@ use read_progress::ReadProgress;
 use rewinder::Rewinder;
 use steps::{SendCause, SendStep, SendSteps};
 use timer_order::TimerOrder;
-use window::Window;
+use window::{Window, COUNT_BITS};
 
 use crate::bus::{
     Acknowledged, Commit, Completion, EpochWrite, Fault, Placing, Position, Rewind, Sent, StateWrite, Vi,
@@ -220,7 +220,7 @@ impl Logic for Sends {
             effect.val().records => at_hand.records;
             findings.record => at_hand.record);
 
-        self.at_hand.place.next = bits::<5>(0);
+        self.at_hand.place.next = bits::<COUNT_BITS>(0);
         if self.steps.cause.val() == SendCause::Sent {
             self.at_hand.place.next = self.findings.departure.val().place;
         }

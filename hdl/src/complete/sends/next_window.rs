@@ -15,7 +15,7 @@
 
 use super::departed::Departure;
 use super::effect::Effect;
-use super::window::{refusal, SentMessage, Window};
+use super::window::{refusal, SentMessage, Window, COUNT_BITS};
 use crate::bus::Commit;
 use crate::prims::{Number, Unpack};
 use crate::rows::tables::TransmitRow;
@@ -107,8 +107,8 @@ impl Logic for NextWindow {
         // LIFE-1: a life begins at position 0, with nothing in flight.
         if self.effect.val().begins {
             self.after.next.completed = bits::<14>(0);
-            self.after.next.known = bits::<5>(0);
-            self.after.next.come = bits::<5>(0);
+            self.after.next.known = bits::<COUNT_BITS>(0);
+            self.after.next.come = bits::<COUNT_BITS>(0);
             fill!(self, after, begun.val().psn => first, oldest, fresh;
                 false => epoch, rewinding, pending, resting, partial);
             self.after.next.reception = self.begun.val().service == self.reception.val();

@@ -22,7 +22,7 @@
 //! Tests: with the whole, `tests/complete/sends.rs`, `tests/complete/again.rs`.
 
 use super::finding::Finding;
-use super::window::Window;
+use super::window::{Window, COUNT_BITS};
 use crate::bus::{EpochWrite, Position, Rewind, Vi};
 use crate::stream::{FlowSource, Source};
 use rust_hdl::prelude::*;
@@ -116,7 +116,7 @@ impl Logic for Rewinder {
         // REQ-4, REQ-5, REQ-6: all packets from the oldest PSN on go again. REQ-8: of a read, what is missing.
         // The oldest packet that is not acknowledged, and which of its message it is.
         self.skip.next = self.window.val().oldest - self.window.val().first;
-        self.behind.next = self.window.val().completed + bit_cast::<14, 5>(self.window.val().known);
+        self.behind.next = self.window.val().completed + bit_cast::<14, COUNT_BITS>(self.window.val().known);
         if self.turns.val() {
             self.waiting.d.next = true;
             self.place.d.next.vi = self.vi.val();

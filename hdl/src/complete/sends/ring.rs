@@ -25,9 +25,6 @@ use viaduct_spec::profile::{SEND_WINDOW_LOG2, VI_LOG2};
 
 /// log2 of the messages of all rings.
 const MESSAGE_LOG2: usize = VI_LOG2 + SEND_WINDOW_LOG2;
-// `Window::known` holds at most 16.
-const _: () = assert!(SEND_WINDOW_LOG2 == 4);
-
 /// Which message.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 struct MessageAddress {

@@ -4,7 +4,10 @@
 
 use crate::bus::Position;
 use rust_hdl::prelude::*;
-use viaduct_spec::profile::REGION_LOG2;
+use viaduct_spec::profile::{REGION_LOG2, SEND_WINDOW_LOG2};
+
+/// Bits of a number of messages in a window, 0 to SEND_WINDOW.
+pub const COUNT_BITS: usize = SEND_WINDOW_LOG2 + 1;
 
 /// A VI's window: its messages from `completed` on, and its packets from `oldest` on.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -12,9 +15,9 @@ pub struct Window {
     /// Position of the oldest message that is not complete.
     pub completed: Position,
     /// Entries, 0 to SEND_WINDOW: messages from `completed` on that have come at least once.
-    pub known: Bits<5>,
+    pub known: Bits<COUNT_BITS>,
     /// How many of them have come since the last rewind; while rewinding, since the one before.
-    pub come: Bits<5>,
+    pub come: Bits<COUNT_BITS>,
     /// PSN of the first packet of the message at `completed`.
     pub first: Bits<24>,
     /// Oldest PSN that is not acknowledged.

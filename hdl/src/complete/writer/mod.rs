@@ -24,7 +24,7 @@
 //! How: [`WriterSteps`] has the order of what is done, [`Written`] says what is written in each step, and [`DescriptorEnds`] tells of the
 //! descriptors that have ended.
 //!
-//! Latency: 2 cycles and those of `protect` to the status's data, twice that with immediate data.
+//! Latency: 1 cycle and those of `protect` to the status's data, twice that with immediate data.
 //!
 //! Example: a receive of 8 bytes without immediate data asks `access` for 8 bytes at the descriptor's Length; `verdict` grants them,
 //! `write` brings Length and Status, and `request` asks for the acknowledgement with `issued` as its mark.
@@ -114,11 +114,17 @@ pub struct Writer {
     /// The tag of the VI at hand.
     tag: DFF<Bits<16>>,
     row: Unpack<Commit, ReceiveRow>,
+    /// The next completion is one of `send`.
+    sends: Signal<Local, bool>,
+    /// The completion that is taken next.
+    chosen: Signal<Local, Completion>,
     job: Signal<Local, WriterJob>,
     step: Signal<Local, WriterStep>,
     own_verdict: Signal<Local, bool>,
     /// The completion is over.
     ends: Signal<Local, bool>,
+    /// The write is granted.
+    may: Signal<Local, bool>,
     /// The write is granted, and the write engine has room for its bytes.
     goes: Signal<Local, bool>,
     /// Bits of a status that say that something went wrong.
@@ -139,8 +145,7 @@ impl Logic for Writer {
         drive!(self, reset => steps.reset, descriptor_ends.reset; steps.step => step);
 
         // The VI's tag.
-        drive!(self, commit.data => row.from; row.to.val().tag => tags.write_data;
-            at.q.val().vi => tags.read_address);
+        drive!(self, commit.data => row.from; row.to.val().tag => tags.write_data);
         self.tags.write_enable.next = false;
         self.tags.write_address.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
 
@@ -160,14 +165,21 @@ impl Logic for Writer {
             self.asks.d.next = false;
         }
         self.write.valid.next = false;
-        self.goes.next = self.granted.q.val() & self.write.ready.val();
+        self.may.next = self.granted.q.val() | (self.own_verdict.val() & self.verdict.data.val().ok);
+        self.goes.next = self.may.val() & self.write.ready.val();
 
         // The steps.
         drive!(self, commit.valid => steps.row; entry.valid => steps.entry; receive.valid => steps.receive;
             at.q => steps.at; access.ready => steps.asked; goes => steps.written; write.ready => steps.taken;
             refused.q => steps.refused; request.ready => steps.acknowledged; fault.ready => steps.broken;
             steps.job => job);
-        self.steps.send.next = self.send.valid.val() & (self.send_turn.q.val() | !self.receive.valid.val());
+        self.sends.next = self.send.valid.val() & (self.send_turn.q.val() | !self.receive.valid.val());
+        self.chosen.next = self.receive.data.val();
+        if self.sends.val() {
+            self.chosen.next = self.send.data.val();
+        }
+        drive!(self, sends => steps.send; chosen.val().write => steps.writes;
+            chosen.val().has_immediate => steps.has_immediate; chosen.val().vi => tags.read_address);
         self.steps.rest.next = !self.descriptor_ends.waits.val();
         drive!(self, false => commit.ready, receive.ready, send.ready);
 
@@ -189,6 +201,11 @@ impl Logic for Writer {
         self.entry_end.data.next = self.step.val() == WriterStep::EntryOwner;
         self.wrong.d.next = false;
 
+        if (self.job.val() == WriterJob::Send) | (self.job.val() == WriterJob::Receive) {
+            self.at.d.next = self.chosen.val();
+            self.tag.d.next = self.tags.read_data.val();
+            self.asks.d.next = self.chosen.val().write;
+        }
         match self.job.val() {
             WriterJob::Row => {
                 self.commit.ready.next = true;
@@ -203,12 +220,10 @@ impl Logic for Writer {
                 self.asks.d.next = true;
             }
             WriterJob::Send => {
-                self.at.d.next = self.send.data.val();
                 self.send.ready.next = true;
                 self.send_turn.d.next = false;
             }
             WriterJob::Receive => {
-                self.at.d.next = self.receive.data.val();
                 self.receive.ready.next = true;
                 self.send_turn.d.next = true;
             }
@@ -219,20 +234,18 @@ impl Logic for Writer {
                 self.granted.d.next = false;
                 self.refused.d.next = false;
             }
-            WriterStep::Tag => {
-                self.tag.d.next = self.tags.read_data.val();
-                self.asks.d.next = self.at.q.val().write;
-                self.ends.next = !self.at.q.val().write;
+            WriterStep::Unwritten => {
+                self.ends.next = true;
             }
             WriterStep::Immediate => {
-                self.write.valid.next = self.granted.q.val();
+                self.write.valid.next = self.may.val();
                 if self.goes.val() {
                     self.granted.d.next = false;
                     self.asks.d.next = true;
                 }
             }
             WriterStep::Status => {
-                self.write.valid.next = self.granted.q.val();
+                self.write.valid.next = self.may.val();
                 if self.goes.val() {
                     self.granted.d.next = false;
                     // WQ-1: behind the status come the entry and the interrupts.
@@ -247,7 +260,7 @@ impl Logic for Writer {
                 self.ends.next = self.fault.ready.val();
             }
             WriterStep::EntryToken => {
-                self.write.valid.next = self.granted.q.val();
+                self.write.valid.next = self.may.val();
                 // CQ-4: the entry cannot be written.
                 self.entry_end.valid.next = self.refused.q.val();
             }
@@ -258,7 +271,7 @@ impl Logic for Writer {
             _ => {}
         }
         drive!(self, ends => descriptor_ends.ends; at.q => descriptor_ends.at;
-            granted.q => descriptor_ends.written);
+            may => descriptor_ends.written);
         Source::<Queue>::link(&mut self.ended, &mut self.descriptor_ends.ended);
         Source::<Closed>::link(&mut self.closed, &mut self.descriptor_ends.closed);
         if self.reset.val() {

@@ -8,16 +8,17 @@
 //! Contract: in Idle the block takes the first job that waits, in the order of its ports; in each other step it goes on as the answers say:
 //!
 //! ```text
-//!  a completion:  Idle ─► Tag ─► (AskImmediate ─► Immediate) ─► AskStatus ─► Status ─► (Acknowledge) ─► Idle
-//!                                                    └────────► Refused ◄───┘    Refused ─► Acknowledge
+//!  a completion:  Idle ─► (AskImmediate ─► Immediate) ─► AskStatus ─► Status ─► (Acknowledge) ─► Idle
+//!                                             └────────► Refused ◄───┘    Refused ─► Acknowledge
+//!                 Idle ─► Unwritten ─► Acknowledge ─► Idle
 //!  an entry:      Idle ─► AskEntry ─► EntryToken ─► EntryOwner ─► Idle
 //!  a row:         Idle ─► Acknowledge ─► Idle
 //! ```
-//! A completion that writes nothing goes from Tag to Acknowledge.
+//! Unwritten is for a completion that writes nothing.
 //!
-//! Latency: 1 cycle a step; all but Tag last until what they wait for has come.
+//! Latency: 1 cycle a step; all but Unwritten last until what they wait for has come.
 //!
-//! Example: a receive without immediate data and without an acknowledgement. The steps are Tag, AskStatus, Status and Idle.
+//! Example: a receive without immediate data and without an acknowledgement. The steps are AskStatus, Status and Idle.
 //!
 //! Tests: with the whole, `tests/complete/writer/`.
 
@@ -44,8 +45,8 @@ pub enum WriterJob {
 pub enum WriterStep {
     /// Take the next job.
     Idle,
-    /// The VI's tag comes.
-    Tag,
+    /// The completion writes nothing.
+    Unwritten,
     /// Ask for the write of ImmediateData.
     AskImmediate,
     /// Write ImmediateData when it is granted.
@@ -81,6 +82,10 @@ pub struct WriterSteps {
     pub send: Signal<In, bool>,
     /// A receive's completion waits.
     pub receive: Signal<In, bool>,
+    /// The completion that is taken writes its descriptor.
+    pub writes: Signal<In, bool>,
+    /// The completion that is taken has immediate data.
+    pub has_immediate: Signal<In, bool>,
     /// A completion may be taken: `interrupt/notify` and `complete/queues` know of the end of the one before.
     pub rest: Signal<In, bool>,
     /// The completion at hand.
@@ -118,23 +123,23 @@ impl Logic for WriterSteps {
                 } else if self.entry.val() {
                     self.job.next = WriterJob::Entry;
                     self.now.d.next = WriterStep::AskEntry;
-                } else if self.send.val() & self.rest.val() {
-                    self.job.next = WriterJob::Send;
-                    self.now.d.next = WriterStep::Tag;
-                } else if self.receive.val() & self.rest.val() {
+                } else if (self.send.val() | self.receive.val()) & self.rest.val() {
                     self.job.next = WriterJob::Receive;
-                    self.now.d.next = WriterStep::Tag;
+                    if self.send.val() {
+                        self.job.next = WriterJob::Send;
+                    }
+                    // WQ-1: ImmediateData goes first, then Length and Status at once.
+                    self.now.d.next = WriterStep::Unwritten;
+                    if self.writes.val() {
+                        self.now.d.next = WriterStep::AskStatus;
+                        if self.has_immediate.val() {
+                            self.now.d.next = WriterStep::AskImmediate;
+                        }
+                    }
                 }
             }
-            WriterStep::Tag => {
-                // WQ-1: ImmediateData goes first, then Length and Status at once.
-                if !self.at.val().write {
-                    self.now.d.next = WriterStep::Acknowledge;
-                } else if self.at.val().has_immediate {
-                    self.now.d.next = WriterStep::AskImmediate;
-                } else {
-                    self.now.d.next = WriterStep::AskStatus;
-                }
+            WriterStep::Unwritten => {
+                self.now.d.next = WriterStep::Acknowledge;
             }
             WriterStep::AskImmediate => {
                 if self.asked.val() {

@@ -14,7 +14,7 @@
 //! Example: a packet of 10 bytes takes 2 words with `claim`. Its access brings 6 bytes from an odd address and then 4; `payload`
 //! gives one word of 8 bytes and one of 2, and `whole` follows.
 //!
-//! Latency: 7 cycles from a packet's last beat to `whole`.
+//! Latency: 6 cycles from a packet's last beat to `whole`.
 //!
 //! How: the packer takes a cycle more for a packet of one beat, if the one before ended with two words. In the long run the header of the
 //! read completion, of which every packet has at least one, makes up for it; of the reads that have come in and leave the
@@ -30,7 +30,7 @@ use viaduct_spec::profile::READ_TAGS;
 use super::mark::AnswerMark;
 use super::room::{Room, RoomSink};
 use crate::bus::{client, PayloadWord, ReadBeat, Whole};
-use crate::prims::{Cast, FifoSlice, Number, Packer, RamFifo};
+use crate::prims::{Cast, Fifo, FifoSlice, Number, Packer, RamFifo};
 
 const _: () = assert!(READ_TAGS <= 16, "the queue in front of the packer");
 
@@ -73,7 +73,7 @@ pub struct Payload {
     /// Words of the queue that each packet has taken.
     sizes: FifoSlice<Bits<10>, 4, 5>,
     /// For each packet, whether its payload is all there; there is room for as many packets as can wait in front of `transmit`.
-    wholes: FifoSlice<Whole, 4, 5>,
+    wholes: Fifo<Whole, 4, 5>,
     mark: Cast<Bits<8>, AnswerMark>,
     /// Words of the packet under way that have not come.
     missing: DFF<Bits<10>>,
