@@ -9,7 +9,9 @@ layout! {
         /// Where the descriptor lies, in units of 64 bytes from the region's base rounded down to 64.
         OFFSET: 0, 34;
         /// Index of the region that holds the descriptor; never 0.
-        REGION: 34, 16;
+        REGION: 34, 15;
+        /// 1: the descriptor has one segment or none, and the NIC reads only its first 48 bytes. If it says more segments, it is malformed.
+        SHORT: 49, 1;
         /// The descriptor's position: it counts every descriptor ever posted to this ring, modulo 2^14. Its low bits are the ring slot, its high bits tell a stale slot.
         POSITION: 50, 14;
     }
@@ -64,7 +66,8 @@ layout! {
     }
 }
 
-/// A token for the descriptor at `offset` (units of 64 bytes) of `region`, at ring `position`.
+/// A token for the descriptor at `offset` (units of 64 bytes) of `region`, at ring `position`. The NIC reads 64 bytes of the descriptor; see
+/// [`short`].
 pub fn encode(region: u16, offset: u64, position: u16) -> u64 {
     let mut word = [0];
     token::REGION.put(&mut word, region.into());
@@ -72,3 +75,13 @@ pub fn encode(region: u16, offset: u64, position: u16) -> u64 {
     token::POSITION.put(&mut word, u64::from(position) & token::POSITION.mask());
     word[0]
 }
+
+/// The same token, of a descriptor with one segment or none: the NIC reads 48 bytes of it.
+pub fn short(word: u64) -> u64 {
+    let mut word = [word];
+    token::SHORT.put(&mut word, 1);
+    word[0]
+}
+
+// A region's index has 16 bits elsewhere.
+const _: () = assert!(crate::profile::REGIONS <= 1 << 15, "a token names every region");

@@ -245,7 +245,7 @@ layout! {
 layout! {
     /// A completion queue entry.
     cq_entry: 128 {
-        /// Token of the completed descriptor; in the error ring an event (see event).
+        /// Token of the completed descriptor, SHORT 0; in the error ring an event (see event).
         TOKEN: 0, 64;
         /// Index of the VI.
         VI: 64, 16;

@@ -88,7 +88,15 @@ impl Segment {
     pub(crate) fn token(self, region: u32, base: usize, position: u16) -> u64 {
         let index = memory_handle::INDEX.get(&[region.into()]);
         let base = base & !(ALIGNMENT - 1);
-        doorbell::encode(index as u16, ((self.start().as_ptr() as usize - base) / ALIGNMENT) as u64, position)
+        let offset = (self.start().as_ptr() as usize - base) / ALIGNMENT;
+        let token = doorbell::encode(index as u16, offset as u64, position);
+        // Fewer bytes of a descriptor with one segment have to cross the bus.
+        let words = [0, self.word(1).load(Ordering::Relaxed), 0, 0];
+        if control_segment::SEG_COUNT.get(&words) <= 1 {
+            doorbell::short(token)
+        } else {
+            token
+        }
     }
 
     pub(crate) fn store(self, words: Words) {

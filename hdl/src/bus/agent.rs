@@ -67,7 +67,9 @@ pub struct DoorbellRow {
     /// Where the descriptor of the last doorbell's token lies in its region, in units of 64 bytes.
     pub offset: Bits<34>,
     /// Region of that descriptor.
-    pub region: Bits<16>,
+    pub region: Bits<15>,
+    /// That descriptor has one segment at most, and 48 bytes.
+    pub short: bool,
     /// One past the last position posted.
     pub posted: Position,
     /// The last doorbell brought a token.

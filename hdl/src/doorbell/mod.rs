@@ -177,6 +177,7 @@ impl Logic for Doorbell {
 
         self.kept.next.offset = self.token.to.val().offset;
         self.kept.next.region = self.token.to.val().region;
+        self.kept.next.short = self.token.to.val().short;
         self.kept.next.posted = self.token.to.val().position + 1;
         self.kept.next.with_token = self.store.val().whole;
         self.write.next = self.taken.val();

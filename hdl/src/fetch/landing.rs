@@ -8,8 +8,8 @@
 //! ```
 //! Contract: answers come in the order of the accesses; an answer with bit 0 of `user` is a ring line, which
 //! `Lines` takes. For each descriptor read `entry` has been accepted before its answer comes; at most 8 are in
-//! flight, so the pieces always find room. A descriptor's words come in 8 cycles, not always in a row; a word that is not there comes as
-//! 0. `head` or `filled_valid` comes after the last word. Its `words` counts the whole words that are there. Its `lost` says that the
+//! flight, so the pieces always find room. A descriptor's words come in 8 cycles, or 6 if it is `short`, not always in a row; a word that is
+//! not there comes as 0. `head` or `filled_valid` comes after the last word. Its `words` counts the whole words that are there. Its `lost` says that the
 //! read was refused or failed, or that there is no whole control segment; then `lost` (the stream) has been accepted before.
 //!
 //! Example: a send descriptor lies 32 bytes before the end of its region. The read brings 4 beats. `word` gives 8 words, of which the
@@ -38,6 +38,8 @@ pub struct DescriptorRead {
     pub region: Bits<16>,
     /// Offset of the descriptor in that region, in units of 64 bytes.
     pub offset: Bits<34>,
+    /// The descriptor has one segment at most: 48 bytes are read, not 64.
+    pub short: bool,
     /// Position of the descriptor in the ring.
     pub position: Bits<14>,
     /// See [`SendHead`].
@@ -176,7 +178,8 @@ impl Logic for Landing {
         // One word a cycle: a piece on show, or nothing once the last piece is in. The piece on show is in a register
         // of its own: what a block RAM gives comes late in the cycle.
         self.piece.next = self.shown.q.val();
-        self.full.next = self.at.q.val().get_bit(3);
+        self.full.next = self.at.q.val().get_bit(3)
+            | (self.expected.source.data.val().short & (self.at.q.val() == bits::<4>(6)));
         self.step.next = (self.on_show.val() | self.ended.q.val()) & !self.full.val();
         self.word_out.d.next = bits::<64>(0);
         if self.on_show.val() & self.piece.val().whole & !self.piece.val().bad {

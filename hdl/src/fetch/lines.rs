@@ -48,7 +48,9 @@ pub struct DescriptorPlace {
     /// Offset of the descriptor in its region, in units of 64 bytes.
     pub offset: Bits<34>,
     /// Region that holds it; 0, which does not exist, if the token is wrong.
-    pub region: Bits<16>,
+    pub region: Bits<15>,
+    /// It has one segment at most, and 48 bytes.
+    pub short: bool,
 }
 
 /// A line that has come: its queue, and the number of its tokens.
@@ -161,8 +163,9 @@ impl Logic for Lines {
             | bit_cast::<PLACE_LOG2, 3>(self.place_now.val());
         self.tokens.write_data.next.offset = self.token_now.to.val().offset;
         self.tokens.write_data.next.region = self.token_now.to.val().region;
+        self.tokens.write_data.next.short = self.token_now.to.val().short;
         if self.wrong.val() {
-            self.tokens.write_data.next.region = bits::<16>(0);
+            self.tokens.write_data.next.region = bits::<15>(0);
         }
         self.tokens.read_address.next = (bit_cast::<PLACE_LOG2, QUEUE_LOG2>(self.queue.val()) << 3)
             | bit_cast::<PLACE_LOG2, 3>(self.place.val());

@@ -32,7 +32,7 @@ pub struct Request {
     pub reset: Signal<In, bool>,
     /// No access waits, so `read` or `line` may come.
     pub free: Signal<Out, bool>,
-    /// The descriptor whose 64 bytes are to be read, from `Turn`: only its place counts.
+    /// The descriptor whose first 64 bytes, or 48, are to be read, from `Turn`: only its place and size count.
     pub read: FlowSink<DescriptorRead>,
     /// Pulse from `Turn`: read `tokens` tokens of the ring, from position `filled` on.
     pub line: Signal<In, bool>,
@@ -74,6 +74,10 @@ impl Logic for Request {
         self.next_access.next.address = bit_cast::<64, 34>(self.read.data.val().offset) << bits::<3>(6);
         self.next_access.next.span = bits::<32>(64);
         self.next_access.next.length = bits::<13>(64);
+        if self.read.data.val().short {
+            self.next_access.next.span = bits::<32>(48);
+            self.next_access.next.length = bits::<13>(48);
+        }
         self.next_access.next.region = self.read.data.val().region;
         self.next_access.next.key = bits::<16>(0);
         fill!(self, next_access, row.val().tag => tag; true => by_offset, clip; false => system, write);

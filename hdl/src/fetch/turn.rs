@@ -192,8 +192,9 @@ impl Logic for Turn {
         self.issue.valid.next =
             (self.step.q.val() == Step::Token) & self.request_free.val() & self.entry_ready.val();
         fill!(self, issue.data, queue.val().vi => vi; queue.val().receive => receive;
-            token_now.q.val().region => region; token_now.q.val().offset => offset;
+            token_now.q.val().offset => offset; token_now.q.val().short => short;
             progress.position => position; progress.epoch => epoch; mark.restart => restart);
+        self.issue.data.next.region = bit_cast::<16, 15>(self.token_now.q.val().region);
         drive!(self, issue.valid => progress.issue; ends => progress.rests);
         self.progress.from_ring.next = !self.plan.inlined.val();
 
@@ -224,6 +225,7 @@ impl Logic for Turn {
             Step::Look => {
                 self.token_now.d.next.offset = self.doorbell.val().offset;
                 self.token_now.d.next.region = self.doorbell.val().region;
+                self.token_now.d.next.short = self.doorbell.val().short;
                 self.with_token.d.next = self.doorbell.val().with_token & !self.queue.val().rewinding;
                 self.posted.d.next = self.doorbell.val().posted;
                 self.oldest.d.next = self.done.val();

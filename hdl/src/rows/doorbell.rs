@@ -12,7 +12,9 @@ pub struct Token {
     /// Where the descriptor lies, in units of 64 bytes from the region's base rounded down to 64.
     pub offset: Bits<34>,
     /// Index of the region that holds the descriptor; never 0.
-    pub region: Bits<16>,
+    pub region: Bits<15>,
+    /// 1: the descriptor has one segment or none, and the NIC reads only its first 48 bytes. If it says more segments, it is malformed.
+    pub short: bool,
     /// The descriptor's position: it counts every descriptor ever posted to this ring, modulo 2^14. Its low bits are the ring slot, its high bits tell a stale slot.
     pub position: Bits<14>,
 }

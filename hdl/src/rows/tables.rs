@@ -194,7 +194,7 @@ pub struct ViStateRow {
 /// A completion queue entry.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct CqEntryRow {
-    /// Token of the completed descriptor; in the error ring an event (see event).
+    /// Token of the completed descriptor, SHORT 0; in the error ring an event (see event).
     pub token: Bits<64>,
     /// Index of the VI.
     pub vi: Bits<16>,

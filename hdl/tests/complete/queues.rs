@@ -11,7 +11,7 @@ fn ring(log2: u64) -> Ring {
 }
 
 fn end(n: u64) -> End {
-    End { vi: 9, receive: 1, region: 0xBEEF, offset: 0x3_1234_5678 + n, written: true }
+    End { vi: 9, receive: 1, region: 0x3EEF, offset: 0x3_1234_5678 + n, written: true }
 }
 
 /// Rule CQ-1.

@@ -136,8 +136,8 @@ impl World {
         // A doorbell leaves its token, which serves when it is the only new one.
         let newest = token(self.row >> 1, queue.posted.wrapping_sub(1) % WRAP);
         let posted = queue.claimed.unwrap_or(queue.posted) % WRAP;
-        let [offset, region] = crate::place(newest);
-        let row = [("posted", posted), ("with_token", (queue.posted > 0).into()), offset, region];
+        let [offset, region, short] = crate::place(newest);
+        let row = [("posted", posted), ("with_token", (queue.posted > 0).into()), offset, region, short];
         Bundle::of::<bus::DoorbellRow>("row_row").set(&mut self.bench, &row);
         self.bench.set("completed_row", self.queues[self.completed as usize].done % WRAP);
         self.bench.set("send_valid", (!self.run.is_empty()).into());

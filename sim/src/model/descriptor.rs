@@ -7,6 +7,7 @@ use viaduct_spec::descriptor::{
 
 use super::memory::Memory;
 use super::place::{Access, Place, Right, Unread};
+use super::posted::Posted;
 
 /// Bytes of a descriptor that one read brings; of what is behind them nothing is known at first.
 pub const FIRST_BYTES: usize = 64;
@@ -73,12 +74,15 @@ impl Descriptor {
         Self::decode(&[])
     }
 
-    /// Reads a descriptor by the tag of its VI. The error: its control segment does not lie in the region, or its first
+    /// Reads a descriptor that is posted, by the tag of its VI. The error: its control segment does not lie in the region, or its first
     /// [`FIRST_BYTES`] cannot be read.
-    pub fn read(place: Place, tag: u16, memory: &mut Memory<'_>) -> Result<Self, Unread> {
+    pub fn read(posted: Posted, tag: u16, memory: &mut Memory<'_>) -> Result<Self, Unread> {
+        let place = posted.place;
         let access = Access { place, span: CONTROL_SEGMENT_BYTES as u64, tag, right: Right::Read };
         let head = memory.read(access, CONTROL_SEGMENT_BYTES)?;
-        let count = Self::decode(&head).count.min(MAX_SEGMENTS);
+        // WQ-2: of a short descriptor the first segment is read, whatever it says.
+        let most = if posted.short { 1 } else { MAX_SEGMENTS };
+        let count = Self::decode(&head).count.min(most);
         let wanted = (SEGMENT_BYTES * usize::from(count)) as u64;
         let behind = Access { place: place.plus(access.span), ..access };
         let room = memory.room(Access { span: 0, ..behind }).min(wanted) / SEGMENT_BYTES as u64;

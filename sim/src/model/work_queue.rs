@@ -111,7 +111,7 @@ impl WorkQueue {
             (self.over, self.posted) = (false, self.fetched);
         }
         let posted = Posted::new(word);
-        match Descriptor::read(posted.place, context.rows.descriptor_tag(receive), &mut context.memory) {
+        match Descriptor::read(posted, context.rows.descriptor_tag(receive), &mut context.memory) {
             Ok(descriptor) => Fetched::Descriptor(posted, descriptor),
             Err(_) => Fetched::Misplaced,
         }

@@ -32,6 +32,8 @@ pub struct Descriptor {
     pub count: Option<u16>,
     /// Length, if not the sum of the segments.
     pub length: Option<u32>,
+    /// Its token says SHORT: no more than one segment is read.
+    pub short: bool,
 }
 
 impl Descriptor {

@@ -153,6 +153,7 @@ impl RawVi {
         let place = host.place(bytes.len());
         host.memory.write(place, &bytes);
         let token = self.token(direction, &host.region, host.memory.address(place));
+        let token = if descriptor.short { doorbell::short(token) } else { token };
         self.store_token(direction, token);
         (place, token)
     }

@@ -41,6 +41,8 @@ fn malformed(scene: &Scene, side: usize) -> Vec<(&'static str, Descriptor, u32, 
         ("RDMA write", flag(control::OP_RDMAWRITE), format, true),
         ("RDMA read", flag(control::OP_RDMAREAD), format, true),
         ("operation 3", flag(control::OP_MASK), format, true),
+        ("SHORT, two segments", Descriptor { short: true, ..segments(1) }, format, true),
+        ("SHORT, 253 segments", Descriptor { short: true, ..segments(252) }, format, true),
     ]
 }
 

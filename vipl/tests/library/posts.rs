@@ -43,6 +43,7 @@ fn a_posted_descriptor_is_vias_in_memory_its_ring_and_its_doorbell() {
     assert_eq!(token::REGION.get(&[word]), u64::from(bench.memory.handle() & 0xffff));
     assert_eq!(token::OFFSET.get(&[word]), 2);
     assert_eq!(token::POSITION.get(&[word]), 0);
+    assert_eq!(token::SHORT.get(&[word]), 0, "it has two segments");
 }
 
 #[test]
@@ -88,6 +89,7 @@ fn a_full_ring_refuses_and_positions_wrap() {
     for (n, (_, word)) in doorbells.iter().enumerate() {
         assert_eq!(token::POSITION.get(&[*word]), n as u64 % (1 << 14));
         assert_eq!(token::OFFSET.get(&[*word]), n as u64 % 8);
+        assert_eq!(token::SHORT.get(&[*word]), 1, "it has one segment or none");
     }
     drop(doorbells);
     for n in 0..8 {

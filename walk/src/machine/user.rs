@@ -3,6 +3,7 @@
 use std::io;
 
 use viaduct_driver::device::Bar;
+use viaduct_spec::descriptor::control_segment;
 use viaduct_spec::doorbell;
 use viaduct_spec::profile::{DOORBELL_SHIFT, VIS};
 
@@ -66,7 +67,12 @@ impl Machine<'_> {
             _ => rows::region(end, 0),
         };
         let place = post.place - if region == rows::ARENA_REGION { DESCRIPTORS } else { 0 };
-        let token = doorbell::encode(region, u64::from(place) / 64, position);
+        let mut token = doorbell::encode(region, u64::from(place) / 64, position);
+        let word = u64::from_le_bytes(bytes[8..16].try_into().map_err(io::Error::other)?);
+        // Every other descriptor that may be is read as a short one.
+        if position % 2 == 1 && control_segment::SEG_COUNT.get(&[0, word, 0, 0]) <= 1 {
+            token = doorbell::short(token);
+        }
         self.write_slot(end, receive, position, token)?;
         let before = u64::from_le_bytes(bytes[24..32].try_into().map_err(io::Error::other)?);
         // Nothing can be written to a descriptor that is nowhere.

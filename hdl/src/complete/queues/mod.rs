@@ -213,8 +213,10 @@ impl Logic for CompletionQueues {
             indices.taken => entry_place.taken; words.place => entry_place.place;
             words.home => entry_place.home; entry_end.valid => entry_place.entry_end.valid;
             entry_end.data => entry_place.entry_end.data);
-        fill!(self, ended.from, closing.q.val().offset => offset; closing.q.val().region => region;
+        // An entry's token says nothing of the descriptor's size.
+        fill!(self, ended.from, closing.q.val().offset => offset; false => short;
             found.q.val().position => position);
+        self.ended.from.next.region = bit_cast::<15, 16>(self.closing.q.val().region);
 
         self.entry.valid.next = self.step.val() == CqStep::Offer;
         fill!(self, entry.data, entry_place.at.val().region => region; entry_place.at.val().tag => tag;

@@ -145,7 +145,7 @@ fn traffic(harness: &mut Harness, cycles: usize, stores: f64, vis: u64) {
                 _ => page::RECEIVE,
             };
             let vi = if rng.random_bool(0.02) { rng.random_range(0..256) } else { rng.random_range(0..vis) };
-            let region = if rng.random_bool(0.1) { 0 } else { rng.random() };
+            let region = if rng.random_bool(0.1) { 0 } else { rng.random_range(0..1 << 15) };
             let data = encode(region, rng.random_range(0..1 << 34), rng.random_range(0..1 << 14));
             let enables = match rng.random_range(0..6) {
                 0 => rng.random::<u8>(),

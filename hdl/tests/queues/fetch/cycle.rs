@@ -69,8 +69,8 @@ impl World {
             bench.set(&format!("{name}_valid"), (!run.is_empty()).into());
             bench.set(name, run.front().copied().unwrap_or(0));
         }
-        let [offset, region] = crate::place(self.row.2);
-        let row = [("posted", self.row.0), ("with_token", self.row.1), offset, region];
+        let [offset, region, short] = crate::place(self.row.2);
+        let row = [("posted", self.row.0), ("with_token", self.row.1), offset, region, short];
         Bundle::of::<bus::DoorbellRow>("row_row").set(bench, &row);
         bench.set("completed_row", self.positions.0);
         bench.set("consumed_row", self.positions.1);
@@ -155,8 +155,11 @@ impl World {
             self.ahead.entry((ahead["vi"], ahead["slot"])).or_default()[word] = ahead["data"];
         }
         if get(self, "head_valid") == 1 {
-            let words = std::array::from_fn(|_| self.words.pop_front().expect("8 words before a head"));
             let field = |name| self.head.get(&self.bench, name);
+            let count = if self.queues[&(field("vi"), false)].due[0].short { 6 } else { 8 };
+            assert_eq!(self.words.len(), count, "words before a head");
+            let mut words = [0; 8];
+            self.words.drain(..).zip(&mut words).for_each(|(word, place)| *place = word);
             let facts = ["region", "offset", "words", "lost"].map(field);
             self.arrived((field("vi"), false), words, facts);
             self.untaken += 1;
@@ -167,7 +170,7 @@ impl World {
             let due = &self.queues[&(vi, true)].due[0];
             assert_eq!(position, (due.position + 1) % WRAP);
             assert_eq!(slot, due.position % RECEIVE_AHEAD as u64);
-            let words = self.ahead.remove(&(vi, slot)).expect("8 words before filled");
+            let words = self.ahead.remove(&(vi, slot)).expect("words before filled");
             let facts = ["region", "offset", "words", "lost"].map(|name| filled[name]);
             self.arrived((vi, true), words, facts);
         }

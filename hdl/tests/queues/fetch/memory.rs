@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use rand::Rng;
+use viaduct_spec::doorbell::token;
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 use viaduct_spec::register::event_code;
 
@@ -49,13 +50,14 @@ impl World {
                 let position = queue.position(queue.read);
                 if queue.read == queue.due.len() {
                     assert!(queue.over, "the token of {position}, which is not posted");
-                    let (region, words) = (word >> 34 & 0xffff, [0; 8]);
+                    let (region, words) = (token::REGION.get(&[word]), [0; 8]);
                     let offset = word & ((1 << 34) - 1);
                     let ending = Ending::Refused;
                     queue.due.push_back(Descriptor {
                         queue: queue.name,
                         region,
                         offset,
+                        short: token::SHORT.get(&[word]) == 1,
                         position,
                         ending,
                         words,
@@ -64,22 +66,24 @@ impl World {
                 let descriptor = &mut queue.due[queue.read];
                 queue.read += 1;
                 let word = if n == there { nothing } else { word };
-                if n < there && position == word >> 50 && word >> 34 & 0xffff != 0 {
+                if n < there && position == token::POSITION.get(&[word]) && token::REGION.get(&[word]) != 0 {
                     continue;
                 }
                 // A place without a descriptor: it is asked for in region 0, and refused.
                 self.seen.wrong += 1;
                 self.descriptors.remove(&(descriptor.region, descriptor.offset));
                 (descriptor.region, descriptor.offset) = (0, word & ((1 << 34) - 1));
+                descriptor.short = token::SHORT.get(&[word]) == 1;
                 descriptor.ending = Ending::Refused;
                 self.descriptors.insert((0, descriptor.offset), descriptor.clone());
             }
             let under_way = 1 + self.answers.iter().filter(|answer| answer.line).count();
             self.seen.lines_at_once = self.seen.lines_at_once.max(under_way);
         } else {
-            assert_eq!((get(self, "clip"), length, address % 64), (1, 64, 0));
+            assert_eq!((get(self, "clip"), address % 64), (1, 0));
             let descriptor =
                 self.descriptors.remove(&(region, address >> 6)).expect("posted and not yet asked for");
+            assert_eq!(length as usize, descriptor.bytes());
             let queue = self.queues.get_mut(&descriptor.queue).unwrap();
             assert_eq!(tag, queue.tag);
             assert_eq!(queue.due[queue.asked].position, descriptor.position, "in order");
@@ -103,9 +107,9 @@ impl World {
             }
             data = descriptor.words.to_vec();
             match descriptor.ending {
-                Ending::Bytes(there) => bytes = there,
+                Ending::Bytes(there) => bytes = there.min(descriptor.bytes()),
                 Ending::Refused => (bytes, refused) = (0, true),
-                Ending::Failed(words) => (bytes, failed) = (words * 8, true),
+                Ending::Failed(words) => (bytes, failed) = (8 * words.min(descriptor.bytes() / 8 - 1), true),
             }
             if descriptor.outcome().2 {
                 self.seen.lost += 1;

@@ -1,7 +1,7 @@
 //! Processes post, ring and finish; the agent makes queues anew.
 
 use rand::Rng;
-use viaduct_spec::doorbell::encode;
+use viaduct_spec::doorbell::{encode, short, token};
 use viaduct_spec::profile::REGIONS;
 
 use super::queue::{Descriptor, Ending, Name, Queue, BACKLOG, WRAP};
@@ -44,16 +44,20 @@ impl World {
         };
         let stale = rng.random_bool(self.errors).then(|| rng.random_range(0..4));
         for n in 0..batch.min(room) {
-            let region = rng.random_range(1..1 << 16);
+            let region = rng.random_range(1..1 << 15);
             let offset = self.next_offset;
             self.next_offset += 1;
-            let token = encode(region as u16, offset, queue.posted as u16);
+            let mut token = encode(region as u16, offset, queue.posted as u16);
+            let is_short = rng.random();
+            if is_short {
+                token = short(token);
+            }
             let slot = (queue.posted % size) as usize;
             queue.slots[slot] = token;
             if stale == Some(n) && n + 1 < batch.min(room) {
                 // Of region 0, or of another position.
                 queue.slots[slot] = if rng.random() {
-                    token & !(0xffff << 34)
+                    token & !(token::REGION.mask() << 34)
                 } else {
                     token ^ 1 << rng.random_range(50..64)
                 };
@@ -67,7 +71,8 @@ impl World {
             if queue.open {
                 let words = rng.random();
                 let position = queue.posted;
-                let descriptor = Descriptor { queue: name, region, offset, position, ending, words };
+                let short = is_short;
+                let descriptor = Descriptor { queue: name, region, offset, short, position, ending, words };
                 queue.due.push_back(descriptor.clone());
                 self.descriptors.insert((region, offset), descriptor);
             }

@@ -24,19 +24,31 @@ pub struct Descriptor {
     pub queue: Name,
     pub region: u64,
     pub offset: u64,
+    /// 48 bytes of it are read, not 64.
+    pub short: bool,
     pub position: u64,
     pub ending: Ending,
     pub words: [u64; 8],
 }
 
 impl Descriptor {
+    /// Bytes that are read.
+    pub fn bytes(&self) -> usize {
+        if self.short {
+            48
+        } else {
+            64
+        }
+    }
+
     /// What must come out: the words, how many of them are there, and whether it is lost.
     pub fn outcome(&self) -> ([u64; 8], u64, bool) {
         let whole = match self.ending {
             Ending::Bytes(bytes) => bytes / 8,
             Ending::Refused => 0,
-            Ending::Failed(words) => words,
+            Ending::Failed(words) => words.min(self.bytes() / 8 - 1),
         };
+        let whole = whole.min(self.bytes() / 8);
         let mut words = self.words;
         words[whole..].fill(0);
         (words, whole as u64, !matches!(self.ending, Ending::Bytes(32..)))

@@ -154,7 +154,5 @@ fn where_it_goes(read: &Message, data: &[u8], context: &mut Context<'_>) -> Opti
         return Some(read.descriptor.clone());
     }
     let tag = context.rows.descriptor_tag(false);
-    Descriptor::read(read.posted?.place, tag, &mut context.memory)
-        .ok()
-        .filter(|descriptor| !descriptor.unread)
+    Descriptor::read(read.posted?, tag, &mut context.memory).ok().filter(|descriptor| !descriptor.unread)
 }

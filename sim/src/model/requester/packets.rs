@@ -214,7 +214,7 @@ impl Requester {
         let message = &mut self.messages[at];
         let Some(posted) = message.posted else { return Err(Failure::Changed) };
         let tag = context.rows.descriptor_tag(false);
-        let new = Descriptor::read(posted.place, tag, &mut context.memory).map_err(|_| Failure::Changed)?;
+        let new = Descriptor::read(posted, tag, &mut context.memory).map_err(|_| Failure::Changed)?;
         check(&new, &context.rows).map_err(Failure::Own)?;
         let old = &message.descriptor;
         // REQ-7: it must be the same as the first time.
