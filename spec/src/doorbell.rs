@@ -66,7 +66,7 @@ layout! {
     }
 }
 
-/// A token for the descriptor at `offset` (units of 64 bytes) of `region`, at ring `position`. The NIC reads 64 bytes of the descriptor; see
+/// A token for the descriptor at `offset` (units of 64 bytes) of `region` (15 bits), at ring `position`. The NIC reads 64 bytes of the descriptor; see
 /// [`short`].
 pub fn encode(region: u16, offset: u64, position: u16) -> u64 {
     let mut word = [0];

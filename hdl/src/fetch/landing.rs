@@ -9,8 +9,9 @@
 //! Contract: answers come in the order of the accesses; an answer with bit 0 of `user` is a ring line, which
 //! `Lines` takes. For each descriptor read `entry` has been accepted before its answer comes; at most 8 are in
 //! flight, so the pieces always find room. A descriptor's words come in 8 cycles, or 6 if it is `short`, not always in a row; a word that is
-//! not there comes as 0. `head` or `filled_valid` comes after the last word. Its `words` counts the whole words that are there. Its `lost` says that the
-//! read was refused or failed, or that there is no whole control segment; then `lost` (the stream) has been accepted before.
+//! not there comes as 0. `head` or `filled_valid` comes with the last word if all of them are there, and otherwise later. Its `words` counts
+//! the whole words that are there. Its `lost` says that the read was refused or failed, or that there is no whole control segment; then
+//! `lost` (the stream) has been accepted before.
 //!
 //! Example: a send descriptor lies 32 bytes before the end of its region. The read brings 4 beats. `word` gives 8 words, of which the
 //! last four are 0; then `head` comes with `words` 4.
@@ -130,6 +131,12 @@ pub struct Landing {
     step: Signal<Local, bool>,
     is_lost: Signal<Local, bool>,
     complete: Signal<Local, bool>,
+    /// The word that is passed on is the last of its descriptor.
+    last_word: Signal<Local, bool>,
+    /// Words that are passed on with this one.
+    following: Signal<Local, Bits<4>>,
+    /// All words of the descriptor are there, the last one now.
+    intact: Signal<Local, bool>,
     finish: Signal<Local, bool>,
     own: Number<2, { client::FETCH }>,
 }
@@ -180,6 +187,9 @@ impl Logic for Landing {
         self.piece.next = self.shown.q.val();
         self.full.next = self.at.q.val().get_bit(3)
             | (self.expected.source.data.val().short & (self.at.q.val() == bits::<4>(6)));
+        self.last_word.next = (self.at.q.val() == bits::<4>(7))
+            | (self.expected.source.data.val().short & (self.at.q.val() == bits::<4>(5)));
+        self.following.next = self.at.q.val() + 1;
         self.step.next = (self.on_show.val() | self.ended.q.val()) & !self.full.val();
         self.word_out.d.next = bits::<64>(0);
         if self.on_show.val() & self.piece.val().whole & !self.piece.val().bad {
@@ -207,9 +217,21 @@ impl Logic for Landing {
         self.lost.valid.next = self.complete.val() & self.is_lost.val();
         self.lost.data.next.vi = self.expected.source.data.val().vi;
         self.lost.data.next.receive = self.expected.source.data.val().receive;
-        self.finish.next = self.complete.val() & (!self.is_lost.val() | self.lost.ready.val());
+        // A descriptor that is there as it should be ends with its last word.
+        self.intact.next = self.on_show.val()
+            & self.last_word.val()
+            & self.piece.val().last
+            & self.piece.val().whole
+            & !self.piece.val().bad
+            & (self.whole.q.val() == self.at.q.val());
+        self.finish.next =
+            self.intact.val() | (self.complete.val() & (!self.is_lost.val() | self.lost.ready.val()));
         self.words_out.d.next = self.whole.q.val();
         self.lost_out.d.next = self.is_lost.val();
+        if self.intact.val() {
+            self.words_out.d.next = self.following.val();
+            self.lost_out.d.next = false;
+        }
         self.head_out.d.next = self.finish.val() & !self.expected.source.data.val().receive;
         self.filled_out.d.next = self.finish.val() & self.expected.source.data.val().receive;
         self.expected.source.ready.next = self.finish.val();

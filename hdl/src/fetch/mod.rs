@@ -44,11 +44,11 @@
 //! - A commit is taken when no read is in flight and no fault waits, and not before its fourth cycle on the bus;
 //!   no run queue is popped from its second cycle on.
 //!
-//! Example: a doorbell with its token posts the first send of VI 3. `send` offers VI 3, and 7 cycles later `access` asks for the
-//! descriptor's 64 bytes; the ring is not read. When they are there, `word` gives 8 words, and then `head` comes.
+//! Example: a doorbell with its token posts the first send of VI 3. `send` offers VI 3, and 6 cycles later `access` asks for the
+//! descriptor's bytes; the ring is not read. When they are there, `word` gives 8 words, and then `head` comes.
 //!
-//! Latency: 7 cycles from a VI on show to the access for an inline token. A turn takes 9 cycles for one descriptor,
-//! 3 more for each other, 1 more for a line; 6 or 7 if there is nothing to do. Tests: `tests/queues/fetch/`, `tests/queues/rewind.rs`.
+//! Latency: 6 cycles from a VI on show to the access for an inline token, 7 for another. A turn takes 9 cycles for one descriptor, 8 if
+//! its token is inline, 3 more for each other, 1 more for a line; 6 or 7 if there is nothing to do. Tests: `tests/queues/fetch/`, `tests/queues/rewind.rs`.
 
 mod choice;
 mod landing;

@@ -147,6 +147,8 @@ pub struct Turn {
     more: DFF<bool>,
 
     nothing: Signal<Local, bool>,
+    /// The descriptor of the doorbell's own token may be asked for in Decide.
+    at_once: Signal<Local, bool>,
     wants: Signal<Local, bool>,
     more_left: Signal<Local, bool>,
     ends: Signal<Local, bool>,
@@ -189,8 +191,16 @@ impl Logic for Turn {
 
         // A descriptor.
         self.place.next = bit_cast::<3, 14>(self.progress.position.val());
-        self.issue.valid.next =
-            (self.step.q.val() == Step::Token) & self.request_free.val() & self.entry_ready.val();
+        // The doorbell's own token is at hand from the beginning: it is asked for a cycle earlier.
+        self.at_once.next = (self.step.q.val() == Step::Decide)
+            & self.plan.inlined.val()
+            & self.plan.amount.val().any()
+            & !self.plan.overrun.val()
+            & !self.nothing.val()
+            & !self.hold.val();
+        self.issue.valid.next = ((self.step.q.val() == Step::Token) | self.at_once.val())
+            & self.request_free.val()
+            & self.entry_ready.val();
         fill!(self, issue.data, queue.val().vi => vi; queue.val().receive => receive;
             token_now.q.val().offset => offset; token_now.q.val().short => short;
             progress.position => position; progress.epoch => epoch; mark.restart => restart);
@@ -244,7 +254,7 @@ impl Logic for Turn {
                 self.left.d.next = self.plan.amount.val();
                 self.more.d.next = self.hold.val();
                 self.step.d.next = Step::Rest;
-                if self.plan.amount.val().any() {
+                if self.plan.amount.val().any() & !self.issue.valid.val() {
                     self.step.d.next = Step::Token;
                 }
                 if self.plan.overrun.val() {

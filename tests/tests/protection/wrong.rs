@@ -104,7 +104,7 @@ pub fn wrong_places(
         ("another tag", foreign, address, None),
         ("a region that is gone", dead, address, None),
         ("a region that never was", Region { handle: handle(ROW - 1, 0), ..host.region }, address, None),
-        ("no row of the table", Region { handle: 0xFFFF, ..host.region }, address, None),
+        ("no row of the table", Region { handle: 0x7FFF, ..host.region }, address, None),
         ("an agent's arena", arena, arena.address + 0x40, None),
         ("behind the region", cut(0x40), address + 0x40, None),
         ("far behind the region", cut(0x41), address + (1 << 39), None),
