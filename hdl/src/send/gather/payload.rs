@@ -73,7 +73,7 @@ pub struct Payload {
     /// Words of the queue that each packet has taken.
     sizes: FifoSlice<Bits<10>, 4, 5>,
     /// For each packet, whether its payload is all there; there is room for as many packets as can wait in front of `transmit`.
-    wholes: Fifo<Whole, 4, 5>,
+    wholes: Fifo<Whole, 5, 6>,
     mark: Cast<Bits<8>, AnswerMark>,
     /// Words of the packet under way that have not come.
     missing: DFF<Bits<10>>,

@@ -2,11 +2,12 @@
 
 use rand::seq::IndexedRandom;
 use rand::Rng;
+use rand_chacha::ChaCha8Rng;
 use viaduct_spec::tables::{gather, table, vi_states};
 
-use super::descriptor::{any, Descriptor, Segment};
-use super::setup;
+use super::descriptor::{any, Descriptor, Made, Segment};
 use super::traffic::run;
+use super::{setup, Context, Setup};
 use crate::port::{self, fields};
 
 /// Rule WIRE-2.
@@ -58,14 +59,23 @@ fn refuses_what_is_wrong() {
     run(&mut setup(), 1500, true, false, any);
 }
 
-/// Without waiting for data: messages of 8 bytes follow each other at check's and cut's pace, whatever the latency.
-#[test]
-fn keeps_reads_in_flight() {
+/// A message of 8 bytes on VI 3.
+fn short(rng: &mut ChaCha8Rng, _: &[Context], _: bool) -> Made {
+    let segment = Segment { address: rng.random_range(0..1 << 40), region: 5, key: 9, length: 8 };
+    let mut words = vec![0, 1 << 32, 0, 8];
+    words.extend([segment.address, 8 << 32 | 9 << 16 | 5]);
+    let head = [("vi", 3), ("region", 1), ("offset", 2), ("words", 8), ("lost", 0)];
+    let again = [("epoch", 0), ("restart", 0), ("skip", 0), ("psn", 0)];
+    let head = fields(&[&head[..], &again].concat());
+    (Descriptor { head, words, held: 8, unread: false }, vec![segment], 8)
+}
+
+/// A NIC whose VIs are all connected, and VI 3 not raw.
+fn connected() -> Setup {
     let mut setup = setup();
     for context in &mut setup.contexts {
         context.connected = true;
     }
-    // Not raw, whatever it was.
     setup.contexts[3].raw = false;
     let mut row = [0; 3];
     gather::TAG.put(&mut row, setup.contexts[3].tag);
@@ -75,15 +85,21 @@ fn keeps_reads_in_flight() {
     for vi in 0..64 {
         port::state(&mut setup.bench, vi, vi_states::CONNECTED);
     }
-    let cycles = run(&mut setup, 200, false, true, |rng, _, _| {
-        let segment = Segment { address: rng.random_range(0..1 << 40), region: 5, key: 9, length: 8 };
-        let mut words = vec![0, 1 << 32, 0, 8];
-        words.extend([segment.address, 8 << 32 | 9 << 16 | 5]);
-        let head = [("vi", 3), ("region", 1), ("offset", 2), ("words", 8), ("lost", 0)];
-        let again = [("epoch", 0), ("restart", 0), ("skip", 0), ("psn", 0)];
-        let head = fields(&[&head[..], &again].concat());
-        (Descriptor { head, words, held: 8, unread: false }, vec![segment], 8)
-    });
+    setup
+}
+
+/// Without waiting for data: messages of 8 bytes follow each other at check's and cut's pace, whatever the latency.
+#[test]
+fn keeps_reads_in_flight() {
+    let cycles = run(&mut connected(), 200, false, true, short);
     println!("{} cycles a message", cycles / 200);
     assert!(cycles < 200 * 13 + 250, "{cycles}");
+}
+
+/// While `transmit` takes nothing, as many packets wait as there is room for, and nothing said of them is lost.
+#[test]
+fn packets_wait_for_transmit() {
+    let mut setup = connected();
+    setup.transmit_takes_after = 2000;
+    run(&mut setup, 60, false, true, short);
 }

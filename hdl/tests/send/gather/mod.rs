@@ -43,6 +43,8 @@ struct Setup {
     contexts: Vec<Context>,
     /// Packets of answers to make beside the messages.
     replies: replies::Replies,
+    /// Cycles of the run in which `transmit` takes no packet.
+    transmit_takes_after: u64,
 }
 
 fn setup() -> Setup {
@@ -71,5 +73,5 @@ fn setup() -> Setup {
         port::state(&mut bench, vi as u64, state);
         port::epoch(&mut bench, vi as u64, false);
     }
-    Setup { bench, rng, contexts, replies: replies::Replies::default() }
+    Setup { bench, rng, contexts, replies: replies::Replies::default(), transmit_takes_after: 0 }
 }

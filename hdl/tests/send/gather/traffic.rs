@@ -27,7 +27,7 @@ pub fn run(
     eager: bool,
     mut make: impl FnMut(&mut ChaCha8Rng, &[Context], bool) -> Made,
 ) -> u64 {
-    let Setup { bench, rng, contexts, replies } = setup;
+    let Setup { bench, rng, contexts, replies, transmit_takes_after } = setup;
     let mut expected = Expectation::default();
     let mut memory = Memory { beats: VecDeque::new() };
     let mut descriptors: VecDeque<Descriptor> = VecDeque::new();
@@ -86,7 +86,8 @@ pub fn run(
             }
         }
         bench.set("access_ready", (eager || rng.random_bool(0.6)).into());
-        let wants_packet = reading.is_none() && (eager || rng.random_bool(0.3));
+        let transmit_takes = now - start >= *transmit_takes_after;
+        let wants_packet = transmit_takes && reading.is_none() && (eager || rng.random_bool(0.3));
         bench.set("packet_ready", 0);
         bench.set("whole_ready", 0);
         bench.set("payload_ready", 0);
