@@ -1,7 +1,7 @@
 //! Every block with its budget: what `export` writes, `lint` checks and `budget` measures.
 //!
 //! A block that is not here is not checked. Budgets are the measured size and a little room; one that is exceeded
-//! fails the build, so that growth is a decision. The whole core is to fit 26 060 LUT4 and 77 block RAMs.
+//! fails the build, so that growth is a decision. The whole core is to fit 26 700 LUT4 and 77 block RAMs.
 
 use rust_hdl::prelude::*;
 
@@ -57,7 +57,7 @@ pub fn all() -> Vec<Entry> {
         entry!("prims/arbiter", prims::Arbiter::<8, 3>::default(), 45, 0, 185),
         entry!("prims/successor", prims::Successor::default(), 15, 0, 0),
         entry!("prims/run_queue", prims::RunQueue::<6, 7>::default(), 200, 0, 215),
-        entry!("prims/packer", prims::Packer::default(), 360, 0, 217),
+        entry!("prims/packer", prims::Packer::default(), 390, 0, 217),
         entry!("prims/crc32", prims::Crc32::default(), 460, 0, 142),
         // Quantities, in the widths that the NIC uses.
         entry!("arithmetic/distance", arithmetic::Distance::<24>::default(), 45, 0, 0),
@@ -88,9 +88,9 @@ pub fn all() -> Vec<Entry> {
         entry!("fetch", fetch::Fetch::default(), 1260, 8, 141),
         entry!("fetch/landing", fetch::Landing::default(), 355, 2, 247),
         entry!("protect/shared_port", protect::SharedPort::default(), 180, 0, 0),
-        entry!("protect", protect::Protect::default(), 1830, 8, 181),
+        entry!("protect", protect::Protect::default(), 1960, 8, 181),
         // Sending, receiving, completing.
-        entry!("send/gather", send::Gather::default(), 3500, 8, 157),
+        entry!("send/gather", send::Gather::default(), 3700, 8, 157),
         entry!("send/transmit", send::Transmit::default(), 1850, 3, 122),
         entry!("send/flush_read", send::FlushRead::default(), 180, 0, 221),
         entry!("send/ack", send::Ack::default(), 800, 2, 145),
@@ -128,7 +128,7 @@ pub fn all() -> Vec<Entry> {
         entry!("receive/payload/start", receive::PayloadStart::default(), 40, 0, 0),
         entry!("receive/payload/mover", receive::PayloadMover::default(), 150, 0, 0),
         entry!("receive/payload", receive::PayloadQueue::default(), 300, 0, 170),
-        entry!("receive", receive::Receive::default(), 6440, 26, 120),
+        entry!("receive", receive::Receive::default(), 6650, 26, 120),
         entry!("receive/reads/table", receive::ReadTable::default(), 120, 3, 0),
         entry!("receive/reads/check", receive::AnswerCheck::default(), 250, 0, 0),
         entry!("receive/reads/word", receive::AnswerWord::default(), 60, 0, 0),
@@ -157,7 +157,7 @@ pub fn all() -> Vec<Entry> {
         entry!("board/boundary", board::Boundary::default(), 80, 0, 0),
         entry!("board/mac-echo", board::EchoBoard::<4, 0xf>::default(), 2295, 4, 0),
         // All of it.
-        entry!(CORE, nic::Nic::default(), 26_060, 77, 0),
+        entry!(CORE, nic::Nic::default(), 26_700, 77, 0),
     ]
 }
 
