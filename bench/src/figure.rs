@@ -8,7 +8,7 @@ use crate::bound::Bound;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
     /// Its name; it stays the same from version to version.
-    pub name: &'static str,
+    pub name: String,
     /// As measured.
     pub value: f64,
     /// Of value and bound.
@@ -25,7 +25,8 @@ impl Figure {
         self.value / self.bound.value
     }
 
-    fn json(&self) -> Value {
+    /// As a JSON object.
+    pub fn json(&self) -> Value {
         let short = |number: f64| (number * 1e4).round() / 1e4;
         json!({
             "name": self.name,
@@ -42,14 +43,14 @@ impl Figure {
         let (ratio, parts) = (self.ratio(), &bound.parts);
         let bound = bound.value;
         format!(
-            "{name:24} {value:9.3} {bound:9.3} {ratio:7.3}  {unit}\n    bound: {parts}\n    measured: {how}\n"
+            "{name:30} {value:9.3} {bound:9.3} {ratio:7.3}  {unit}\n    bound: {parts}\n    measured: {how}\n"
         )
     }
 }
 
 /// The head of the table.
 pub fn head() -> String {
-    format!("{:24} {:>9} {:>9} {:>7}  unit\n", "figure", "value", "bound", "ratio")
+    format!("{:30} {:>9} {:>9} {:>7}  unit\n", "figure", "value", "bound", "ratio")
 }
 
 /// All figures as a JSON array.
@@ -65,13 +66,16 @@ mod tests {
     #[test]
     fn the_ratio_is_value_by_bound() {
         let bound = Bound { value: 16.0, parts: "all of it".into() };
-        let figure = Figure { name: "rate", value: 40.0, unit: "cycles", bound, how: "well".into() };
+        let figure = Figure { name: "rate".into(), value: 40.0, unit: "cycles", bound, how: "well".into() };
         let json: Value = serde_json::from_str(&json(std::slice::from_ref(&figure))).unwrap();
         let expected =
             json!([{"name": "rate", "value": 40.0, "unit": "cycles", "bound": 16.0, "ratio": 2.5}]);
         assert_eq!(json, expected);
         let text = figure.text();
-        assert!(text.starts_with("rate                        40.000    16.000   2.500  cycles\n"), "{text}");
+        assert!(
+            text.starts_with("rate                              40.000    16.000   2.500  cycles\n"),
+            "{text}"
+        );
         assert!(text.contains("bound: all of it\n"), "{text}");
     }
 }

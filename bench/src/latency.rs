@@ -1,24 +1,28 @@
-//! The latency of a short send, and what passes the edges meanwhile.
+//! The latency of a send, and what passes the edges meanwhile.
 
 use anyhow::{ensure, Context, Result};
 use vipl::Mtu;
 
+use crate::conditions::Conditions;
 use crate::edge::{Event, Kind};
 use crate::figure::Figure;
-use crate::pair::{Conditions, Pair};
+use crate::pair::Pair;
 use crate::stream;
-use crate::way::Way;
 use crate::SHORT;
 
 /// Under which conditions the latency of a short send is measured; `link`: bytes a cycle on the wire.
 pub const fn conditions(link: u64) -> Conditions {
-    Conditions { way: Way::Send, rate: link, mtu: Mtu::DEFAULT, connections: 1, message: SHORT, window: 16 }
+    Conditions { rate: link, mtu: Mtu::DEFAULT, message: SHORT, ..Conditions::USUAL }
 }
 
-/// Messages measured, one after the other.
-const MESSAGES: usize = 9;
-/// Messages before them.
-const WARM: usize = 3;
+/// How many messages come before those that are measured, and how many these are: one after the other.
+const fn counts(message: usize) -> (usize, usize) {
+    if message <= 4096 {
+        (3, 9)
+    } else {
+        (1, 3)
+    }
+}
 
 /// A message's packets at either NIC's edges, by their last beat.
 pub type Passage = [Vec<Event>; 2];
@@ -47,18 +51,19 @@ pub struct Measured {
 ///
 /// # Errors
 /// A message does not arrive, or a rule of the bus is broken.
-pub fn measure(name: &'static str, pair: &Pair) -> Result<Measured> {
-    let Conditions { message, window, .. } = *pair.conditions();
+pub fn measure(name: &str, pair: &Pair) -> Result<Measured> {
+    let Conditions { message, window, mtu, .. } = *pair.conditions();
+    let (mtu, (warm, messages)) = (mtu.bytes() as usize, counts(message));
     let physics = pair.conditions().physics();
     let [sender, receiver] = &pair.hosts;
-    ensure!(2 * window >= WARM + MESSAGES, "too few receives");
-    for n in 0..WARM + MESSAGES {
+    ensure!(2 * window >= warm + messages, "too few receives");
+    for n in 0..warm + messages {
         receiver.vis[0].post_recv(receiver.descriptor(n, message)?)?;
     }
     pair.settle()?;
     let mut descriptor = sender.descriptor(0, message)?;
     let mut passages: Vec<Passage> = Vec::new();
-    for n in 0..WARM + MESSAGES {
+    for n in 0..warm + messages {
         pair.edges.iter().for_each(|edge| drop(edge.take()));
         descriptor = stream::single(&sender.vis[0], &receiver.vis[0], descriptor, pair)?;
         ensure!(receiver.bytes(n, message)? == sender.bytes(0, message)?, "message {n} is damaged");
@@ -66,19 +71,20 @@ pub fn measure(name: &'static str, pair: &Pair) -> Result<Measured> {
     }
     pair.check()?;
     let mut samples = Vec::new();
-    for (n, passage) in passages.iter().enumerate().skip(WARM) {
-        samples.push((sample(passage, physics.frame_cycles(message))?, n));
+    for (n, passage) in passages.iter().enumerate().skip(warm) {
+        samples.push((sample(passage, physics.frame_cycles(message.min(mtu)))?, n));
     }
     samples.sort_by_key(|(sample, n)| (sample.cycles, *n));
-    let (least, most) = (samples[0].0.cycles, samples[MESSAGES - 1].0.cycles);
-    let (Sample { cycles, switch }, median) = samples[MESSAGES / 2];
+    let (least, most) = (samples[0].0.cycles, samples[messages - 1].0.cycles);
+    let (Sample { cycles, switch }, median) = samples[messages / 2];
     let how = format!(
-        "median of {MESSAGES} messages after {WARM}, {}; both packets included; as over a cable: the {switch} \
+        "median of {messages} messages after {warm}, {}; both packets included; as over a cable: the {switch} \
          cycles for which the switch held the frame are taken off",
         if least == most { "all equal".into() } else { format!("{least} to {most}") }
     );
-    let bound = physics.send_latency(message);
-    let figure = Figure { name, value: cycles as f64, unit: "cycles", bound, how };
+    let bound =
+        if message <= SHORT { physics.send_latency(message) } else { physics.message_latency(message, mtu) };
+    let figure = Figure { name: name.into(), value: cycles as f64, unit: "cycles", bound, how };
     Ok(Measured { figure, passages, median })
 }
 
@@ -90,7 +96,7 @@ pub fn find(events: &[Event], kind: Kind) -> Result<Event> {
     events.iter().find(|event| event.kind == kind).copied().with_context(|| format!("no {kind:?} was seen"))
 }
 
-/// What a message took.
+/// What a message took; `frame`: cycles of its first frame on the wire. The switch holds each of its frames as long as the first.
 ///
 /// # Errors
 /// One of its packets is missing.

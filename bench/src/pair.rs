@@ -9,60 +9,17 @@ use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::Mac;
 use viaduct_driver::agent::Options;
-use viaduct_sim::fabric::Link;
 use viaduct_sim::in_process::InProcess;
 use viaduct_sim::network::Activity;
-use viaduct_sim::root_complex::Split;
 use viaduct_sim::setup::Setup;
-use vipl::{
-    Descriptor, DescriptorBuilder, MemAttributes, Mtu, Nic, Region, ReliabilityLevel, Vi, ViAttributes,
-};
+use vipl::{Descriptor, DescriptorBuilder, MemAttributes, Nic, Region, ReliabilityLevel, Vi, ViAttributes};
 
-use crate::bound::Physics;
+use crate::conditions::{Conditions, SEED};
 use crate::edge::Edge;
 use crate::way::Way;
 
-/// Of everything that is random; nothing measured depends on it.
-const SEED: u64 = 1;
-/// Cycles of cable and switch.
-const LATENCY: u64 = 64;
 /// Cycles after which nothing comes any more.
 const PATIENCE: u64 = 4_000_000;
-
-/// What is measured under which conditions. Those of the bus are the same for all: a round trip of 62
-/// cycles, MaxPayload 256, MaxReadRequest 512, completions cut at 64 bytes as seldom as they may be.
-#[derive(Debug, Clone, Copy)]
-pub struct Conditions {
-    /// Sends, RDMA writes or RDMA reads.
-    pub way: Way,
-    /// Bytes a cycle on the wire.
-    pub rate: u64,
-    /// Path MTU.
-    pub mtu: Mtu,
-    /// Connections.
-    pub connections: usize,
-    /// Bytes of a message.
-    pub message: usize,
-    /// Sends posted at a time on each connection; receives are twice as many.
-    pub window: usize,
-}
-
-impl Conditions {
-    /// What the bound depends on.
-    pub fn physics(&self) -> Physics {
-        let bus = self.setup().network.bus.conditions;
-        Physics { round_trip: bus.round_trip, max_payload: 128 << bus.max_payload, rate: self.rate }
-    }
-
-    fn setup(&self) -> Setup {
-        let mut setup = Setup { seed: SEED, ..Setup::default() };
-        setup.network.link = Link { latency: LATENCY, rate: self.rate, ..Link::default() };
-        let bus = &mut setup.network.bus.conditions;
-        (bus.round_trip, bus.max_payload, bus.max_read, bus.rcb) = (62, 1, 2, 64);
-        bus.split = Split::Largest;
-        setup
-    }
-}
 
 /// One end of the connections.
 pub struct Host {
@@ -100,6 +57,9 @@ impl Pair {
         }
         let pair = Self { hosts, edges, net, conditions };
         pair.settle()?;
+        if let Some(injector) = pair.conditions.loss.injector() {
+            pair.net.network().fabric_mut().set_fault_injector(injector);
+        }
         Ok(pair)
     }
 
@@ -140,7 +100,13 @@ impl Pair {
         text
     }
 
-    /// No rule of the bus was broken, and no frame was lost.
+    /// Frames that the wire has lost, and all that it was given.
+    pub fn lost(&self) -> (u64, u64) {
+        let counters = self.net.network().fabric().counters();
+        (counters.faults, counters.roce_frames)
+    }
+
+    /// No rule of the bus was broken, and no frame was lost but by the wire.
     pub fn check(&self) -> Result<()> {
         let network = self.net.network();
         for nic in 0..network.len() {

@@ -10,3 +10,17 @@ pub enum Way {
     /// It reads the other's memory.
     Read,
 }
+
+impl Way {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Send, Self::Write, Self::Read];
+
+    /// Its name in figures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Write => "write",
+            Self::Read => "read",
+        }
+    }
+}

@@ -1,10 +1,12 @@
 //! `viaduct`: the NICs of this machine, simulated ones up and down, and a file from one application to
 //! another over them.
 
+mod bench;
 mod demo;
 mod devices;
 mod info;
 mod note;
+mod program;
 mod sim;
 mod simulator;
 mod stat;
@@ -39,6 +41,8 @@ enum Command {
     Stat(stat::Arguments),
     /// Two simulated NICs, two applications, one file from the first to the second
     Demo(demo::Arguments),
+    /// Measures simulated NICs in device time: latency, goodput and message rate beside their bounds
+    Bench(bench::Arguments),
     /// Sends a file over a VI to `viaduct receive`
     Send(transfer::SendArguments),
     /// Receives the file that `viaduct send` sends
@@ -61,6 +65,7 @@ fn main() -> ExitCode {
         Command::Info(arguments) => info::run(&arguments),
         Command::Stat(arguments) => stat::run(&arguments),
         Command::Demo(arguments) => demo::run(arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Send(arguments) => transfer::send(arguments),
         Command::Receive(arguments) => transfer::receive(arguments),
     };

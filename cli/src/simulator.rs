@@ -25,12 +25,11 @@ use rustix::{
 use serde::Deserialize;
 use serde_json::{json, Value};
 
-use crate::stop::Stop;
+use crate::{program::Program, stop::Stop};
 
 /// The simulator's program.
-const PROGRAM: &str = "viaduct-sim";
-/// Names the simulator's program, if it is not beside this one.
-const VARIABLE: &str = "VIADUCT_SIM";
+const SIMULATOR: Program =
+    Program { name: "viaduct-sim", variable: "VIADUCT_SIM", package: "viaduct-sim", what: "simulator" };
 /// What the simulator logs.
 const LOG: &str = "RUST_LOG";
 /// Name of the control socket in the simulator's folder.
@@ -63,7 +62,7 @@ pub struct Settings {
 
 impl Settings {
     fn command(&self) -> Result<Command> {
-        let mut command = Command::new(locate()?);
+        let mut command = Command::new(SIMULATOR.locate()?);
         command.arg("--dir").arg(&self.dir).arg("--nics").arg(self.nics.to_string());
         for (option, path) in [("--pcap", &self.pcap), ("--trace", &self.trace)] {
             if let Some(path) = path {
@@ -86,23 +85,6 @@ pub fn default_dir() -> PathBuf {
         Some(runtime) => runtime.join("viaduct"),
         None => PathBuf::from(format!("/tmp/viaduct-{}", rustix::process::geteuid().as_raw())),
     }
-}
-
-/// The simulator's program: named by the environment, or beside this one.
-fn locate() -> Result<PathBuf> {
-    if let Some(path) = std::env::var_os(VARIABLE) {
-        let path = PathBuf::from(path);
-        ensure!(path.is_file(), "{VARIABLE} names {}, which is no file", path.display());
-        return Ok(path);
-    }
-    let own = std::env::current_exe()?;
-    let path = own.with_file_name(PROGRAM);
-    ensure!(
-        path.is_file(),
-        "no simulator at {}: build it with `cargo build -p viaduct-sim`, or name it in {VARIABLE}",
-        path.display()
-    );
-    Ok(path)
 }
 
 /// What a simulator says of itself.

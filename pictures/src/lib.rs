@@ -2,8 +2,10 @@
 //!
 //! * [`diagram`]: the blocks of the NIC and the streams between them, as RustHDL hands them on.
 //! * [`timeline`]: the life of a short send, from waveforms of two RTL NICs.
+//! * [`plots`]: what the bench has measured, from the sweep that is kept.
 
 pub mod diagram;
+pub mod plots;
 pub mod svg;
 pub mod timeline;
 
@@ -21,8 +23,14 @@ pub struct Picture {
 }
 
 /// All of them.
-pub const PICTURES: &[Picture] =
-    &[Picture { file: "blocks.svg", make: diagram::svg }, Picture { file: "send.svg", make: timeline::svg }];
+pub const PICTURES: &[Picture] = &[
+    Picture { file: "blocks.svg", make: diagram::svg },
+    Picture { file: "send.svg", make: timeline::svg },
+    Picture { file: "goodput-size.svg", make: plots::goodput_by_size },
+    Picture { file: "latency-size.svg", make: plots::latency_by_size },
+    Picture { file: "rate-vis.svg", make: plots::rate_by_vis },
+    Picture { file: "goodput-loss.svg", make: plots::goodput_by_loss },
+];
 
 /// The folder that the pictures are kept in.
 pub fn folder() -> PathBuf {
@@ -49,6 +57,11 @@ mod tests {
     #[test]
     fn the_timeline_is_fresh() {
         is_fresh("send.svg");
+    }
+
+    #[test]
+    fn the_plots_are_fresh() {
+        ["goodput-size.svg", "latency-size.svg", "rate-vis.svg", "goodput-loss.svg"].map(is_fresh);
     }
 
     #[test]

@@ -103,14 +103,7 @@ enum Task {
         json: Option<PathBuf>,
     },
     /// Measures the simulated NIC in device time: latency, goodput and message rate beside their bounds
-    Bench {
-        /// Also writes the figures into this file
-        #[arg(long, value_name = "FILE")]
-        json: Option<PathBuf>,
-        /// Also shows what crosses the NICs' edges during a message
-        #[arg(long)]
-        timeline: bool,
-    },
+    Bench(bench::Options),
     /// Draws the pictures of the documentation anew: the blocks of the NIC, and the life of a send
     Pictures,
     /// Counts which lines of the NIC's Verilog the tests reach and which bits they turn; each other line needs a reason
@@ -227,7 +220,7 @@ fn run(task: Task) -> Result<()> {
         Task::Soak(options) => soak::run(&project, &options, false),
         Task::Miri => crate::miri::run(&project),
         Task::Rules(options) => rules::run(&project, &options),
-        Task::Bench { json, timeline } => bench::run(&project, json.as_deref(), timeline),
+        Task::Bench(options) => bench::run(&project, &options),
         Task::Pictures => pictures::run(&project),
         Task::Coverage { json } => coverage::run(&project, json.as_deref()),
         Task::Prove { only } => {

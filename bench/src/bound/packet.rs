@@ -1,0 +1,67 @@
+//! Beats of a packet on the bus and bytes of a frame on the wire.
+
+use viaduct_spec::wire::{HEADER_BYTES, ICRC_BYTES};
+
+/// Preamble and start delimiter of a frame.
+pub const PREAMBLE: usize = 8;
+/// Frame check sequence.
+pub const FCS: usize = 4;
+/// Shortest gap between frames.
+pub const GAP: usize = 12;
+/// What the NIC reads of a descriptor: one line, whatever its segments.
+pub const DESCRIPTOR_LINE: usize = 64;
+/// Length and Status, and a doorbell's token.
+pub const WORD: usize = 8;
+/// Double words of a completion's header.
+pub const COMPLETION_HEADER: usize = 3;
+/// Double words of the header of a request above 4 GiB.
+pub const REQUEST_HEADER: usize = 4;
+
+/// Beats of a packet with this header, in double words, and this payload, in bytes.
+pub fn beats(header: usize, payload: usize) -> usize {
+    (header + payload.div_ceil(4)).div_ceil(2)
+}
+
+/// Beats of a read's answer.
+pub fn answer(bytes: usize) -> usize {
+    beats(COMPLETION_HEADER, bytes)
+}
+
+/// Beats of a write.
+pub fn write(bytes: usize) -> usize {
+    beats(REQUEST_HEADER, bytes)
+}
+
+/// Beats of a read's request.
+pub fn request() -> usize {
+    beats(REQUEST_HEADER, 0)
+}
+
+/// Bytes of a RoCE frame from its preamble to its FCS; `extension`: extension headers.
+pub fn frame(payload: usize, extension: usize) -> usize {
+    PREAMBLE + HEADER_BYTES + extension + payload.next_multiple_of(4) + ICRC_BYTES + FCS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packets_take_whole_beats() {
+        assert_eq!([8, 48, 64, 128, 256, 512].map(answer), [3, 8, 10, 18, 34, 66]);
+        assert_eq!([8, 256].map(write), [3, 34]);
+        assert_eq!(request(), 2);
+    }
+
+    #[test]
+    fn frames_have_their_overhead() {
+        assert_eq!(frame(8, 0), 78);
+        assert_eq!(frame(8, 0) + GAP, 90);
+        assert_eq!(frame(0, 4) + GAP, 86, "an acknowledgement");
+        assert_eq!(frame(5, 0), frame(8, 0), "payload is padded");
+        for (mtu, share) in [(256, 0.757), (1024, 0.926), (4096, 0.980)] {
+            let of = mtu as f64 / (frame(mtu, 0) + GAP) as f64;
+            assert_eq!((of * 1000.0).round() / 1000.0, share);
+        }
+    }
+}
