@@ -1,12 +1,19 @@
 //! `viaduct-bench`: what the Verilated NIC takes in device time, beside what the wire and the bus would
 //! take if its logic took no time. The same build gives the same figures, whatever the machine does meanwhile.
 
-use anyhow::Result;
+use std::process::ExitCode;
+
 use clap::Parser;
 use viaduct_bench::program::{self, Arguments};
 
-fn main() -> Result<()> {
-    program::run(&Arguments::parse())
+fn main() -> ExitCode {
+    match program::run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 #[cfg(test)]

@@ -37,10 +37,13 @@ fn with(page: &str, made: &str) -> Result<String> {
 
 /// The made part.
 fn made(figures: &[Figure], rows: &[Row]) -> String {
-    format!("{}\n{}\n{}\n{}", table(figures), details(figures), round_trips(rows), losses(rows))
-        .trim_end()
-        .to_owned()
-        + "\n"
+    format!(
+        "{}\n### What they are made of\n\n{}\n### Round trips of the bus\n\n{}\n### Lost frames\n\n{}",
+        table(figures),
+        details(figures),
+        round_trips(rows),
+        losses(rows)
+    )
 }
 
 /// The table of the figures.

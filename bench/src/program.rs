@@ -58,16 +58,25 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// Measures the table, or one figure of it, and shows each as it comes.
 fn table(arguments: &Arguments) -> Result<Vec<figure::Figure>> {
     let options = Options { timeline: arguments.timeline, trace: arguments.trace.clone() };
-    let wanted = |name| arguments.only.as_deref().is_none_or(|only| only == name);
+    let mut wanted: Vec<_> = MEASUREMENTS.iter().collect();
+    if let Some(only) = &arguments.only {
+        wanted.retain(|measurement| measurement.name == only);
+        ensure!(!wanted.is_empty(), "there is no figure {only}; there are {}", names());
+    }
     let mut figures = Vec::new();
     show(&figure::head())?;
-    for measurement in MEASUREMENTS.iter().filter(|measurement| wanted(measurement.name)) {
+    for measurement in wanted {
         let figure = measurement.run(&options)?;
         show(&figure.text())?;
         figures.push(figure);
     }
-    ensure!(!figures.is_empty(), "there is no figure of this name");
     Ok(figures)
+}
+
+/// What `--only` may name.
+fn names() -> String {
+    let names: Vec<&str> = MEASUREMENTS.iter().map(|measurement| measurement.name).collect();
+    names.join(", ")
 }
 
 /// Shows text; it is the program's only output.

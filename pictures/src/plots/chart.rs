@@ -175,7 +175,10 @@ mod tests {
 
     #[test]
     fn labels_are_what_the_axis_counts() {
-        assert_eq!([0.0, 4.0, 10.0, 16.0, 20.0].map(|at| Scale::Bytes.label(at)), ["1", "16", "1 Ki", "64 Ki", "1 Mi"]);
+        assert_eq!(
+            [0.0, 4.0, 10.0, 16.0, 20.0].map(|at| Scale::Bytes.label(at)),
+            ["1", "16", "1 Ki", "64 Ki", "1 Mi"]
+        );
         assert_eq!([2.0, 6.0].map(|at| Scale::Decades.label(at)), ["100", "1000000"]);
         assert_eq!(Scale::Plain.label(0.1 + 0.2), "0.3");
     }

@@ -30,7 +30,9 @@ pub fn goodput_by_size() -> Result<String> {
     };
     let rows = usual()?;
     by_link(panel, |link| {
-        by_way(&rows, |row| (row.kind == "goodput" && row.loss == 0.0 && row.link == link).then_some(row.message as f64))
+        by_way(&rows, |row| {
+            (row.kind == "goodput" && row.loss == 0.0 && row.link == link).then_some(row.message as f64)
+        })
     })
 }
 
@@ -61,7 +63,11 @@ pub fn rate_by_vis() -> Result<String> {
     let panel = |link: u64| Panel {
         title: format!("link {link}: messages of 8 bytes"),
         x: Axis { title: "VIs with messages under way", range: 0.0..6.0, scale: Scale::Bytes },
-        y: Axis { title: "cycles a message", range: 0.0..if link == 1 { 120.0 } else { 40.0 }, scale: Scale::Plain },
+        y: Axis {
+            title: "cycles a message",
+            range: 0.0..if link == 1 { 120.0 } else { 40.0 },
+            scale: Scale::Plain,
+        },
     };
     let rows = usual()?;
     by_link(panel, |link| {
