@@ -104,7 +104,7 @@ enum Task {
     },
     /// Measures the simulated NIC in device time: latency, goodput and message rate beside their bounds
     Bench(bench::Options),
-    /// Draws the pictures of the documentation anew: the blocks of the NIC, and the life of a send
+    /// Draws the pictures of the documentation anew: the blocks of the NIC, the life of a send, and the plots of what was measured
     Pictures,
     /// Counts which lines of the NIC's Verilog the tests reach and which bits they turn; each other line needs a reason
     Coverage {

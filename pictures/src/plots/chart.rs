@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use anyhow::{anyhow, Result};
-use plotters::chart::{ChartBuilder, SeriesLabelPosition};
+use plotters::chart::ChartBuilder;
+pub use plotters::chart::SeriesLabelPosition;
 use plotters::drawing::IntoDrawingArea;
 use plotters::element::{Circle, PathElement};
 use plotters::series::{DashedLineSeries, LineSeries};
@@ -22,7 +23,7 @@ pub enum Scale {
     /// Numbers as they are.
     Plain,
     /// By powers of 2.
-    Bytes,
+    Doublings,
     /// By powers of 10.
     Decades,
 }
@@ -32,7 +33,7 @@ impl Scale {
     fn at(self, number: f64) -> f64 {
         match self {
             Self::Plain => number,
-            Self::Bytes => number.log2(),
+            Self::Doublings => number.log2(),
             Self::Decades => number.log10(),
         }
     }
@@ -41,9 +42,9 @@ impl Scale {
     fn label(self, at: f64) -> String {
         match self {
             Self::Plain => format!("{}", (at * 1000.0).round() / 1000.0),
-            Self::Bytes if at >= 20.0 => format!("{} Mi", (at - 20.0).exp2().round()),
-            Self::Bytes if at >= 10.0 => format!("{} Ki", (at - 10.0).exp2().round()),
-            Self::Bytes => format!("{}", at.exp2().round()),
+            Self::Doublings if at >= 20.0 => format!("{} Mi", (at - 20.0).exp2().round()),
+            Self::Doublings if at >= 10.0 => format!("{} Ki", (at - 10.0).exp2().round()),
+            Self::Doublings => format!("{}", at.exp2().round()),
             Self::Decades => format!("{}", 10f64.powf(at).round()),
         }
     }
@@ -65,13 +66,13 @@ impl Axis {
     fn labels(&self) -> usize {
         match self.scale {
             Scale::Plain => 9,
-            Scale::Bytes | Scale::Decades => (self.range.end - self.range.start) as usize + 1,
+            Scale::Doublings | Scale::Decades => (self.range.end - self.range.start) as usize + 1,
         }
     }
 }
 
 /// A coordinate system.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Panel {
     /// Above it.
     pub title: String,
@@ -79,6 +80,8 @@ pub struct Panel {
     pub x: Axis,
     /// Upwards.
     pub y: Axis,
+    /// Where the names of the lines stand: where no line is.
+    pub names: SeriesLabelPosition,
 }
 
 /// Points that are joined.
@@ -146,13 +149,9 @@ pub fn draw(panels: &[(Panel, Vec<Line>)]) -> Result<String> {
                     PathElement::new(ends, style)
                 });
             }
-            let position = match panel.y.scale {
-                Scale::Decades => SeriesLabelPosition::UpperLeft,
-                _ => SeriesLabelPosition::LowerRight,
-            };
             chart
                 .configure_series_labels()
-                .position(position)
+                .position(panel.names.clone())
                 .background_style(WHITE.mix(0.85))
                 .border_style(BLACK.mix(0.3))
                 .label_font((FONT, 13))
@@ -176,7 +175,7 @@ mod tests {
     #[test]
     fn labels_are_what_the_axis_counts() {
         assert_eq!(
-            [0.0, 4.0, 10.0, 16.0, 20.0].map(|at| Scale::Bytes.label(at)),
+            [0.0, 4.0, 10.0, 16.0, 20.0].map(|at| Scale::Doublings.label(at)),
             ["1", "16", "1 Ki", "64 Ki", "1 Mi"]
         );
         assert_eq!([2.0, 6.0].map(|at| Scale::Decades.label(at)), ["100", "1000000"]);
@@ -186,7 +185,8 @@ mod tests {
     #[test]
     fn the_same_lines_make_the_same_picture() {
         let axis = Axis { title: "x", range: 0.0..10.0, scale: Scale::Plain };
-        let panel = Panel { title: "t".into(), x: axis.clone(), y: axis };
+        let panel =
+            Panel { title: "t".into(), x: axis.clone(), y: axis, names: SeriesLabelPosition::UpperLeft };
         let line = |dashed| Line { name: "line".into(), dashed, points: vec![(0.0, 1.0), (10.0, 9.0)] };
         let picture = || draw(&[(panel.clone(), vec![line(false), line(true)])]).unwrap();
         assert_eq!(picture(), picture());

@@ -9,7 +9,7 @@ use anyhow::{ensure, Context, Result};
 use viaduct_bench::sweep::{self, Row};
 use viaduct_bench::way::Way;
 
-use chart::{Axis, Line, Panel, Scale};
+use chart::{Axis, Line, Panel, Scale, SeriesLabelPosition};
 
 /// Cycles of the usual round trip on the bus.
 const ROUND_TRIP: u64 = 62;
@@ -25,8 +25,9 @@ const MEBIBYTE: f64 = 20.0;
 pub fn goodput_by_size() -> Result<String> {
     let panel = |link: u64| Panel {
         title: format!("link {link}: {link} byte{} a cycle on the wire", if link == 1 { "" } else { "s" }),
-        x: Axis { title: "bytes of a message", range: 0.0..MEBIBYTE, scale: Scale::Bytes },
+        x: Axis { title: "bytes of a message", range: 0.0..MEBIBYTE, scale: Scale::Doublings },
         y: Axis { title: "bytes of payload a cycle", range: 0.0..link as f64, scale: Scale::Plain },
+        names: SeriesLabelPosition::LowerRight,
     };
     let rows = usual()?;
     by_link(panel, |link| {
@@ -43,8 +44,9 @@ pub fn goodput_by_size() -> Result<String> {
 pub fn latency_by_size() -> Result<String> {
     let panel = Panel {
         title: "one send, from the doorbell to the receiver's completion".into(),
-        x: Axis { title: "bytes of a message", range: 0.0..MEBIBYTE, scale: Scale::Bytes },
+        x: Axis { title: "bytes of a message", range: 0.0..MEBIBYTE, scale: Scale::Doublings },
         y: Axis { title: "cycles", range: 2.0..6.25, scale: Scale::Decades },
+        names: SeriesLabelPosition::UpperLeft,
     };
     let rows = usual()?;
     let mut lines = Vec::new();
@@ -62,12 +64,9 @@ pub fn latency_by_size() -> Result<String> {
 pub fn rate_by_vis() -> Result<String> {
     let panel = |link: u64| Panel {
         title: format!("link {link}: messages of 8 bytes"),
-        x: Axis { title: "VIs with messages under way", range: 0.0..6.0, scale: Scale::Bytes },
-        y: Axis {
-            title: "cycles a message",
-            range: 0.0..if link == 1 { 120.0 } else { 40.0 },
-            scale: Scale::Plain,
-        },
+        x: Axis { title: "VIs with messages under way", range: 0.0..6.0, scale: Scale::Doublings },
+        y: Axis { title: "cycles a message", range: 2.5..8.5, scale: Scale::Doublings },
+        names: if link == 1 { SeriesLabelPosition::LowerRight } else { SeriesLabelPosition::MiddleRight },
     };
     let rows = usual()?;
     by_link(panel, |link| {
@@ -84,6 +83,7 @@ pub fn goodput_by_loss() -> Result<String> {
         title: format!("link {link}: messages of 64 KiB"),
         x: Axis { title: "frames lost, in per cent", range: 0.0..1.0, scale: Scale::Plain },
         y: Axis { title: "bytes of payload a cycle", range: 0.0..link as f64, scale: Scale::Plain },
+        names: SeriesLabelPosition::LowerRight,
     };
     let rows = usual()?;
     by_link(panel, |link| {
