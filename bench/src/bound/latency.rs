@@ -122,7 +122,7 @@ mod tests {
         // 16 frames of 82 bytes beside their payload, and the first three beats.
         let wire = (3 + 65536 + 16 * 82 - 12) as f64;
         assert_eq!(slow.message_latency(65536, 4096).value, before + wire);
-        // 256 writes of 34 beats but for the last, behind the first 70 bytes of the frame.
-        assert_eq!(PHYSICS.message_latency(65536, 4096).value, before + (3 + 9 + 255 * 34) as f64);
+        // 256 completions of 34 beats, and the last 16 bytes of the frame.
+        assert_eq!(PHYSICS.message_latency(65536, 4096).value, before + (256 * 34 + 2) as f64);
     }
 }
