@@ -2,12 +2,10 @@
 
 use viaduct_spec::wire::{HEADER_BYTES, ICRC_BYTES};
 
-use super::packet::{answer, beats, frame, request, write, FCS, GAP, PREAMBLE, WORD};
-use super::packet::{COMPLETION_HEADER, REQUEST_HEADER};
+use super::packet::{answer, beats, frame, request, write};
+use super::packet::{COMPLETION_HEADER, DESCRIPTOR, FCS, GAP, PREAMBLE, REQUEST_HEADER, WORD};
 use super::{Bound, Physics};
 
-/// A descriptor of one segment.
-const DESCRIPTOR: usize = 48;
 /// What the bus and the NIC handle in one step.
 const STEP: usize = 8;
 

@@ -5,7 +5,7 @@ use std::ops::Add;
 use viaduct_spec::wire::{EXTENSION_BYTES, RETH_BYTES};
 
 use super::packet::{
-    answer, frame, request, write, COMPLETION_HEADER, DESCRIPTOR_LINE, GAP, REQUEST_HEADER, WORD,
+    answer, frame, request, write, COMPLETION_HEADER, DESCRIPTOR, GAP, REQUEST_HEADER, WORD,
 };
 use super::Physics;
 use crate::way::Way;
@@ -59,7 +59,7 @@ impl Physics {
             Way::Read => packets.min(2) * EXTENSION_BYTES,
         };
         let back = if way == Way::Read { RETH_BYTES } else { EXTENSION_BYTES };
-        let (posted_down, posted_up) = (write(WORD) + answer(DESCRIPTOR_LINE), request() + write(WORD));
+        let (posted_down, posted_up) = (write(WORD) + answer(DESCRIPTOR), request() + write(WORD));
         let posted = |does: bool| if does { (posted_down, posted_up) } else { (0, 0) };
         let (giver_down, giver_up) = posted(way != Way::Read);
         let (taker_down, taker_up) = posted(way != Way::Write);

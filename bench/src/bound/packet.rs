@@ -8,8 +8,8 @@ pub const PREAMBLE: usize = 8;
 pub const FCS: usize = 4;
 /// Shortest gap between frames.
 pub const GAP: usize = 12;
-/// What the NIC reads of a descriptor: one line, whatever its segments.
-pub const DESCRIPTOR_LINE: usize = 64;
+/// What the NIC reads of a descriptor of one segment: its token says SHORT.
+pub const DESCRIPTOR: usize = 48;
 /// Length and Status, and a doorbell's token.
 pub const WORD: usize = 8;
 /// Double words of a completion's header.
