@@ -3,7 +3,7 @@
 use rust_hdl::prelude::*;
 
 use crate::export::verilog;
-use crate::{arithmetic, prims};
+use crate::{arithmetic, prims, protect};
 
 /// The proof of one block.
 pub struct Proof {
@@ -17,8 +17,31 @@ pub struct Proof {
     pub depth: u32,
     /// Steps of the induction.
     pub steps: u32,
-    /// At least one for each property that a user sees.
+    /// How the solver is asked.
+    pub engine: Engine,
+    /// Mutants that each property which a user sees has at least.
+    pub kills: usize,
+    /// They are judged by their one property.
     pub mutants: &'static [Mutant],
+}
+
+/// How the solver is asked for the step of induction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// All assertions together.
+    Whole,
+    /// Each assertion alone, for wide sums; one step.
+    Single,
+}
+
+impl Engine {
+    /// What the table says.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Whole => "z3, together",
+            Self::Single => "z3, one by one",
+        }
+    }
 }
 
 /// A wrong block, made from the exported Verilog.
@@ -44,7 +67,7 @@ const fn combinational(
     wrapper: &'static str,
     mutants: &'static [Mutant],
 ) -> Proof {
-    Proof { name, verilog, wrapper, depth: 1, steps: 1, mutants }
+    Proof { name, verilog, wrapper, depth: 1, steps: 1, engine: Engine::Whole, kills: 1, mutants }
 }
 
 /// All proofs.
@@ -56,6 +79,8 @@ pub fn all() -> Vec<Proof> {
             wrapper: include_str!("../formal/ram.sv"),
             depth: 10,
             steps: 2,
+            engine: Engine::Whole,
+            kills: 1,
             mutants: &RAM,
         },
         Proof {
@@ -64,6 +89,8 @@ pub fn all() -> Vec<Proof> {
             wrapper: include_str!("../formal/fifo.sv"),
             depth: 18,
             steps: 2,
+            engine: Engine::Whole,
+            kills: 1,
             mutants: &FIFO,
         },
         Proof {
@@ -72,6 +99,8 @@ pub fn all() -> Vec<Proof> {
             wrapper: include_str!("../formal/ram_fifo.sv"),
             depth: 20,
             steps: 2,
+            engine: Engine::Whole,
+            kills: 1,
             mutants: &RAM_FIFO,
         },
         Proof {
@@ -80,6 +109,8 @@ pub fn all() -> Vec<Proof> {
             wrapper: include_str!("../formal/skid.sv"),
             depth: 10,
             steps: 2,
+            engine: Engine::Whole,
+            kills: 1,
             mutants: &SKID,
         },
         Proof {
@@ -88,6 +119,8 @@ pub fn all() -> Vec<Proof> {
             wrapper: include_str!("../formal/arbiter.sv"),
             depth: 12,
             steps: 2,
+            engine: Engine::Whole,
+            kills: 1,
             mutants: &ARBITER,
         },
         Proof {
@@ -96,6 +129,8 @@ pub fn all() -> Vec<Proof> {
             wrapper: include_str!("../formal/run_queue.sv"),
             depth: 18,
             steps: 2,
+            engine: Engine::Whole,
+            kills: 1,
             mutants: &RUN_QUEUE,
         },
         combinational(
@@ -110,6 +145,8 @@ pub fn all() -> Vec<Proof> {
             wrapper: include_str!("../formal/in_flight.sv"),
             depth: 4,
             steps: 2,
+            engine: Engine::Whole,
+            kills: 1,
             mutants: &IN_FLIGHT,
         },
         combinational(
@@ -142,6 +179,16 @@ pub fn all() -> Vec<Proof> {
             include_str!("../formal/ring_level.sv"),
             &RING_LEVEL,
         ),
+        Proof {
+            name: "range",
+            verilog: || verilog(protect::Range::default()),
+            wrapper: include_str!("../formal/range.sv"),
+            depth: 5,
+            steps: 1,
+            engine: Engine::Single,
+            kills: 3,
+            mutants: &RANGE,
+        },
     ]
 }
 
@@ -334,4 +381,120 @@ const RING_SLOT: [Mutant; 3] = [
 const RING_LEVEL: [Mutant; 2] = [
     mutant("full at any level", "none", "holds_all = |(level & laps);", "holds_all = |level;"),
     mutant("over when it is full", "beyond", "over = holds_all & (level != size);", "over = holds_all;"),
+];
+
+const RANGE: [Mutant; 33] = [
+    mutant("a dead region is live", "allows", "member & region[100] &", "member &"),
+    mutant("a read-only region is written", "allows", "& ~(access[159] & region[104]) &", "&"),
+    mutant("RDMA_WRITE is not asked for", "allows", "(~remote_to[0] | region[101]) &", ""),
+    mutant(
+        "RDMA_READ is the right to write",
+        "allows",
+        "(~remote_to[1] | region[102])",
+        "(~remote_to[1] | region[101])",
+    ),
+    mutant("the system's regions are everybody's", "allows", "(region[103] == access[158]) &", ""),
+    mutant("no region is a region", "allows", "allowed <= member &", "allowed <="),
+    mutant("nobody compares the tag", "names", "& (tag == extent_row[63:48]);", "& 1'b1;"),
+    mutant("nobody compares the key", "names", "(by_offset | (key == extent_row[79:64]))", "1'b1"),
+    mutant(
+        "the high bits of the key do not count",
+        "names",
+        "(key == extent_row[79:64])",
+        "(key[7:0] == extent_row[71:64])",
+    ),
+    mutant("what begins before the region is inside", "holds", "& ~(|far) &", "&"),
+    mutant(
+        "the region has a byte more",
+        "holds",
+        "short = {1'b0, extent_row[47:0]} <",
+        "short = ({1'b0, extent_row[47:0]} + 49'd1) <",
+    ),
+    mutant(
+        "of a peer's access its length only",
+        "holds",
+        "needed = access[95:64];",
+        "needed = {19'd0, access[108:96]};",
+    ),
+    mutant(
+        "an access that begins at the region's end is cut to nothing",
+        "holds",
+        "delta < extent_row[47:0]",
+        "delta <= extent_row[47:0]",
+    ),
+    mutant(
+        "the distance by offset is from the rounded base",
+        "holds",
+        "origin = region[63:0] & 64'd63;",
+        "origin = 64'd0;",
+    ),
+    mutant("no access is shortened", "bytes", "if (short) moved <= room_low;", ""),
+    mutant(
+        "the room is a byte more",
+        "bytes",
+        "extent_row[12:0] - delta[12:0];",
+        "extent_row[12:0] - delta[12:0] + 13'd1;",
+    ),
+    mutant("the length is cut to 4095", "bytes", "moved <= asked;", "moved <= asked & 13'hfff;"),
+    mutant(
+        "the frames of other pages are in the offset",
+        "offsets",
+        "{frame[30:0] & page_mask, low}",
+        "{frame[30:0], low}",
+    ),
+    mutant("all pages have 4 KiB", "offsets", "{frame[30:0] & page_mask, low}", "{31'd0, low}"),
+    mutant(
+        "the region begins at its page's start",
+        "offsets",
+        "addend = not_base | in_page;",
+        "addend = not_base;",
+    ),
+    mutant("each 4 KiB boundary is a border", "border", "(|reach[11:0]) & last_frame;", "(|reach[11:0]);"),
+    mutant(
+        "an access that ends at the border crosses it",
+        "border",
+        "reach[12] & (|reach[11:0]) & last_frame",
+        "reach[12] & last_frame",
+    ),
+    mutant(
+        "a byte too many in the first page",
+        "border",
+        "head_bytes <= 13'h1000 -",
+        "head_bytes <= 13'h1001 -",
+    ),
+    mutant("a byte more in the next page", "border", "over <= reach[11:0];", "over <= reach[11:0] + 12'd1;"),
+    mutant(
+        "rows beyond the table are its first ones",
+        "exists",
+        "ok <= in_range & row_exists;",
+        "ok <= in_range;",
+    ),
+    mutant(
+        "the row behind the last is the first one",
+        "exists",
+        "~(|row_beyond) & ~(leaves & (&row_low))",
+        "~(|row_beyond)",
+    ),
+    mutant(
+        "pages beyond the table are its first ones",
+        "exists",
+        "& fits & ~(|(frame & beyond));",
+        "& fits;",
+    ),
+    mutant(
+        "the region's first page",
+        "first_row",
+        "{1'b0, first_page} + {6'd0, page_index}",
+        "{1'b0, first_page}",
+    ),
+    mutant("the page of a region with small pages", "first_row", "frame >> page_scale;", "frame;"),
+    mutant("the row before", "first_row", "if (place) row_now = row_low;", ""),
+    mutant("the same page again", "turns", "row_now = page_row + 11'd1;", "row_now = page_row;"),
+    mutant("the page before", "turns", "row_now = page_row + 11'd1;", "row_now = page_row - 11'd1;"),
+    mutant(
+        "the next page at once",
+        "turns",
+        "        row_now = page_row;\n        if",
+        "        row_now = page_row + 11'd1;\n        if",
+    ),
 ];

@@ -6,10 +6,9 @@
 //!
 //! Each proof is: every property holds in all states (induction over steps, from a base of bounded checks deeper
 //! than twice the block's capacity), the interesting states can be reached (cover), and every property a user sees
-//! fails on at least one mutant of the block. A mutant is a text substitution that must match exactly once, and is
+//! fails on at least one mutant of the block (three, where a proof says so). A mutant is a text substitution that must match exactly once, and is
 //! judged by its one property alone, from reset on: the invariants do not help to find it.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +17,7 @@ use std::time::Instant;
 use anyhow::{bail, ensure, Context, Result};
 
 use super::tool;
-use viaduct_hdl::proofs::{all, Mutant, Proof};
+use viaduct_hdl::proofs::{all, Engine, Mutant, Proof};
 
 /// Runs the proofs whose name contains `only`, or all, and prints a line for each.
 ///
@@ -30,8 +29,8 @@ pub fn run(only: Option<&str>) -> Result<()> {
     ensure!(!proofs.is_empty(), "no proof has {:?} in its name", only.unwrap_or_default());
     tool::run(Command::new("z3").arg("--version"))?;
     println!(
-        "{:<12} {:>10} {:>6} {:>10} {:>8} {:>8}",
-        "proof", "properties", "depth", "induction", "mutants", "time"
+        "{:<12} {:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {:>8}",
+        "proof", "properties", "engine", "holds", "depth", "induction", "mutants", "time"
     );
     let mut wrong = Vec::new();
     for proof in &proofs {
@@ -40,8 +39,10 @@ pub fn run(only: Option<&str>) -> Result<()> {
         let seconds = start.elapsed().as_secs_f32();
         match result {
             Ok(properties) => println!(
-                "{:<12} {properties:>10} {:>6} {:>10} {:>8} {seconds:>6.1} s",
+                "{:<12} {properties:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {seconds:>6.1} s",
                 proof.name,
+                proof.engine.text(),
+                "unbounded",
                 proof.depth,
                 proof.steps,
                 proof.mutants.len()
@@ -62,9 +63,9 @@ pub fn run(only: Option<&str>) -> Result<()> {
 /// As [`run`].
 pub fn prove(proof: &Proof) -> Result<usize> {
     let wrapper = Wrapper::parse(proof.wrapper);
-    let killed: BTreeSet<&str> = proof.mutants.iter().map(|mutant| mutant.property).collect();
     for property in &wrapper.visible {
-        ensure!(killed.contains(property.as_str()), "property {property} has no mutant");
+        let found = proof.mutants.iter().filter(|mutant| mutant.property == property).count();
+        ensure!(found >= proof.kills, "property {property} has {found} mutants, not {}", proof.kills);
     }
     let verilog = (proof.verilog)();
     let folder = tool::scratch("prove", proof.name)?;
@@ -72,18 +73,67 @@ pub fn prove(proof: &Proof) -> Result<usize> {
 
     let depth = proof.depth.to_string();
     let steps = proof.steps.to_string();
-    for (what, arguments) in [
-        ("bounded check", ["--presat", "-t", &depth].as_slice()),
-        ("induction", &["-i", "-t", &steps]),
-        ("cover", &["-c", "-t", &depth]),
-    ] {
-        let verdict = smt(&model, arguments)?;
+    // One step of induction needs no more base than the first state.
+    let base = if proof.engine == Engine::Single { "1" } else { &depth };
+    let mut checks =
+        vec![("bounded check", vec!["--presat", "-t", base]), ("cover", vec!["-c", "-t", &depth])];
+    match proof.engine {
+        Engine::Whole => checks.push(("induction", vec!["-i", "-t", &steps])),
+        Engine::Single => singly(&folder, &model)?,
+    }
+    for (what, arguments) in checks {
+        let verdict = smt(&model, &arguments)?;
         ensure!(verdict.passed, "{what} failed: {}", verdict.text());
     }
     for mutant in proof.mutants {
         kill(proof, mutant, &verilog, &wrapper).with_context(|| format!("mutant: {}", mutant.what))?;
     }
     Ok(wrapper.labels)
+}
+
+/// One step of induction, a question for each assertion. yosys-smtbmc writes the question for all of them together, and no solver answers that:
+/// its dummy takes what it asks for from a file.
+fn singly(folder: &Path, model: &Path) -> Result<()> {
+    let (answers, question) = (folder.join("answers"), folder.join("question.smt2"));
+    tool::write(&answers, "sat\nunsat\n")?;
+    let mut command = Command::new("yosys-smtbmc");
+    command.args(["-s", "dummy", "--noprogress", "--unroll", "-i", "-t", "1", "--dummy"]).arg(&answers);
+    tool::run(command.arg("--dump-smt2").arg(&question).arg(model))?;
+    let text = fs::read_to_string(model).with_context(|| model.display().to_string())?;
+    let dump = fs::read_to_string(&question).with_context(|| question.display().to_string())?;
+    let (rest, goals) = parted(&text, &dump)?;
+    for (label, goal) in goals {
+        let file = folder.join("single.smt2");
+        tool::write(&file, &format!("{rest}\n(assert (not {goal}))\n{STRATEGY}\n"))?;
+        let answer = tool::text(&tool::run(Command::new("z3").args(["-smt2", "-T:60"]).arg(&file))?);
+        ensure!(answer.trim() == "unsat", "induction failed: {label}: {}", answer.trim());
+    }
+    Ok(())
+}
+
+/// What z3 does with bit vectors alone: it makes bits of them once, and asks its SAT solver.
+const STRATEGY: &str = "(check-sat-using (then simplify propagate-values solve-eqs elim-uncnstr simplify bit-blast simplify solve-eqs aig sat))";
+
+/// The question of yosys-smtbmc without what it asks, and each assertion by its label and its term in the last state.
+fn parted(model: &str, dump: &str) -> Result<(String, Vec<(String, String)>)> {
+    let labels = model.lines().filter_map(|line| line.strip_prefix("; yosys-smt2-assert "));
+    let labels: Vec<&str> = labels.filter_map(|line| line.split_whitespace().nth(1)).collect();
+    let asked =
+        dump.lines().find(|line| line.starts_with("(assert (not (and |") && line.ends_with(" true)))"));
+    let asked = asked.context("yosys-smtbmc asks nothing")?;
+    let all = asked.trim_start_matches("(assert (not (and ").trim_end_matches(" true)))");
+    let start = format!("(define-fun {all} () Bool (and ");
+    let terms = dump.lines().find_map(|line| line.strip_prefix(&start)).context("no assertions")?;
+    let terms: Vec<&str> = terms.trim_end_matches("))").split_whitespace().collect();
+    ensure!(terms.len() == labels.len(), "{} terms for {} assertions", terms.len(), labels.len());
+    // The strategy names its own theory, and the questions on the way are not asked.
+    let left_out = ["(exit", "(get-", "(set-logic", "(check-sat", "(set-option :produce-models"];
+    let rest: Vec<&str> = dump
+        .lines()
+        .filter(|line| *line != asked && !left_out.iter().any(|start| line.starts_with(start)))
+        .collect();
+    let goals = labels.into_iter().zip(terms).map(|(label, term)| (label.to_owned(), term.to_owned()));
+    Ok((rest.join("\n"), goals.collect()))
 }
 
 /// A mutant must fail its property, in a run from reset.
@@ -234,6 +284,39 @@ mod tests {
         assert_eq!(wrapper.labels, 2);
         assert_eq!(wrapper.visible, ["order"]);
         assert_eq!(wrapper.watched, [("head".to_owned(), "dut.head.q".to_owned())]);
+    }
+
+    #[test]
+    fn parts_a_question() {
+        let model = "; yosys-smt2-assert 0 first x\n; yosys-smt2-assert 1 second y\n";
+        let dump = "(set-logic QF_ABV)\n(define-fun |a| () Bool (and |b| |c| ))\n(assert (not (and |a| true)))\n(check-sat)\n(assert |d|)";
+        let (rest, goals) = parted(model, dump).unwrap();
+        assert_eq!(rest, "(define-fun |a| () Bool (and |b| |c| ))\n(assert |d|)");
+        assert_eq!(goals[1], ("second".to_owned(), "|c|".to_owned()));
+        assert!(parted("; yosys-smt2-assert 0 first x\n", dump).is_err());
+    }
+
+    #[test]
+    fn what_is_assumed_is_proved() {
+        for proof in all() {
+            let lines: Vec<&str> = proof.wrapper.lines().map(str::trim).collect();
+            for (index, line) in lines.iter().enumerate().filter(|(_, line)| line.contains(": assume(")) {
+                let from = index.checked_sub(1).and_then(|above| lines[above].strip_prefix("// from: "));
+                let from = from.unwrap_or_else(|| panic!("{}: nobody proves {line}", proof.name));
+                if from.starts_with("outside: ") {
+                    continue;
+                }
+                let (name, label) = from.split_once('.').expect("from: a proof, a dot, and a label of it");
+                let source = all().into_iter().find(|other| other.name == name);
+                let source = source.unwrap_or_else(|| panic!("{}: no proof {name}", proof.name));
+                let visible = Wrapper::parse(source.wrapper).visible;
+                assert!(
+                    visible.iter().any(|found| found == label),
+                    "{}: {name} proves no {label}",
+                    proof.name
+                );
+            }
+        }
     }
 
     #[test]
