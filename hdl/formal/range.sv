@@ -74,9 +74,9 @@ module proof(
         if (compare) second_step: assume(looked);
         // from: outside: the steps of `Protect`
         if (place) third_step: assume(compared);
-        // from: outside: `AccessIntake` has it there a cycle before it is on show
+        // from: access_intake.stands
         if (look) stands: assume(began && access == before);
-        // from: outside: `RegionTable` makes the mask of the page shift
+        // from: access_intake.row
         if (look) mask: assume(region[99:69] == ~(31'h7fffffff << scale));
         // from: outside: a peer's access has a `span` of at least its `length`, says `bus::Access`; its client makes it so
         if (look && remote) span: assume(access[95:64] >= access[108:96]);

@@ -189,6 +189,36 @@ pub fn all() -> Vec<Proof> {
             kills: 3,
             mutants: &RANGE,
         },
+        Proof {
+            name: "access_intake",
+            verilog: || verilog(protect::AccessIntake::default()),
+            wrapper: include_str!("../formal/access_intake.sv"),
+            depth: 7,
+            steps: 1,
+            engine: Engine::Single,
+            kills: 3,
+            mutants: &ACCESS_INTAKE,
+        },
+        Proof {
+            name: "command_cut",
+            verilog: || verilog(protect::CommandCut::default()),
+            wrapper: include_str!("../formal/command_cut.sv"),
+            depth: 1,
+            steps: 1,
+            engine: Engine::Whole,
+            kills: 3,
+            mutants: &COMMAND_CUT,
+        },
+        Proof {
+            name: "command_out",
+            verilog: || verilog(protect::CommandOut::default()),
+            wrapper: include_str!("../formal/command_out.sv"),
+            depth: 4,
+            steps: 1,
+            engine: Engine::Whole,
+            kills: 3,
+            mutants: &COMMAND_OUT,
+        },
     ]
 }
 
@@ -497,4 +527,129 @@ const RANGE: [Mutant; 33] = [
         "        row_now = page_row;\n        if",
         "        row_now = page_row + 11'd1;\n        if",
     ),
+];
+
+const ACCESS_INTAKE: [Mutant; 17] = [
+    mutant(
+        "the dead row of a wrong page size lives",
+        "row",
+        "first[100] = row[166] & ~dead;",
+        "first[100] = row[166];",
+    ),
+    mutant(
+        "RDMA_READ is given with RDMA_WRITE",
+        "row",
+        "first[102] = row[168] & ~dead;",
+        "first[102] = row[167] & ~dead;",
+    ),
+    mutant(
+        "the low half of the rows is read",
+        "row",
+        "if (reading) begin\n            shown <= 1'b1;\n            held_region <= rows_region;",
+        "if (reading) begin\n            shown <= 1'b1;\n            held_region <= held_region;",
+    ),
+    mutant(
+        "the row of the client that is not taken",
+        "row",
+        "number_low = number[7:0];",
+        "number_low = fetch[116:109];",
+    ),
+    mutant("no second half is written", "rest_of_row", ".write_rest(half),", ".write_rest(1'b0),"),
+    mutant(
+        "the first half is shown for the second",
+        "rest_of_row",
+        "rows_read_rest = reading | shown;",
+        "rows_read_rest = shown;",
+    ),
+    mutant(
+        "another access's row follows",
+        "rest_of_row",
+        "if (reading | shown) rows_read_row = held_low;",
+        "if (reading) rows_read_row = held_low;",
+    ),
+    mutant(
+        "the tag is the key",
+        "rest_of_row",
+        "second[79:64] = row[143:128];",
+        "second[79:64] = row[127:112];",
+    ),
+    mutant("row 0 is a region", "in_table", "held_member <= (|held_low) & (", "held_member <= ("),
+    mutant(
+        "rows beyond the table are its first ones",
+        "in_table",
+        "(|held_low) & ({8'd0, held_low} == held_number);",
+        "(|held_low);",
+    ),
+    mutant(
+        "a row is known before its access",
+        "in_table",
+        "held_member <= (|held_low) & ({8'd0, held_low} == held_number);",
+        "held_member <= (|number_low) & ({8'd0, number_low} == number);",
+    ),
+    mutant("an access is taken while one is looked up", "stands", "~hold & ~take & ~reading &", "~hold &"),
+    mutant(
+        "an access is taken while one is on show",
+        "stands",
+        "(~shown | next_access | give_back);",
+        "1'b1;",
+    ),
+    mutant("the access follows its port", "stands", "if (room) begin", "if (1'b1) begin"),
+    mutant("takes what is not there", "from_client", "take = room & asks;", "take = room;"),
+    mutant(
+        "gather's access is fetch's",
+        "from_client",
+        "if (turn[1]) begin\n            chosen = gather;",
+        "if (turn[1]) begin\n            chosen = fetch;",
+    ),
+    mutant(
+        "the client of the access before",
+        "from_client",
+        "held_client <= whose;",
+        "held_client <= held_client;",
+    ),
+];
+
+const COMMAND_CUT: [Mutant; 12] = [
+    mutant("the first command has all bytes", "one", "command[76:64] = head;", "command[76:64] = length;"),
+    mutant("the second command has all bytes", "one", "{1'b0, rest};", "length;"),
+    mutant(
+        "the length is a byte more",
+        "one",
+        "command[76:64] = length;",
+        "command[76:64] = length + 13'd1;",
+    ),
+    mutant(
+        "the second command is at the offset",
+        "inside_page",
+        "command[63:0] = 64'd0;\n            command[76:64] = {1'b0, rest};",
+        "command[76:64] = {1'b0, rest};",
+    ),
+    mutant("the offset is shifted", "inside_page", "{21'd0, offset};", "{20'd0, offset, 1'b0};"),
+    mutant("the second command is a page long", "inside_page", "{1'b0, rest};", "13'h1fff;"),
+    mutant("a refused access has its length", "refusal", "command[76:64] = 13'd0;", ""),
+    mutant(
+        "a refused access has its offset",
+        "refusal",
+        "command[63:0] = 64'd0;\n            command[76:64] = 13'd0;",
+        "command[76:64] = 13'd0;",
+    ),
+    mutant("nothing is refused", "refusal", "command[89] = 1'b1;", ""),
+    mutant("the user is the client", "whose", "command[86:79] = user;", "command[86:79] = {6'd0, client};"),
+    mutant("the client is always fetch", "whose", "command[78:77] = client;", "command[78:77] = 2'd0;"),
+    mutant(
+        "a refused command is fetch's",
+        "whose",
+        "command[89] = 1'b1;",
+        "command[89] = 1'b1; command[78:77] = 2'd0;",
+    ),
+];
+
+const COMMAND_OUT: [Mutant; 7] = [
+    mutant("the page of now", "command_shown", "{7'd0, held_page, 12'd0}", "{7'd0, page, 12'd0}"),
+    mutant("a page is 2 KiB", "command_shown", "{7'd0, held_page, 12'd0}", "{8'd0, held_page, 11'd0}"),
+    mutant("a refused command has a page", "command_shown", "if (~held[89]) engine", "engine"),
+    mutant("no command has its page", "command_shown", "if (~held[89]) engine", "if (held[89]) engine"),
+    mutant("a command that was taken stays", "once", "if (engine_ready) waiting <= 1'b0;", ""),
+    mutant("a command that nobody gave", "once", "waiting = 1'b0;", "waiting = 1'b1;"),
+    mutant("reset leaves the command", "once", "if (reset) waiting <= 1'b0;", ""),
 ];

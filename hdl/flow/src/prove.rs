@@ -169,6 +169,10 @@ struct Wrapper {
     visible: Vec<String>,
     /// Wires of the wrapper and the nets of the flattened block they show.
     watched: Vec<(String, String)>,
+    /// The same, of blocks that the wrapper has itself, and its properties name.
+    shared: Vec<(String, String)>,
+    /// Blocks for which the wrapper has others, of which less is known.
+    abstracted: Vec<String>,
 }
 
 impl Wrapper {
@@ -181,6 +185,11 @@ impl Wrapper {
             {
                 wrapper.watched.push((wire.into(), net.into()));
             }
+            if let Some((wire, net)) = line.strip_prefix("// share: ").and_then(|rest| rest.split_once(" = "))
+            {
+                wrapper.shared.push((wire.into(), net.into()));
+            }
+            wrapper.abstracted.extend(line.strip_prefix("// abstract: ").map(str::to_owned));
             if let Some((before, _)) = line.split_once(": assert(") {
                 wrapper.labels += 1;
                 let label = before.rsplit(|c: char| c.is_whitespace()).next().unwrap_or_default();
@@ -196,10 +205,17 @@ impl Wrapper {
 /// Writes the files, flattens block and wrapper and gives the path of the SMT model; with `only`, all other properties
 /// are taken out.
 fn build(folder: &Path, verilog: &str, text: &str, wrapper: &Wrapper, only: Option<&str>) -> Result<PathBuf> {
-    tool::write(&folder.join("top.v"), verilog)?;
+    let mut verilog = verilog.to_owned();
+    for name in &wrapper.abstracted {
+        verilog = without(&verilog, name)?;
+    }
+    tool::write(&folder.join("top.v"), &verilog)?;
     tool::write(&folder.join("proof.sv"), text)?;
     let mut script =
         String::from("read_verilog -formal -sv top.v proof.sv; prep -top proof -flatten; memory_map; ");
+    for (wire, net) in &wrapper.shared {
+        script.push_str(&format!("connect -set {wire} \\{net} ; "));
+    }
     match only {
         // The invariants are gone, and what they look at may not be in a mutant.
         Some(label) => script.push_str(&format!("delete proof/t:$assert proof/c:{label} %d; ")),
@@ -220,6 +236,14 @@ fn build(folder: &Path, verilog: &str, text: &str, wrapper: &Wrapper, only: Opti
     let expected = if only.is_some() { 1 } else { wrapper.labels };
     ensure!(found == expected, "{found} assertions in the model, {expected} in the wrapper");
     Ok(model)
+}
+
+/// The Verilog without one of its modules.
+fn without(verilog: &str, name: &str) -> Result<String> {
+    let (before, rest) =
+        verilog.split_once(&format!("\nmodule {name} (")).with_context(|| format!("no module {name}"))?;
+    let (_, after) = rest.split_once("\nendmodule\n").context("a module has an end")?;
+    Ok(format!("{before}\n{after}"))
 }
 
 /// What yosys-smtbmc says.
@@ -284,6 +308,13 @@ mod tests {
         assert_eq!(wrapper.labels, 2);
         assert_eq!(wrapper.visible, ["order"]);
         assert_eq!(wrapper.watched, [("head".to_owned(), "dut.head.q".to_owned())]);
+    }
+
+    #[test]
+    fn takes_a_module_out() {
+        let text = "a\nmodule x (\n1\nendmodule\nmodule xy (\n2\nendmodule\n";
+        assert_eq!(without(text, "x").unwrap(), "a\nmodule xy (\n2\nendmodule\n");
+        assert!(without(text, "y").is_err());
     }
 
     #[test]

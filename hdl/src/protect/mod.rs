@@ -68,8 +68,8 @@ use viaduct_spec::tables::table;
 use crate::bus::{Access, ByClient, Commit, DmaCommand, WriteVerdict};
 use crate::prims::{Cast, Number, Ram, Unpack};
 use crate::rows::tables::PageRow;
-use command_cut::CommandCut;
-use command_out::CommandOut;
+pub use command_cut::CommandCut;
+pub use command_out::CommandOut;
 use command_queue::CommandQueue;
 
 /// The steps of an access.
