@@ -66,7 +66,7 @@ module proof(
         begun <= 1;
     end
     always @(*) begin
-        // from: outside: `Protect` writes only between accesses
+        // from: protect.between
         if (write) between: assume(empty && !open);
         // from: outside: a commit stands until it is taken, and meanwhile no access is
         if (written) stands_still: assume(write && commit == commit_before);

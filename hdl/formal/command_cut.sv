@@ -22,7 +22,7 @@ module proof(
         place: assume(offset < page);
         // from: range.border
         border: assume(crosses == (left < length) && (!crosses || head == left && head + rest == length));
-        // from: outside: `Protect` turns the page only if the access crosses
+        // from: protect.turned
         if (second) turned: assume(crosses);
     end
 

@@ -70,9 +70,9 @@ module proof(
     wire [4:0] scale = region[68:64];
     wire remote = access[161] | access[162];
     always @(*) begin
-        // from: outside: the steps of `Protect`
+        // from: protect.second_step
         if (compare) second_step: assume(looked);
-        // from: outside: the steps of `Protect`
+        // from: protect.third_step
         if (place) third_step: assume(compared);
         // from: access_intake.stands
         if (look) stands: assume(began && access == before);

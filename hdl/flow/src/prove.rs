@@ -211,8 +211,13 @@ fn build(folder: &Path, verilog: &str, text: &str, wrapper: &Wrapper, only: Opti
     }
     tool::write(&folder.join("top.v"), &verilog)?;
     tool::write(&folder.join("proof.sv"), text)?;
+    // What properties name must still be there when yosys has taken away what nothing listens to.
     let mut script =
-        String::from("read_verilog -formal -sv top.v proof.sv; prep -top proof -flatten; memory_map; ");
+        String::from("read_verilog -formal -sv top.v proof.sv; hierarchy -top proof; proc; flatten; ");
+    for (_, net) in &wrapper.shared {
+        script.push_str(&format!("setattr -set keep 1 w:{net} ; "));
+    }
+    script.push_str("prep -top proof -flatten; memory_map; ");
     for (wire, net) in &wrapper.shared {
         script.push_str(&format!("connect -set {wire} \\{net} ; "));
     }
