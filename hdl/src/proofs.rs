@@ -220,10 +220,20 @@ pub fn all() -> Vec<Proof> {
             mutants: &COMMAND_OUT,
         },
         Proof {
+            name: "command_queue",
+            verilog: || verilog(protect::CommandQueue::default()),
+            wrapper: include_str!("../formal/command_queue.sv"),
+            depth: 6,
+            steps: 1,
+            engine: Engine::Whole,
+            kills: 3,
+            mutants: &COMMAND_QUEUE,
+        },
+        Proof {
             name: "protect",
             verilog: || verilog(protect::Protect::default()),
             wrapper: include_str!("../formal/protect.sv"),
-            depth: 12,
+            depth: 10,
             steps: 1,
             engine: Engine::Whole,
             kills: 3,
@@ -823,4 +833,18 @@ const PROTECT: [Mutant; 28] = [
         "command[89] = 1'b1;",
         "command[89] = ~crosses;",
     ),
+];
+
+const COMMAND_QUEUE: [Mutant; 6] = [
+    mutant("shows odd levels only", "once", "source_valid = |count;", "source_valid = count[0];"),
+    mutant(
+        "the last command stays",
+        "once",
+        "pop = source_ready & (|count);",
+        "pop = source_ready & (count > 5'd1);",
+    ),
+    mutant("what came does not count", "once", "count <= count + change;", "count <= count;"),
+    mutant("the newest row is shown", "command_shown", ".read_address(head),", ".read_address(tail),"),
+    mutant("a page is 2 KiB", "command_shown", "{7'd0, page, 12'd0};", "{8'd0, page, 11'd0};"),
+    mutant("a row is left out", "command_shown", "tail <= tail + 4'd1;", "tail <= tail + 4'd2;"),
 ];

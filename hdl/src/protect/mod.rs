@@ -70,7 +70,7 @@ use crate::prims::{Cast, Number, Ram, Unpack};
 use crate::rows::tables::PageRow;
 pub use command_cut::CommandCut;
 pub use command_out::CommandOut;
-use command_queue::CommandQueue;
+pub use command_queue::CommandQueue;
 
 /// The steps of an access.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
