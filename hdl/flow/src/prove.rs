@@ -29,7 +29,7 @@ pub fn run(only: Option<&str>) -> Result<()> {
     ensure!(!proofs.is_empty(), "no proof has {:?} in its name", only.unwrap_or_default());
     tool::run(Command::new("z3").arg("--version"))?;
     println!(
-        "{:<12} {:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {:>8}",
+        "{:<13} {:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {:>8}",
         "proof", "properties", "engine", "holds", "depth", "induction", "mutants", "time"
     );
     let mut wrong = Vec::new();
@@ -39,7 +39,7 @@ pub fn run(only: Option<&str>) -> Result<()> {
         let seconds = start.elapsed().as_secs_f32();
         match result {
             Ok(properties) => println!(
-                "{:<12} {properties:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {seconds:>6.1} s",
+                "{:<13} {properties:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {seconds:>6.1} s",
                 proof.name,
                 proof.engine.text(),
                 "unbounded",
@@ -48,7 +48,7 @@ pub fn run(only: Option<&str>) -> Result<()> {
                 proof.mutants.len()
             ),
             Err(error) => {
-                println!("{:<12} FAILED {seconds:.1} s\n{error:#}", proof.name);
+                println!("{:<13} FAILED {seconds:.1} s\n{error:#}", proof.name);
                 wrong.push(proof.name);
             }
         }
