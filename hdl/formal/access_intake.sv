@@ -1,7 +1,8 @@
 // AccessIntake with RegionTable: the row on show with an access is what the last commit wrote for its region.
 //
 // Any one row is watched. The block's memory has this row alone, and gives anything for all others, for a row that is being written, and for
-// what was never written: the proof `ram` says that the memory keeps a row.
+// what was never written: the proof `ram` says that the memory keeps a row. So nothing is said here of a row before its first commit; a block RAM
+// starts with 0, and a row of zeros is not live.
 //
 // abstract: ram_105_rows_log2
 // share: which = dut.rows.rows.which

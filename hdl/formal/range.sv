@@ -77,7 +77,7 @@ module proof(
         // from: access_intake.stands
         if (look) stands: assume(began && access == before);
         // from: access_intake.row
-        if (look) mask: assume(region[99:69] == ~(31'h7fffffff << scale));
+        if (look && member) mask: assume(region[99:69] == ~(31'h7fffffff << scale));
         // from: outside: a peer's access has a `span` of at least its `length`, says `bus::Access`; its client makes it so
         if (look && remote) span: assume(access[95:64] >= access[108:96]);
     end
@@ -165,12 +165,12 @@ module proof(
         rights_1: assert(allowed == rights1 && (!allowed || asked1 != 0 && asked1 <= 4096));
         handle_1: assert(handle1 == ((by_offset || key == extent_row[79:64]) && tag == extent_row[63:48]));
         rest_1: assert({asked, clip, page_scale, extent_row[95:80], extent_row[47:0]} == {asked1, clip1, scale1, first1, size1[47:0]});
-        if (inside1) place_1: assert(spot1[67:49] == 0 && spot1[48:0] == position);
+        if (inside1 && rights1) place_1: assert(spot1[67:49] == 0 && spot1[48:0] == position);
         into_1: assert({far, delta} == into1[64:0] && into1[67:64] == {4{into1[64]}});
         finish_1: assert(finish == into1[48:0] + must1);
         needed_1: assert(clip1 ? needed1 == 1 : needed1 == must1 && must1 >= asked1);
         size_1: assert(size1[67:48] == 0 && (!clip1 || must1 == asked1));
-        ones_1: assert(ones1 == (68'd4096 << scale1) - 1 && page_mask == ~(31'h7fffffff << scale1));
+        ones_1: assert(ones1 == (68'd4096 << scale1) - 1 && (!rights1 || page_mask == ~(31'h7fffffff << scale1)));
     end
     always @(*) begin
         if (began) sum: assert(behind == before[48:0] + (|before[162:161] && !before[160] ? {17'd0, before[95:64]} : {36'd0, before[108:96]}));
