@@ -83,7 +83,7 @@ mod tests {
     fn a_write_costs_its_taker_nothing_but_the_bytes() {
         let load = PHYSICS.load(Way::Write, 65536, 4096);
         let expected = Load {
-            giver_down: 256 * 34 + 3 + 10,
+            giver_down: 256 * 34 + 3 + 8,
             giver_up: 128 * 2 + 2 + 3,
             taker_down: 0,
             taker_up: 256 * 34,
@@ -97,10 +97,10 @@ mod tests {
     fn a_send_has_descriptors_at_both_ends_and_a_read_at_the_taker() {
         let (send, write) = (PHYSICS.load(Way::Send, 65536, 4096), PHYSICS.load(Way::Write, 65536, 4096));
         assert_eq!((send.giver_down, send.giver_up), (write.giver_down, write.giver_up));
-        assert_eq!((send.taker_down, send.taker_up), (13, 256 * 34 + 5));
+        assert_eq!((send.taker_down, send.taker_up), (11, 256 * 34 + 5));
         let read = PHYSICS.load(Way::Read, 65536, 4096);
         assert_eq!((read.giver_down, read.giver_up), (256 * 34, 128 * 2));
-        assert_eq!((read.taker_down, read.taker_up), (13, 256 * 34 + 5));
+        assert_eq!((read.taker_down, read.taker_up), (11, 256 * 34 + 5));
         assert_eq!((read.wire_there, read.wire_back), (65536 + 16 * 82 + 8, 98));
     }
 
@@ -108,7 +108,7 @@ mod tests {
     fn two_directions_share_each_bus_and_each_wire() {
         let one = PHYSICS.load(Way::Write, 65536, 4096);
         let both = one + one;
-        assert_eq!((both.giver_down, both.taker_down), (256 * 34 + 13, 256 * 34 + 13));
+        assert_eq!((both.giver_down, both.taker_down), (256 * 34 + 11, 256 * 34 + 11));
         assert_eq!((both.giver_up, both.taker_up), (256 * 34 + 261, 256 * 34 + 261));
         assert_eq!((both.wire_there, both.wire_back), (65536 + 16 * 82 + 16 + 86, 65536 + 16 * 82 + 16 + 86));
     }
