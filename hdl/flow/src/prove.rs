@@ -105,7 +105,7 @@ fn singly(folder: &Path, model: &Path) -> Result<()> {
     for (label, goal) in goals {
         let file = folder.join("single.smt2");
         tool::write(&file, &format!("{rest}\n(assert (not {goal}))\n{STRATEGY}\n"))?;
-        let answer = tool::text(&tool::run(Command::new("z3").args(["-smt2", "-T:60"]).arg(&file))?);
+        let answer = tool::text(&tool::run(Command::new("z3").args(["-smt2", "-T:300"]).arg(&file))?);
         ensure!(answer.trim() == "unsat", "induction failed: {label}: {}", answer.trim());
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! The runner of the proofs refuses what proves nothing.
 
 use viaduct_flow::prove::prove;
-use viaduct_hdl::proofs::{Mutant, Proof};
+use viaduct_hdl::proofs::{Engine, Mutant, Proof};
 
 /// Counts to 2 and stays there; with a switch that is never on.
 const COUNTER: &str = "module top(clock,go,count);
@@ -42,6 +42,8 @@ fn verdict(name: &'static str, wrapper: &str, mutants: &'static [Mutant]) -> Str
         wrapper: wrapper.to_owned().leak(),
         depth: 6,
         steps: 1,
+        engine: Engine::Whole,
+        kills: 1,
         mutants,
     };
     match prove(&proof) {
@@ -89,7 +91,7 @@ fn refuses_a_property_that_is_not_in_the_model() {
 
 #[test]
 fn refuses_a_property_without_a_mutant() {
-    assert_eq!(verdict("test-none", WRAPPER, &[]), "property stop has no mutant");
+    assert_eq!(verdict("test-none", WRAPPER, &[]), "property stop has 0 mutants, not 1");
 }
 
 #[test]
