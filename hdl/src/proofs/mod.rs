@@ -1,0 +1,88 @@
+//! Every proof: the block, its wrapper in `formal/`, how deep, and the mutants that must fail. A file has those of one kind.
+
+mod access_intake;
+mod arithmetic;
+mod commands;
+mod primitives;
+mod protect;
+mod range;
+
+/// The proof of one block.
+pub struct Proof {
+    /// Name of the block.
+    pub name: &'static str,
+    /// Exports the instance that is proved: of a primitive one small enough for the solver, since nothing in it depends on its widths.
+    pub verilog: fn() -> String,
+    /// The wrapper's text.
+    pub wrapper: &'static str,
+    /// Cycles of the bounded check and of the search for mutants and covers: more than filling and emptying twice.
+    pub depth: u32,
+    /// Steps of the induction.
+    pub steps: u32,
+    /// How the solver is asked.
+    pub engine: Engine,
+    /// Mutants that each property which a user sees has at least.
+    pub kills: usize,
+    /// They are judged by their one property.
+    pub mutants: &'static [Mutant],
+}
+
+/// How the solver is asked for the step of induction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Engine {
+    /// All assertions together.
+    Whole,
+    /// Each assertion alone, for wide sums; one step.
+    Single,
+}
+
+impl Engine {
+    /// What the table says.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Whole => "z3, together",
+            Self::Single => "z3, one by one",
+        }
+    }
+}
+
+/// A wrong block, made from the exported Verilog.
+pub struct Mutant {
+    /// The fault that the block has.
+    pub what: &'static str,
+    /// The property that must fail.
+    pub property: &'static str,
+    /// Text that is in the Verilog exactly once.
+    pub from: &'static str,
+    /// The text that takes its place.
+    pub to: &'static str,
+}
+
+const fn mutant(what: &'static str, property: &'static str, from: &'static str, to: &'static str) -> Mutant {
+    Mutant { what, property, from, to }
+}
+
+/// The proof of a block without registers: one cycle says all.
+const fn combinational(
+    name: &'static str,
+    verilog: fn() -> String,
+    wrapper: &'static str,
+    mutants: &'static [Mutant],
+) -> Proof {
+    Proof { name, verilog, wrapper, depth: 1, steps: 1, engine: Engine::Whole, kills: 1, mutants }
+}
+
+/// All proofs.
+pub fn all() -> Vec<Proof> {
+    [
+        primitives::all(),
+        arithmetic::all(),
+        range::all(),
+        access_intake::all(),
+        commands::all(),
+        protect::all(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

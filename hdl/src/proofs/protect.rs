@@ -1,0 +1,180 @@
+//! Proofs: the protection checker as one, of what is proved of its parts.
+
+use super::{mutant, Engine, Mutant, Proof};
+use crate::export::verilog;
+use crate::protect;
+
+/// All of them.
+pub fn all() -> Vec<Proof> {
+    vec![Proof {
+        name: "protect",
+        verilog: || verilog(protect::Protect::default()),
+        wrapper: include_str!("../../formal/protect.sv"),
+        depth: 10,
+        steps: 1,
+        engine: Engine::Whole,
+        kills: 3,
+        mutants: &PROTECT,
+    }]
+}
+
+const PROTECT: [Mutant; 28] = [
+    mutant(
+        "compares when nothing was looked at",
+        "second_step",
+        "range_compare = step == Step_Compare;",
+        "range_compare = step != Step_Issue;",
+    ),
+    mutant(
+        "compares twice",
+        "second_step",
+        "range_compare = step == Step_Compare;",
+        "range_compare = (step == Step_Compare) | (step == Step_Place);",
+    ),
+    mutant(
+        "compares a step late",
+        "second_step",
+        "range_compare = step == Step_Compare;",
+        "range_compare = step == Step_Place;",
+    ),
+    mutant(
+        "places before it compares",
+        "third_step",
+        "range_place = step == Step_Place;",
+        "range_place = step == Step_Compare;",
+    ),
+    mutant(
+        "places twice",
+        "third_step",
+        "range_place = step == Step_Place;",
+        "range_place = (step == Step_Place) | (step == Step_Issue);",
+    ),
+    mutant(
+        "no second step",
+        "third_step",
+        "Step_Compare: step <= Step_Place;",
+        "Step_Compare: step <= Step_Place; Step_Idle: step <= Step_Place;",
+    ),
+    mutant(
+        "looks at what is not on show",
+        "on_show",
+        "look = intake_valid & ((step == Step_Idle) | done | back);",
+        "look = (step == Step_Idle) | done | back;",
+    ),
+    mutant(
+        "looks at what is not on show, after an access",
+        "on_show",
+        "look = intake_valid & ((step == Step_Idle) | done | back);",
+        "look = done | (intake_valid & ((step == Step_Idle) | back));",
+    ),
+    mutant(
+        "looks at what is not on show, after a read that makes way",
+        "on_show",
+        "look = intake_valid & ((step == Step_Idle) | done | back);",
+        "look = back | (intake_valid & ((step == Step_Idle) | done));",
+    ),
+    mutant(
+        "the second command of a refused access",
+        "turned",
+        "whole = (step == Step_Second) | ~range_crosses | ~range_granted;",
+        "whole = (step == Step_Second) | ~range_crosses;",
+    ),
+    mutant(
+        "a second command of each access",
+        "turned",
+        "whole = (step == Step_Second) | ~range_crosses | ~range_granted;",
+        "whole = step == Step_Second;",
+    ),
+    mutant(
+        "the page turns while it is placed",
+        "turned",
+        "Step_Place: step <= Step_Issue;",
+        "Step_Place: step <= Step_Turn;",
+    ),
+    mutant("the user of the access before", "of_access", "user <= intake_access[170:163];", "user <= user;"),
+    mutant(
+        "a write's command goes to the read engine",
+        "of_access",
+        "writes <= intake_access[159];",
+        "writes <= 1'b0;",
+    ),
+    mutant(
+        "the client of the access on show",
+        "of_access",
+        "        .client(client),\n        .user(user),",
+        "        .client(intake_client),\n        .user(user),",
+    ),
+    mutant(
+        "a write that is refused is written",
+        "no_refused_write",
+        "offered = issuing & ~silent & free;",
+        "offered = issuing & free;",
+    ),
+    mutant(
+        "a write is never refused",
+        "no_refused_write",
+        "silent = writes & ~range_granted;",
+        "silent = 1'b0;",
+    ),
+    mutant(
+        "refused reads are silent, and not writes",
+        "no_refused_write",
+        "silent = writes & ~range_granted;",
+        "silent = ~writes & ~range_granted;",
+    ),
+    mutant("the page of now", "named_page", ".read_address(range_page),", ".read_address(commit_row[10:0]),"),
+    mutant(
+        "the page turns while it waits",
+        "named_page",
+        "range_next_page = step == Step_Turn;",
+        "range_next_page = (step == Step_Turn) | (step == Step_Issue);",
+    ),
+    mutant(
+        "the page never turns",
+        "named_page",
+        "range_next_page = step == Step_Turn;",
+        "range_next_page = 1'b0;",
+    ),
+    mutant(
+        "a page is written beside another one",
+        "named_page",
+        ".write_address(commit_row[10:0]),",
+        ".write_address(commit_row[10:0] ^ 11'd1),",
+    ),
+    mutant(
+        "writes the table while one is looked up",
+        "between",
+        "between = idle & ~intake_open;",
+        "between = (step == Step_Idle) & ~intake_open;",
+    ),
+    mutant(
+        "writes the table while one can be taken",
+        "between",
+        "between = idle & ~intake_open;",
+        "between = idle;",
+    ),
+    mutant(
+        "writes the table at any time",
+        "between",
+        "intake_write = between & region_commit;",
+        "intake_write = region_commit;",
+    ),
+    mutant(
+        "each access is granted to the command",
+        "only_granted",
+        "        .granted(range_granted),\n        .offset(range_offset),",
+        "        .granted(1'b1),\n        .offset(range_offset),",
+    ),
+    mutant(
+        "no command says that it is refused",
+        "only_granted",
+        "command[89] = 1'b1;",
+        "command[89] = 1'b0;",
+    ),
+    mutant(
+        "a command that crosses is not refused",
+        "only_granted",
+        "command[89] = 1'b1;",
+        "command[89] = ~crosses;",
+    ),
+];
