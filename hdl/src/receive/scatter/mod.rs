@@ -169,7 +169,7 @@ impl Logic for Scatter {
         // The job's first segment is asked for at once. It is number `index`, in 16 bytes of the descriptor `index + 2`.
         self.segment.index.next.second = self.place.q.val().get_bit(0);
         if self.step.q.val() == Step::Idle {
-            self.segment.index.next.second = self.job_now.val().index.get_bit(0);
+            self.segment.index.next.second = (self.job_now.val().index & 1) == bits::<8>(1);
         }
         self.first.d.next = self.step.q.val() == Step::Idle;
         self.shown.d.next = self.segment.row.val();
