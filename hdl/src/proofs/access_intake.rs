@@ -1,21 +1,19 @@
 //! Proofs: the row that an access comes with.
 
-use super::{mutant, Engine, Mutant, Proof};
+use super::{checker, mutant, Engine, Mutant, Proof};
 use crate::export::verilog;
 use crate::protect;
 
 /// All of them.
 pub fn all() -> Vec<Proof> {
-    vec![Proof {
-        name: "access_intake",
-        verilog: || verilog(protect::AccessIntake::default()),
-        wrapper: include_str!("../../formal/access_intake.sv"),
-        depth: 7,
-        steps: 1,
-        engine: Engine::Single,
-        kills: 3,
-        mutants: &ACCESS_INTAKE,
-    }]
+    vec![checker(
+        "access_intake",
+        || verilog(protect::AccessIntake::default()),
+        include_str!("../../formal/access_intake.sv"),
+        7,
+        Engine::Single,
+        &ACCESS_INTAKE,
+    )]
 }
 
 const ACCESS_INTAKE: [Mutant; 17] = [

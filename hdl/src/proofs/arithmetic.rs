@@ -1,6 +1,6 @@
 //! Proofs: the arithmetic of PSNs, lengths and rings, for all inputs.
 
-use super::{combinational, mutant, Engine, Mutant, Proof};
+use super::{combinational, mutant, registered, Mutant, Proof};
 use crate::arithmetic;
 use crate::export::verilog;
 
@@ -13,16 +13,13 @@ pub fn all() -> Vec<Proof> {
             include_str!("../../formal/distance.sv"),
             &DISTANCE,
         ),
-        Proof {
-            name: "in_flight",
-            verilog: || verilog(arithmetic::InFlight::<24>::default()),
-            wrapper: include_str!("../../formal/in_flight.sv"),
-            depth: 4,
-            steps: 2,
-            engine: Engine::Whole,
-            kills: 1,
-            mutants: &IN_FLIGHT,
-        },
+        registered(
+            "in_flight",
+            || verilog(arithmetic::InFlight::<24>::default()),
+            include_str!("../../formal/in_flight.sv"),
+            4,
+            &IN_FLIGHT,
+        ),
         combinational(
             "path_mtu",
             || verilog(arithmetic::PathMtu::default()),

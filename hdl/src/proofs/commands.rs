@@ -1,42 +1,36 @@
 //! Proofs: the commands that a granted access becomes.
 
-use super::{mutant, Engine, Mutant, Proof};
+use super::{checker, mutant, Engine, Mutant, Proof};
 use crate::export::verilog;
 use crate::protect;
 
 /// All of them.
 pub fn all() -> Vec<Proof> {
     vec![
-        Proof {
-            name: "command_cut",
-            verilog: || verilog(protect::CommandCut::default()),
-            wrapper: include_str!("../../formal/command_cut.sv"),
-            depth: 1,
-            steps: 1,
-            engine: Engine::Whole,
-            kills: 3,
-            mutants: &COMMAND_CUT,
-        },
-        Proof {
-            name: "command_out",
-            verilog: || verilog(protect::CommandOut::default()),
-            wrapper: include_str!("../../formal/command_out.sv"),
-            depth: 4,
-            steps: 1,
-            engine: Engine::Whole,
-            kills: 3,
-            mutants: &COMMAND_OUT,
-        },
-        Proof {
-            name: "command_queue",
-            verilog: || verilog(protect::CommandQueue::default()),
-            wrapper: include_str!("../../formal/command_queue.sv"),
-            depth: 6,
-            steps: 1,
-            engine: Engine::Whole,
-            kills: 3,
-            mutants: &COMMAND_QUEUE,
-        },
+        checker(
+            "command_cut",
+            || verilog(protect::CommandCut::default()),
+            include_str!("../../formal/command_cut.sv"),
+            1,
+            Engine::Whole,
+            &COMMAND_CUT,
+        ),
+        checker(
+            "command_out",
+            || verilog(protect::CommandOut::default()),
+            include_str!("../../formal/command_out.sv"),
+            4,
+            Engine::Whole,
+            &COMMAND_OUT,
+        ),
+        checker(
+            "command_queue",
+            || verilog(protect::CommandQueue::default()),
+            include_str!("../../formal/command_queue.sv"),
+            6,
+            Engine::Whole,
+            &COMMAND_QUEUE,
+        ),
     ]
 }
 

@@ -72,6 +72,29 @@ const fn combinational(
     Proof { name, verilog, wrapper, depth: 1, steps: 1, engine: Engine::Whole, kills: 1, mutants }
 }
 
+/// The proof of a block with registers, whose invariants say all of its state.
+const fn registered(
+    name: &'static str,
+    verilog: fn() -> String,
+    wrapper: &'static str,
+    depth: u32,
+    mutants: &'static [Mutant],
+) -> Proof {
+    Proof { name, verilog, wrapper, depth, steps: 2, engine: Engine::Whole, kills: 1, mutants }
+}
+
+/// The proof of a block of the protection checker: three mutants for each property.
+const fn checker(
+    name: &'static str,
+    verilog: fn() -> String,
+    wrapper: &'static str,
+    depth: u32,
+    engine: Engine,
+    mutants: &'static [Mutant],
+) -> Proof {
+    Proof { name, verilog, wrapper, depth, steps: 1, engine, kills: 3, mutants }
+}
+
 /// All proofs.
 pub fn all() -> Vec<Proof> {
     [

@@ -2,73 +2,55 @@
 
 use rust_hdl::prelude::*;
 
-use super::{mutant, Engine, Mutant, Proof};
+use super::{mutant, registered, Mutant, Proof};
 use crate::export::verilog;
 use crate::prims;
 
 /// All of them.
 pub fn all() -> Vec<Proof> {
     vec![
-        Proof {
-            name: "ram",
-            verilog: || verilog(prims::Ram::<Bits<2>, 2>::default()),
-            wrapper: include_str!("../../formal/ram.sv"),
-            depth: 10,
-            steps: 2,
-            engine: Engine::Whole,
-            kills: 1,
-            mutants: &RAM,
-        },
-        Proof {
-            name: "fifo",
-            verilog: || verilog(prims::Fifo::<Bits<2>, 2, 3>::default()),
-            wrapper: include_str!("../../formal/fifo.sv"),
-            depth: 18,
-            steps: 2,
-            engine: Engine::Whole,
-            kills: 1,
-            mutants: &FIFO,
-        },
-        Proof {
-            name: "ram_fifo",
-            verilog: || verilog(prims::RamFifo::<Bits<2>, 2, 3>::default()),
-            wrapper: include_str!("../../formal/ram_fifo.sv"),
-            depth: 20,
-            steps: 2,
-            engine: Engine::Whole,
-            kills: 1,
-            mutants: &RAM_FIFO,
-        },
-        Proof {
-            name: "skid",
-            verilog: || verilog(prims::Skid::<Bits<2>>::default()),
-            wrapper: include_str!("../../formal/skid.sv"),
-            depth: 10,
-            steps: 2,
-            engine: Engine::Whole,
-            kills: 1,
-            mutants: &SKID,
-        },
-        Proof {
-            name: "arbiter",
-            verilog: || verilog(prims::Arbiter::<4, 2>::default()),
-            wrapper: include_str!("../../formal/arbiter.sv"),
-            depth: 12,
-            steps: 2,
-            engine: Engine::Whole,
-            kills: 1,
-            mutants: &ARBITER,
-        },
-        Proof {
-            name: "run_queue",
-            verilog: || verilog(prims::RunQueue::<2, 3>::default()),
-            wrapper: include_str!("../../formal/run_queue.sv"),
-            depth: 18,
-            steps: 2,
-            engine: Engine::Whole,
-            kills: 1,
-            mutants: &RUN_QUEUE,
-        },
+        registered(
+            "ram",
+            || verilog(prims::Ram::<Bits<2>, 2>::default()),
+            include_str!("../../formal/ram.sv"),
+            10,
+            &RAM,
+        ),
+        registered(
+            "fifo",
+            || verilog(prims::Fifo::<Bits<2>, 2, 3>::default()),
+            include_str!("../../formal/fifo.sv"),
+            18,
+            &FIFO,
+        ),
+        registered(
+            "ram_fifo",
+            || verilog(prims::RamFifo::<Bits<2>, 2, 3>::default()),
+            include_str!("../../formal/ram_fifo.sv"),
+            20,
+            &RAM_FIFO,
+        ),
+        registered(
+            "skid",
+            || verilog(prims::Skid::<Bits<2>>::default()),
+            include_str!("../../formal/skid.sv"),
+            10,
+            &SKID,
+        ),
+        registered(
+            "arbiter",
+            || verilog(prims::Arbiter::<4, 2>::default()),
+            include_str!("../../formal/arbiter.sv"),
+            12,
+            &ARBITER,
+        ),
+        registered(
+            "run_queue",
+            || verilog(prims::RunQueue::<2, 3>::default()),
+            include_str!("../../formal/run_queue.sv"),
+            18,
+            &RUN_QUEUE,
+        ),
     ]
 }
 

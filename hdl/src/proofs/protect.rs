@@ -1,21 +1,19 @@
 //! Proofs: the protection checker as one, of what is proved of its parts.
 
-use super::{mutant, Engine, Mutant, Proof};
+use super::{checker, mutant, Engine, Mutant, Proof};
 use crate::export::verilog;
 use crate::protect;
 
 /// All of them.
 pub fn all() -> Vec<Proof> {
-    vec![Proof {
-        name: "protect",
-        verilog: || verilog(protect::Protect::default()),
-        wrapper: include_str!("../../formal/protect.sv"),
-        depth: 10,
-        steps: 1,
-        engine: Engine::Whole,
-        kills: 3,
-        mutants: &PROTECT,
-    }]
+    vec![checker(
+        "protect",
+        || verilog(protect::Protect::default()),
+        include_str!("../../formal/protect.sv"),
+        10,
+        Engine::Whole,
+        &PROTECT,
+    )]
 }
 
 const PROTECT: [Mutant; 28] = [

@@ -1,21 +1,19 @@
 //! Proofs: what a grant says of the access and its region.
 
-use super::{mutant, Engine, Mutant, Proof};
+use super::{checker, mutant, Engine, Mutant, Proof};
 use crate::export::verilog;
 use crate::protect;
 
 /// All of them.
 pub fn all() -> Vec<Proof> {
-    vec![Proof {
-        name: "range",
-        verilog: || verilog(protect::Range::default()),
-        wrapper: include_str!("../../formal/range.sv"),
-        depth: 5,
-        steps: 1,
-        engine: Engine::Single,
-        kills: 3,
-        mutants: &RANGE,
-    }]
+    vec![checker(
+        "range",
+        || verilog(protect::Range::default()),
+        include_str!("../../formal/range.sv"),
+        5,
+        Engine::Single,
+        &RANGE,
+    )]
 }
 
 const RANGE: [Mutant; 33] = [
