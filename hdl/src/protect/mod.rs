@@ -28,14 +28,12 @@
 //!   command is issued. If the register before the engine is full, the read waits here until a write, a commit or a drain comes
 //!   behind it; then it makes way, and is looked up anew in its client's turn. So reads that wait hold up neither writes nor commits. A
 //!   read of two commands waits until the engine can take one at once: `read.ready` falls only with a command, so the second need not wait.
-//! - A write is taken only if its commands find a place in the queue before the write engine: writes that wait for the engine hold up no
-//!   reads.
+//! - A write is taken only if its commands find a place in the write engine's queue: writes that wait there hold up no reads.
 //! - A read gives one command, or two if it crosses into the next page (`last` on the second), or one with
 //!   `refused`. A write that is refused gives only its verdict; a write that is granted gives its verdict in the cycle of its
 //!   last command. A command is *issued* when it is offered: `issued` and the epoch counters have it from that cycle.
 //! - Every command, also a refused one, retires once. `drain`: see `Outstanding`.
-//! - A commit is taken between accesses, and then held: while it stays, it is written again in each cycle, and no
-//!   access is taken.
+//! - A commit is taken between accesses, and then held: while it stays, it is written again in each cycle, and no access is taken.
 //!
 //! Latency: 6 cycles; one access every 3.
 //!
@@ -238,13 +236,11 @@ impl Logic for Protect {
         self.silent.next = self.writes.q.val() & !self.range.granted.val();
         self.whole.next =
             (self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val();
-        self.free.next = !self.read_out.waits.val() & (self.whole.val() | self.read.ready.val());
-        if self.writes.q.val() {
-            self.free.next = true;
-        }
+        self.free.next =
+            self.writes.q.val() | (!self.read_out.waits.val() & (self.whole.val() | self.read.ready.val()));
         self.offered.next = self.issuing.val() & !self.silent.val() & self.free.val();
         self.go.next = self.issuing.val() & (self.silent.val() | self.free.val());
-        self.done.next = self.issuing.val() & self.whole.val() & (self.silent.val() | self.free.val());
+        self.done.next = self.go.val() & self.whole.val();
         // A read that cannot be issued makes way for a write, and for what waits until no access is half way: a commit, or a drain.
         self.blocked.next = (self.step.q.val() == Step::Issue) & !self.writes.q.val() & !self.free.val();
         self.stuck.d.next = self.blocked.val();
