@@ -41,7 +41,11 @@ impl Generator {
                 if !made.is_empty() {
                     post.pieces[segment].slot = made[self.random.random_range(0..made.len())];
                 }
-                Flaw::Behind(segment, [1, 1, 21][self.random.random_range(0..3)])
+                let by = [1, 1, 21][self.random.random_range(0..3)];
+                let piece = &post.pieces[segment];
+                // All of an end's memory ends with its descriptors: data there looks like a status, so none may come there.
+                let whole = if piece.slot == 0 { piece.length.max(1) } else { 0 };
+                Flaw::Behind(segment, by.max(whole))
             }
             (12, _) => Flaw::Foreign,
             (13, _) => Flaw::Nowhere,
