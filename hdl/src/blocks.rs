@@ -83,12 +83,12 @@ pub fn all() -> Vec<Entry> {
         entry!("dma/write", dma::DmaWrite::default(), 1085, 0, 148),
         entry!("quiet", quiet::Quiet::default(), 4, 0, 0),
         // Work queues and protection.
-        entry!("doorbell", doorbell::Doorbell::default(), 775, 2, 148),
+        entry!("doorbell", doorbell::Doorbell::default(), 790, 2, 148),
         entry!("doorbell/cq_pages", doorbell::CqPages::default(), 20, 0, 469),
-        entry!("fetch", fetch::Fetch::default(), 1260, 8, 141),
+        entry!("fetch", fetch::Fetch::default(), 1240, 10, 141),
         entry!("fetch/landing", fetch::Landing::default(), 355, 2, 247),
         entry!("protect/shared_port", protect::SharedPort::default(), 180, 0, 0),
-        entry!("protect", protect::Protect::default(), 1960, 8, 181),
+        entry!("protect", protect::Protect::default(), 1980, 8, 181),
         // Sending, receiving, completing.
         entry!("send/gather", send::Gather::default(), 3700, 8, 157),
         entry!("send/transmit", send::Transmit::default(), 1850, 3, 122),
@@ -96,7 +96,7 @@ pub fn all() -> Vec<Entry> {
         entry!("send/ack", send::Ack::default(), 800, 2, 145),
         entry!("send/egress", send::Egress::default(), 150, 0, 211),
         entry!("send/eth_transmit", send::EthTransmit::default(), 10, 0, 0),
-        entry!("complete/sends", complete::Sends::default(), 2290, 10, 143),
+        entry!("complete/sends", complete::Sends::default(), 2290, 16, 143),
         entry!("complete/indices", complete::Indices::default(), 600, 0, 130),
         entry!("complete/queues", complete::CompletionQueues::default(), 1040, 1, 129),
         entry!("complete/writer", complete::Writer::default(), 620, 0, 218),
@@ -107,7 +107,7 @@ pub fn all() -> Vec<Entry> {
         entry!("receive/parse", receive::Parse::default(), 1290, 0, 191),
         entry!("receive/roster", receive::Roster::default(), 545, 0, 0),
         entry!("receive/store", receive::Store::default(), 815, 8, 175),
-        entry!("receive/ahead", receive::Ahead::default(), 230, 6, 261),
+        entry!("receive/ahead", receive::Ahead::default(), 230, 10, 261),
         entry!("receive/contexts", receive::Contexts::default(), 460, 5, 290),
         entry!("receive/flush", receive::Flush::default(), 300, 0, 162),
         entry!("receive/packet_kind", receive::PacketKind::default(), 40, 0, 0),
@@ -128,7 +128,7 @@ pub fn all() -> Vec<Entry> {
         entry!("receive/payload/start", receive::PayloadStart::default(), 40, 0, 0),
         entry!("receive/payload/mover", receive::PayloadMover::default(), 150, 0, 0),
         entry!("receive/payload", receive::PayloadQueue::default(), 300, 0, 170),
-        entry!("receive", receive::Receive::default(), 6650, 26, 120),
+        entry!("receive", receive::Receive::default(), 6680, 30, 120),
         entry!("receive/reads/table", receive::ReadTable::default(), 120, 3, 0),
         entry!("receive/reads/check", receive::AnswerCheck::default(), 250, 0, 0),
         entry!("receive/reads/word", receive::AnswerWord::default(), 60, 0, 0),
@@ -157,7 +157,7 @@ pub fn all() -> Vec<Entry> {
         entry!("board/boundary", board::Boundary::default(), 80, 0, 0),
         entry!("board/mac-echo", board::EchoBoard::<4, 0xf>::default(), 2295, 4, 0),
         // All of it.
-        entry!(CORE, nic::Nic::default(), 26_700, 77, 0),
+        entry!(CORE, nic::Nic::default(), 26_750, 89, 0),
     ]
 }
 

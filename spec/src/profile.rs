@@ -30,11 +30,11 @@ pub const DOORBELL_SHIFT: usize = 12;
 /// Size of BAR 2, the doorbell pages of VIs and completion queues, in bytes: a power of two.
 pub const BAR2_BYTES: u64 = ((VIS + CQS) as u64).next_power_of_two() << DOORBELL_SHIFT;
 /// log2 of the receive descriptors fetched ahead for each VI.
-pub const RECEIVE_AHEAD_LOG2: usize = 2;
+pub const RECEIVE_AHEAD_LOG2: usize = choose(3, 2);
 /// Receive descriptors fetched ahead for each VI.
 pub const RECEIVE_AHEAD: usize = 1 << RECEIVE_AHEAD_LOG2;
 /// log2 of the messages that a VI may have unacknowledged.
-pub const SEND_WINDOW_LOG2: usize = 4;
+pub const SEND_WINDOW_LOG2: usize = choose(5, 4);
 /// Messages that a VI may have unacknowledged.
 pub const SEND_WINDOW: usize = 1 << SEND_WINDOW_LOG2;
 /// log2 of the reads of host memory in flight, each of up to [`READ_BYTES`].

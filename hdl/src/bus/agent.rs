@@ -4,6 +4,7 @@
 
 use super::{Position, Queue, Vi};
 use rust_hdl::prelude::*;
+use viaduct_spec::profile::REGION_LOG2;
 
 /// A table row on its way to the block that owns the table. The row comes first, so that its bits are the lowest ones of a commit: a
 /// listener shows them as its own row by an [`Unpack`](crate::prims::Unpack), see [`rows`](crate::rows).
@@ -66,8 +67,8 @@ pub struct Arm {
 pub struct DoorbellRow {
     /// Where the descriptor of the last doorbell's token lies in its region, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// Region of that descriptor.
-    pub region: Bits<15>,
+    /// Region of that descriptor; 0, which does not exist, in place of one beyond the table.
+    pub region: Bits<{ REGION_LOG2 }>,
     /// That descriptor has one segment at most, and 48 bytes.
     pub short: bool,
     /// One past the last position posted.

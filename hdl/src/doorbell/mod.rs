@@ -53,7 +53,7 @@ use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::table;
 
 use crate::bus::{Arm, Commit, DoorbellRow, MmioWrite, Position, Queue, QueueId, Vi, QUEUE_LOG2};
-use crate::prims::{Cast, LutRam, Number, Ram, Unpack};
+use crate::prims::{Cast, LutRam, Number, Ram, RegionRow, Unpack};
 use crate::rows::doorbell::{ArmWord, Token};
 use crate::rows::tables::WorkQueueRow;
 use vi_pages::{ViPages, ViStore};
@@ -127,6 +127,7 @@ pub struct Doorbell {
     queue: Cast<QueueId, Queue>,
     /// Its word, as a doorbell and as an arm word.
     token: Cast<Bits<64>, Token>,
+    region: RegionRow<15>,
     arm_word: Cast<Bits<64>, ArmWord>,
     /// It is a doorbell of an open queue.
     taken: Signal<Local, bool>,
@@ -176,7 +177,8 @@ impl Logic for Doorbell {
         self.commit.ready.next = self.commit_taken.val();
 
         self.kept.next.offset = self.token.to.val().offset;
-        self.kept.next.region = self.token.to.val().region;
+        drive!(self, token.to.val().region => region.number);
+        self.kept.next.region = self.region.row.val();
         self.kept.next.short = self.token.to.val().short;
         self.kept.next.posted = self.token.to.val().position + 1;
         self.kept.next.with_token = self.store.val().whole;

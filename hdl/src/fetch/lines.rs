@@ -6,10 +6,10 @@
 //!  queue,   │       │──► token
 //!  place ──►└───────┘
 //! ```
-//! Contract: each queue has room for 8 tokens, that of position p in place p modulo 8. `ask` is accepted before its
+//! Contract: each queue has room for TOKENS tokens, that of position p in place p modulo TOKENS. `ask` is accepted before its
 //! line's answer comes; answers come in the order asked, and bit 0 of `user` is set in all of them. The block puts a line's tokens
-//! in place, and then `found` says how many came. A token that could not be read, or does not have the position of its slot, is wrong: the
-//! block puts a token of region 0 in its place. That region does not exist, so the descriptor cannot be read either. An answer has as
+//! in place, and then `found` says how many came. A token that could not be read, does not have the position of its slot, or is of
+//! region 0 is wrong. The block keeps region 0 for it, and for a token of a region that does not exist: the descriptor cannot be read either. An answer has as
 //! many beats as tokens were asked for, or it ends with the first that could not be read. At most 16 lines are asked for and not taken
 //! from `found`. A queue asks for one line at a time. A line ends before the next position that is a multiple of 8, and nobody reads
 //! its places meanwhile.
@@ -25,13 +25,26 @@
 use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
+use viaduct_spec::profile::REGION_LOG2;
 
 use crate::bus::{client, Position, ReadBeat, QUEUE_LOG2};
-use crate::prims::{Cast, Fifo, FifoSlice, Number, Ram};
+use crate::prims::{Cast, Fifo, FifoSlice, Number, Ram, RegionRow};
 use crate::rows::doorbell::Token;
 
+/// log2 of the tokens of a queue that the NIC keeps: two lines of the ring, so the next line can be on its way while the one before is used.
+pub const TOKENS_LOG2: usize = 4;
+
 /// Address of a token: queue and place.
-const PLACE_LOG2: usize = QUEUE_LOG2 + 3;
+const PLACE_LOG2: usize = QUEUE_LOG2 + TOKENS_LOG2;
+
+/// Where a token is kept. Packed it is a row of the memory.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct TokenId {
+    /// Its position modulo TOKENS.
+    pub place: Bits<TOKENS_LOG2>,
+    /// Its queue.
+    pub queue: Bits<QUEUE_LOG2>,
+}
 
 /// A line on its way.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -47,10 +60,12 @@ pub struct AskedLine {
 pub struct DescriptorPlace {
     /// Offset of the descriptor in its region, in units of 64 bytes.
     pub offset: Bits<34>,
-    /// Region that holds it; 0, which does not exist, if the token is wrong.
-    pub region: Bits<15>,
+    /// Region that holds it; 0, which does not exist, if the token is wrong or names one that does not exist.
+    pub region: Bits<REGION_LOG2>,
     /// It has one segment at most, and 48 bytes.
     pub short: bool,
+    /// There is no token of the position: its slot could not be read, or has another's, or one of region 0.
+    pub wrong: bool,
 }
 
 /// A line that has come: its queue, and the number of its tokens.
@@ -77,14 +92,16 @@ pub struct Lines {
     pub found: Source<FoundTokens>,
     /// Queue whose token `Turn` wants to read, {VI, receive}.
     pub queue: Signal<In, Bits<QUEUE_LOG2>>,
-    /// Place of that token: its position modulo 8.
-    pub place: Signal<In, Bits<3>>,
+    /// Place of that token: its position modulo TOKENS.
+    pub place: Signal<In, Bits<TOKENS_LOG2>>,
     /// The token at the `queue` and `place` of the cycle before, without its position.
     pub token: Signal<Out, DescriptorPlace>,
     /// Every line that was asked for has been taken from `found`.
     pub empty: Signal<Out, bool>,
 
     tokens: Ram<DescriptorPlace, PLACE_LOG2>,
+    written: Cast<TokenId, Bits<PLACE_LOG2>>,
+    wanted: Cast<TokenId, Bits<PLACE_LOG2>>,
     asked: FifoSlice<AskedLine, 4, 5>,
     come: Fifo<FoundTokens, 4, 5>,
     /// Lines that are asked for and not taken from `found`, 0 to 16.
@@ -99,6 +116,7 @@ pub struct Lines {
     word_last: DFF<bool>,
     /// They are a token.
     token_now: Cast<Bits<64>, Token>,
+    region: RegionRow<15>,
     /// A line has ended in the cycle before; `ended_found` says what it brought.
     ended: DFF<bool>,
     ended_found: DFF<FoundTokens>,
@@ -111,7 +129,9 @@ pub struct Lines {
     first: Signal<Local, Bits<14>>,
     position: Signal<Local, Bits<14>>,
     place_now: Signal<Local, Bits<3>>,
-    /// The token could not be read, or does not have the position of its slot.
+    /// Its place among the queue's.
+    slot_now: Signal<Local, Bits<TOKENS_LOG2>>,
+    /// There is no token of the position in its slot.
     wrong: Signal<Local, bool>,
     more: Signal<Local, Bits<4>>,
     last: Signal<Local, bool>,
@@ -154,22 +174,25 @@ impl Logic for Lines {
         drive!(self, asked.source.data => line; line.val().position => first; word.q => token_now.from);
         self.place_now.next = self.first.val().get_bits::<3>(0) + self.count.q.val().get_bits::<3>(0);
         self.position.next = ((self.first.val() >> 3) << 3) | bit_cast::<14, 3>(self.place_now.val());
-        // WQ-6: a token is wrong if its slot cannot be read (WQ-8: or the host has not given it), or if it is not that of its position.
-        self.wrong.next =
-            !self.word_whole.q.val() | (self.token_now.to.val().position != self.position.val());
+        self.slot_now.next = bit_cast::<TOKENS_LOG2, 14>(self.position.val());
+        // WQ-6: a token is wrong if its slot cannot be read (WQ-8: or the host has not given it), if it is not that of its position, or if it
+        // is of region 0.
+        self.wrong.next = !self.word_whole.q.val()
+            | (self.token_now.to.val().position != self.position.val())
+            | !self.token_now.to.val().region.any();
         self.last.next = self.word_valid.q.val() & self.word_last.q.val();
         self.tokens.write_enable.next = self.word_valid.q.val();
-        self.tokens.write_address.next = (bit_cast::<PLACE_LOG2, QUEUE_LOG2>(self.line.val().queue) << 3)
-            | bit_cast::<PLACE_LOG2, 3>(self.place_now.val());
-        self.tokens.write_data.next.offset = self.token_now.to.val().offset;
-        self.tokens.write_data.next.region = self.token_now.to.val().region;
-        self.tokens.write_data.next.short = self.token_now.to.val().short;
+        fill!(self, written.from, line.val().queue => queue; slot_now => place);
+        fill!(self, tokens.write_data, token_now.to.val().offset => offset; token_now.to.val().short => short;
+            wrong => wrong);
+        drive!(self, token_now.to.val().region => region.number);
+        self.tokens.write_data.next.region = self.region.row.val();
         if self.wrong.val() {
-            self.tokens.write_data.next.region = bits::<15>(0);
+            self.tokens.write_data.next.region = bits::<REGION_LOG2>(0);
         }
-        self.tokens.read_address.next = (bit_cast::<PLACE_LOG2, QUEUE_LOG2>(self.queue.val()) << 3)
-            | bit_cast::<PLACE_LOG2, 3>(self.place.val());
-        self.token.next = self.tokens.read_data.val();
+        fill!(self, wanted.from, queue => queue; place => place);
+        drive!(self, written.to => tokens.write_address; wanted.to => tokens.read_address;
+            tokens.read_data => token);
 
         self.more.next = self.count.q.val();
         if self.word_valid.q.val() {

@@ -24,7 +24,7 @@
 //!         └──────────────────────►└─────────┘
 //! ```
 //!
-//! A queue's turn never waits for memory. Tokens are read ahead, up to 8 of each queue, while the descriptors of those before are
+//! A queue's turn never waits for memory. Tokens are read ahead, up to 16 of each queue, while the descriptors of those before are
 //! fetched; when a line of the ring has come, the queue has another turn.
 //!
 //! Contract:
@@ -47,8 +47,9 @@
 //! Example: a doorbell with its token posts the first send of VI 3. `send` offers VI 3, and 6 cycles later `access` asks for the
 //! descriptor's bytes; the ring is not read. When they are there, `word` gives 8 words, and then `head` comes.
 //!
-//! Latency: 6 cycles from a VI on show to the access for an inline token, 7 for another. A turn takes 9 cycles for one descriptor, 8 if
-//! its token is inline, 3 more for each other, 1 more for a line; 6 or 7 if there is nothing to do. Tests: `tests/queues/fetch/`, `tests/queues/rewind.rs`.
+//! Latency: 6 cycles from a VI on show to the access for an inline token, 8 for another. A turn takes 10 cycles for one descriptor, 8 if
+//! its token is inline, 3 more for each other; a line goes before them and takes 1 more if it waits. It takes 6 or 8 if there is nothing to
+//! do. Tests: `tests/queues/fetch/`, `tests/queues/rewind.rs`.
 
 mod choice;
 mod landing;

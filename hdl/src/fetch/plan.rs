@@ -16,8 +16,8 @@
 //! `tokens` is valid from the cycle after `decide`, the rest from the one after `weigh`, until the next `count`.
 //!
 //! `amount` is the least of: the tokens at hand, what is left of the window, and, for the send queue, of the 8 heads. `tokens` is 0 while
-//! more than 4 remain at hand after that, so that a read brings several. Otherwise it is the least of: what is posted beyond those, the
-//! slots to the end of the ring's 64-byte line, and the places that are free.
+//! more than 8 are at hand, so that there is room for a whole line. Otherwise it is the lesser of: what is posted beyond
+//! those, and the slots to the end of the ring's 64-byte line.
 //!
 //! Example: three sends are posted and none is fetched: `posted` is 3, `position`, `done`, `again` and `heads` are 0, and `cached` is
 //! 3. Then `amount` is 3. `tokens` is 0, since nothing is posted beyond the tokens at hand.
@@ -28,7 +28,7 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::profile::{RECEIVE_AHEAD, SEND_WINDOW};
 
-use super::queue_rows::WINDOW_BITS;
+use super::queue_rows::{CACHED_BITS, WINDOW_BITS};
 
 use crate::arithmetic::RingLevel;
 use crate::bus::Position;
@@ -51,8 +51,8 @@ pub struct Plan {
     pub position: Signal<In, Position>,
     /// Position of the oldest descriptor that is fetched and not done.
     pub done: Signal<In, Position>,
-    /// Tokens of the queue that are on the NIC, 0 to 8.
-    pub cached: Signal<In, Bits<4>>,
+    /// Tokens of the queue that are on the NIC, 0 to 16.
+    pub cached: Signal<In, Bits<CACHED_BITS>>,
     /// The doorbell's own token can be used, if no token is on the NIC and exactly one is missing.
     pub lone: Signal<In, bool>,
     /// Position of the first token that is not on the NIC.
@@ -90,16 +90,14 @@ pub struct Plan {
     /// Descriptors that are posted, and whose tokens are not on the NIC.
     unread: DFF<Bits<14>>,
     /// Tokens that are on the NIC or come with the doorbell.
-    ready: DFF<Bits<4>>,
+    ready: DFF<Bits<CACHED_BITS>>,
     /// Descriptors that the window still allows, at most 8.
     open: DFF<Bits<4>>,
     /// Of `open`, as many as the free heads allow.
     allowed: DFF<Bits<4>>,
     /// Most tokens that may be asked for: what is posted, and what is left of the ring's line.
     most: DFF<Bits<4>>,
-    /// Places that are free behind the tokens that stay.
-    places: DFF<Bits<4>>,
-    /// No token may be asked for: more than 4 stay at hand.
+    /// No token may be asked for: more than 8 are at hand, so there is no room for a whole line.
     closed: DFF<bool>,
     /// Tokens stay on the NIC though the window would allow their descriptors to be read.
     stays: DFF<bool>,
@@ -114,7 +112,7 @@ pub struct Plan {
     line: Signal<Local, Bits<4>>,
     heads_room: Signal<Local, Bits<4>>,
     least: Signal<Local, Bits<4>>,
-    remain: Signal<Local, Bits<4>>,
+    remain: Signal<Local, Bits<CACHED_BITS>>,
 
     many: Number<14, 0x2000>,
     send_window: Number<14, { SEND_WINDOW as u64 }>,
@@ -128,7 +126,7 @@ impl Logic for Plan {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, fresh, out, beyond, lone_one, unread, ready, open, allowed, most);
-        dff_setup!(self, clock, places, closed, stays);
+        dff_setup!(self, clock, closed, stays);
 
         if self.count.val() {
             self.fresh.d.next = self.posted.val() - self.position.val();
@@ -155,7 +153,7 @@ impl Logic for Plan {
         if self.receive.val() {
             self.heads_room.next = bits::<4>(8);
         }
-        self.missing.next = self.fresh.q.val() - bit_cast::<14, 4>(self.cached.val());
+        self.missing.next = self.fresh.q.val() - bit_cast::<14, CACHED_BITS>(self.cached.val());
         if self.weigh.val() {
             // WQ-6: more is posted than the ring holds, or less than was fetched already.
             self.beyond.d.next = self.ring.over.val() | self.short.val();
@@ -177,7 +175,7 @@ impl Logic for Plan {
             {
                 self.lone_one.d.next = true;
                 self.unread.d.next = bits::<14>(0);
-                self.ready.d.next = bits::<4>(1);
+                self.ready.d.next = bits::<CACHED_BITS>(1);
             }
         }
 
@@ -186,14 +184,13 @@ impl Logic for Plan {
             self.unread_8.next = bit_cast::<4, 14>(self.unread.q.val());
         }
         self.line.next = bits::<4>(8) - bit_cast::<4, 3>(bit_cast::<3, 14>(self.filled.val()));
-        self.least.next = self.ready.q.val();
-        if self.allowed.q.val() < self.ready.q.val() {
+        self.least.next = bit_cast::<4, CACHED_BITS>(self.ready.q.val());
+        if bit_cast::<CACHED_BITS, 4>(self.allowed.q.val()) < self.ready.q.val() {
             self.least.next = self.allowed.q.val();
         }
-        self.remain.next = self.ready.q.val() - self.least.val();
+        self.remain.next = self.ready.q.val() - bit_cast::<CACHED_BITS, 4>(self.least.val());
         if self.decide.val() {
-            self.places.d.next = bits::<4>(8) - self.remain.val();
-            self.closed.d.next = self.remain.val() > bits::<4>(4);
+            self.closed.d.next = self.ready.q.val() > bits::<CACHED_BITS>(8);
             self.stays.d.next = self.remain.val().any() & (self.open.q.val() > self.least.val());
             self.most.d.next = self.line.val();
             if self.unread_8.val() < self.line.val() {
@@ -202,9 +199,6 @@ impl Logic for Plan {
         }
 
         self.tokens.next = self.most.q.val();
-        if self.places.q.val() < self.most.q.val() {
-            self.tokens.next = self.places.q.val();
-        }
         if self.closed.q.val() {
             self.tokens.next = bits::<4>(0);
         }

@@ -10,7 +10,7 @@
 //! `issue` says that a descriptor is asked for (`from_ring`: by a token at hand), and `lined` that a line is asked for. `stored` is the row
 //! as it is to be written back.
 //!
-//! An overrun queue whose ring has come to its first wrong slot (`rests`) has `cached` 15, and shows that as `ended`.
+//! An overrun queue whose ring has come to its first wrong slot (`rests`) has `cached` 31, and shows that as `ended`.
 //!
 //! Example: a row has position 6 and two tokens at hand. After two `issue`s `from_ring` `position` is 8, `cached` is 0, and `filled`, the
 //! position of the first token that is not at hand, is 8 as before.
@@ -20,7 +20,7 @@
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
-use super::queue_rows::WINDOW_BITS;
+use super::queue_rows::{CACHED_BITS, WINDOW_BITS};
 use super::{ChosenQueue, WorkQueue};
 use crate::bus::{Position, Rewind};
 use crate::prims::Number;
@@ -53,8 +53,8 @@ pub struct QueueProgress {
     pub held: Signal<Out, WorkQueue>,
     /// Position of the next descriptor to fetch.
     pub position: Signal<Out, Position>,
-    /// Tokens at hand, 0 to 8; 15 if the queue is `ended`.
-    pub cached: Signal<Out, Bits<4>>,
+    /// Tokens at hand, 0 to 16; 31 if the queue is `ended`.
+    pub cached: Signal<Out, Bits<CACHED_BITS>>,
     /// Position of the first token that is not at hand. It stays when a token is used.
     pub filled: Signal<Out, Position>,
     /// A line of the ring is under way.
@@ -73,7 +73,7 @@ pub struct QueueProgress {
     /// The row at hand. A block RAM gives a row late in its cycle, so it is only looked at in this register.
     row_now: DFF<WorkQueue>,
     position_now: DFF<Position>,
-    cached_now: DFF<Bits<4>>,
+    cached_now: DFF<Bits<CACHED_BITS>>,
     asked_now: DFF<bool>,
     /// The tokens of the line under way are not wanted any more.
     spoilt: DFF<bool>,
@@ -85,7 +85,7 @@ pub struct QueueProgress {
     over: Signal<Local, bool>,
     followed: Signal<Local, bool>,
     low: Signal<Local, Bits<WINDOW_BITS>>,
-    minus_one: Number<4, 0xF>,
+    minus_one: Number<CACHED_BITS, 0x1F>,
     window: Number<WINDOW_BITS, { SEND_WINDOW as u64 }>,
 }
 
@@ -94,14 +94,15 @@ impl Logic for QueueProgress {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, row_now, position_now, cached_now, asked_now, spoilt, epoch_now, filled_now);
-        self.filled_now.d.next = self.position_now.q.val() + bit_cast::<14, 4>(self.cached_now.q.val());
+        self.filled_now.d.next =
+            self.position_now.q.val() + bit_cast::<14, CACHED_BITS>(self.cached_now.q.val());
 
         // `top` is one past the last position ever fetched, modulo twice SEND_WINDOW, and at most SEND_WINDOW ahead.
         self.low.next = self.position_now.q.val().get_bits::<WINDOW_BITS>(0);
         self.again_left.next = self.row_now.q.val().top - self.low.val();
         self.over.next = self.again_left.val() > self.window.val();
-        // 15 tokens are more than there can be: the mark of a ring that was followed to its end.
-        self.followed.next = self.cached_now.q.val().get_bit(3) & self.cached_now.q.val().get_bit(0);
+        // 31 tokens are more than there can be: the mark of a ring that was followed to its end.
+        self.followed.next = self.cached_now.q.val().get_bit(4) & self.cached_now.q.val().get_bit(0);
 
         if self.load.val() {
             self.row_now.d.next = self.row.val();
@@ -120,11 +121,12 @@ impl Logic for QueueProgress {
                 self.asked_now.d.next = false;
                 self.spoilt.d.next = false;
                 if !self.spoilt.q.val() & !self.followed.val() {
-                    self.cached_now.d.next = self.cached_now.q.val() + self.queue.val().count;
+                    self.cached_now.d.next =
+                        self.cached_now.q.val() + bit_cast::<CACHED_BITS, 4>(self.queue.val().count);
                 }
             }
             if self.queue.val().rewinding {
-                self.cached_now.d.next = bits::<4>(0);
+                self.cached_now.d.next = bits::<CACHED_BITS>(0);
                 self.spoilt.d.next = self.asked_now.q.val();
             }
         }
@@ -134,7 +136,7 @@ impl Logic for QueueProgress {
                 self.cached_now.d.next = self.cached_now.q.val() + self.minus_one.val();
             }
             if self.rests.val() {
-                self.cached_now.d.next = bits::<4>(15);
+                self.cached_now.d.next = bits::<CACHED_BITS>(31);
             }
         }
         if self.lined.val() {

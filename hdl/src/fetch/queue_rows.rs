@@ -17,15 +17,19 @@
 
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
-use viaduct_spec::profile::{REGIONS, REGION_LOG2, SEND_WINDOW_LOG2};
+use viaduct_spec::profile::{REGION_LOG2, SEND_WINDOW_LOG2};
 
+use super::lines::TOKENS_LOG2;
 use crate::bus::{Commit, QUEUE_LOG2};
-use crate::prims::{Number, Ram, Unpack};
+use crate::prims::{Ram, RegionRow, Unpack};
 use crate::rows::tables::WorkQueueRow;
 use crate::stream::FlowSink;
 
 /// Bits of a number of descriptors that are fetched and not done, 0 to SEND_WINDOW.
 pub const WINDOW_BITS: usize = SEND_WINDOW_LOG2 + 1;
+
+/// Bits of a number of tokens that are on the NIC, 0 to 16, and of the mark 31.
+pub const CACHED_BITS: usize = TOKENS_LOG2 + 1;
 
 /// A row of the work queue table (see `viaduct_spec::tables::work_queue`), and how far the queue has come.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
@@ -44,8 +48,8 @@ pub struct WorkQueue {
     pub tag: Bits<16>,
     /// Position of the next descriptor to fetch.
     pub position: Bits<14>,
-    /// Tokens from `position` on that are on the NIC, 0 to 8; 15 if the queue was overrun and its ring followed to its end.
-    pub cached: Bits<4>,
+    /// Tokens from `position` on that are on the NIC, 0 to 16; 31 if the queue was overrun and its ring followed to its end.
+    pub cached: Bits<CACHED_BITS>,
     /// A line of the ring is under way.
     pub asked: bool,
     /// The tokens that it brings are not wanted any more.
@@ -78,7 +82,7 @@ pub struct QueueRows {
     /// The row's number is that of a queue that exists.
     exists: Signal<Local, bool>,
     table_row: Unpack<Commit, WorkQueueRow>,
-    regions: Number<16, { REGIONS as u64 }>,
+    region: RegionRow<16>,
     fields: Signal<Local, WorkQueue>,
 }
 
@@ -91,15 +95,12 @@ impl Logic for QueueRows {
         self.committed.next = bit_cast::<QUEUE_LOG2, 16>(self.commit_row.val());
         self.exists.next = bit_cast::<16, QUEUE_LOG2>(self.committed.val()) == self.commit_row.val();
         self.fields.next.ring_offset = self.table_row.to.val().ring_offset;
-        self.fields.next.ring_region = bit_cast::<REGION_LOG2, 16>(self.table_row.to.val().ring_region);
-        if self.table_row.to.val().ring_region >= self.regions.val() {
-            self.fields.next.ring_region = bits::<REGION_LOG2>(0);
-        }
-        fill!(self, fields, table_row.to.val().ring_log2 => ring_log2; table_row.to.val().open => open;
+        drive!(self, table_row.to.val().ring_region => region.number);
+        fill!(self, fields, region.row => ring_region; table_row.to.val().ring_log2 => ring_log2; table_row.to.val().open => open;
             table_row.to.val().system_tag => system_tag; table_row.to.val().tag => tag);
         // LIFE-1: a queue is opened empty, at position 0.
         self.fields.next.position = bits::<14>(0);
-        self.fields.next.cached = bits::<4>(0);
+        self.fields.next.cached = bits::<CACHED_BITS>(0);
         self.fields.next.asked = false;
         self.fields.next.spoilt = false;
         self.fields.next.epoch = false;

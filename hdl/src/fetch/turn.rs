@@ -27,7 +27,9 @@
 use crate::stream::{FlowSource, Sink};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
+use viaduct_spec::profile::REGION_LOG2;
 
+use super::lines::TOKENS_LOG2;
 use super::progress::QueueProgress;
 use super::queue_rows::WINDOW_BITS;
 use super::rewind_mark::RewindMark;
@@ -50,6 +52,8 @@ enum Step {
     Weigh,
     /// Decide how many to fetch now.
     Decide,
+    /// Ask for a line of the ring.
+    Line,
     /// Ask for the descriptor of a token.
     Token,
     /// The next token is being read.
@@ -58,8 +62,6 @@ enum Step {
     Load,
     /// See what is left to do.
     Rest,
-    /// Ask for a line of the ring.
-    Line,
     /// Raise the fault of an overrun.
     Fault,
     /// Write the progress back.
@@ -99,8 +101,8 @@ pub struct Turn {
     pub begun: Signal<Out, bool>,
     /// Pulses when a table row is taken: a rewind that has begun is forgotten and begins again.
     pub forget: Signal<In, bool>,
-    /// Place of the token to read in `Lines`: its position modulo 8.
-    pub place: Signal<Out, Bits<3>>,
+    /// Place of the token to read in `Lines`: its position modulo TOKENS.
+    pub place: Signal<Out, Bits<TOKENS_LOG2>>,
     /// The token at the `place` of the cycle before: where its descriptor lies.
     pub token: Signal<In, DescriptorPlace>,
     /// `Request` can take an access.
@@ -186,11 +188,11 @@ impl Logic for Turn {
         // WQ-6: the flush of an overrun queue ends at this slot.
         // Nobody knows what was posted to an overrun queue, so it is followed to the first wrong slot behind what was fetched before.
         self.ends.next = self.plan.overrun.val()
-            & !self.token_now.q.val().region.any()
+            & self.token_now.q.val().wrong
             & (self.progress.passed.val() | (self.progress.again.val() < bits::<WINDOW_BITS>(2)));
 
         // A descriptor.
-        self.place.next = bit_cast::<3, 14>(self.progress.position.val());
+        self.place.next = bit_cast::<TOKENS_LOG2, 14>(self.progress.position.val());
         // The doorbell's own token is at hand from the beginning: it is asked for a cycle earlier.
         self.at_once.next = (self.step.q.val() == Step::Decide)
             & self.plan.inlined.val()
@@ -204,12 +206,15 @@ impl Logic for Turn {
         fill!(self, issue.data, queue.val().vi => vi; queue.val().receive => receive;
             token_now.q.val().offset => offset; token_now.q.val().short => short;
             progress.position => position; progress.epoch => epoch; mark.restart => restart);
-        self.issue.data.next.region = bit_cast::<16, 15>(self.token_now.q.val().region);
+        self.issue.data.next.region = bit_cast::<16, REGION_LOG2>(self.token_now.q.val().region);
         drive!(self, issue.valid => progress.issue; ends => progress.rests);
         self.progress.from_ring.next = !self.plan.inlined.val();
 
         // A line.
-        self.ask.next = (self.step.q.val() == Step::Line) & self.request_free.val();
+        self.ask.next = (self.step.q.val() == Step::Line)
+            & self.wants.val()
+            & self.ask_ready.val()
+            & self.request_free.val();
         drive!(self, progress.filled => filled; ask => progress.lined; plan.tokens => tokens);
 
         // The rewind under way.
@@ -233,9 +238,8 @@ impl Logic for Turn {
                 self.step.d.next = Step::Look;
             }
             Step::Look => {
-                self.token_now.d.next.offset = self.doorbell.val().offset;
-                self.token_now.d.next.region = self.doorbell.val().region;
-                self.token_now.d.next.short = self.doorbell.val().short;
+                fill!(self, token_now.d, doorbell.val().offset => offset; doorbell.val().region => region;
+                    doorbell.val().short => short; false => wrong);
                 self.with_token.d.next = self.doorbell.val().with_token & !self.queue.val().rewinding;
                 self.posted.d.next = self.doorbell.val().posted;
                 self.oldest.d.next = self.done.val();
@@ -253,9 +257,9 @@ impl Logic for Turn {
                 }
                 self.left.d.next = self.plan.amount.val();
                 self.more.d.next = self.hold.val();
-                self.step.d.next = Step::Rest;
-                if self.plan.amount.val().any() & !self.issue.valid.val() {
-                    self.step.d.next = Step::Token;
+                self.step.d.next = Step::Line;
+                if self.issue.valid.val() {
+                    self.step.d.next = Step::Rest;
                 }
                 if self.plan.overrun.val() {
                     self.step.d.next = Step::Fault;
@@ -269,6 +273,15 @@ impl Logic for Turn {
                     }
                     if self.queue.val().landed {
                         self.step.d.next = Step::Store;
+                    }
+                }
+            }
+            Step::Line => {
+                // The line goes before the descriptors: it comes while they are used.
+                if self.ask.val() | !self.wants.val() | !self.ask_ready.val() {
+                    self.step.d.next = Step::Rest;
+                    if self.plan.amount.val().any() {
+                        self.step.d.next = Step::Token;
                     }
                 }
             }
@@ -297,24 +310,17 @@ impl Logic for Turn {
                 if self.more_left.val() {
                     self.step.d.next = Step::Again;
                 }
-                if self.plan.amount.val().any() | self.queue.val().landed | self.queue.val().rewinding {
-                    self.step.d.next = Step::Store;
-                }
-                if self.wants.val() & self.ask_ready.val() {
-                    self.step.d.next = Step::Line;
-                }
-            }
-            Step::Line => {
-                if self.ask.val() {
+                if self.plan.amount.val().any()
+                    | self.progress.asked.val()
+                    | self.queue.val().landed
+                    | self.queue.val().rewinding
+                {
                     self.step.d.next = Step::Store;
                 }
             }
             Step::Fault => {
                 if self.overrun_ready.val() {
-                    self.step.d.next = Step::Rest;
-                    if self.plan.amount.val().any() {
-                        self.step.d.next = Step::Token;
-                    }
+                    self.step.d.next = Step::Line;
                 }
             }
             Step::Store => {

@@ -1,4 +1,4 @@
-//! Keeps the receive descriptors fetched ahead, four for each VI: their first two segments, where they lie, and whether they are good.
+//! Keeps the receive descriptors fetched ahead, RECEIVE_AHEAD for each VI: their first two segments, where they lie, and whether they are good.
 //!
 //! ```text
 //!   ahead ──►┌───────┐◄─► segment   (scatter's)
@@ -6,7 +6,7 @@
 //!  commit ──►└───────┘
 //! ```
 //! Contract: fetch writes the eight words of a descriptor with `ahead`. Then `filled` says that it is there and that the VI's
-//! receive queue is filled up to `position`. The descriptor at position p is in slot p modulo 4. The block checks the control
+//! receive queue is filled up to `position`. The descriptor at position p is in slot p modulo RECEIVE_AHEAD. The block checks the control
 //! segment as it comes and does not keep it. A commit of the VI's receive queue (WORK_QUEUE) empties it. Fetch has
 //! taken that commit before, so no descriptor of the old queue comes later.
 //!

@@ -224,9 +224,6 @@ impl World {
         assert!(self.faults.iter().all(|fault| (fault.0, fault.1) != name), "a fault of the queue before");
         let old = self.queues.insert(name, fresh).unwrap();
         assert_eq!(old.asked, 0);
-        for dropped in old.due {
-            self.descriptors.remove(&(dropped.region, dropped.offset));
-        }
         self.seen.commits += 1;
     }
 }

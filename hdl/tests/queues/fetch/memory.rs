@@ -50,7 +50,7 @@ impl World {
                 let position = queue.position(queue.read);
                 if queue.read == queue.due.len() {
                     assert!(queue.over, "the token of {position}, which is not posted");
-                    let (region, words) = (token::REGION.get(&[word]), [0; 8]);
+                    let (region, words) = (0, [0; 8]);
                     let offset = word & ((1 << 34) - 1);
                     let ending = Ending::Refused;
                     queue.due.push_back(Descriptor {
@@ -61,6 +61,7 @@ impl World {
                         position,
                         ending,
                         words,
+                        wrong: false,
                     });
                 }
                 let descriptor = &mut queue.due[queue.read];
@@ -71,24 +72,25 @@ impl World {
                 }
                 // A place without a descriptor: it is asked for in region 0, and refused.
                 self.seen.wrong += 1;
-                self.descriptors.remove(&(descriptor.region, descriptor.offset));
                 (descriptor.region, descriptor.offset) = (0, word & ((1 << 34) - 1));
                 descriptor.short = token::SHORT.get(&[word]) == 1;
                 descriptor.ending = Ending::Refused;
-                self.descriptors.insert((0, descriptor.offset), descriptor.clone());
+                descriptor.wrong = true;
             }
             let under_way = 1 + self.answers.iter().filter(|answer| answer.line).count();
             self.seen.lines_at_once = self.seen.lines_at_once.max(under_way);
         } else {
             assert_eq!((get(self, "clip"), address % 64), (1, 0));
-            let descriptor =
-                self.descriptors.remove(&(region, address >> 6)).expect("posted and not yet asked for");
+            let asked = (region, address >> 6, tag);
+            let queue = self
+                .queues
+                .values_mut()
+                .find(|queue| queue.next().is_some_and(|next| (next.region, next.offset, queue.tag) == asked))
+                .expect("the next of a queue");
+            let descriptor = queue.due[queue.asked].clone();
             assert_eq!(length as usize, descriptor.bytes());
-            let queue = self.queues.get_mut(&descriptor.queue).unwrap();
-            assert_eq!(tag, queue.tag);
-            assert_eq!(queue.due[queue.asked].position, descriptor.position, "in order");
             queue.asked += 1;
-            queue.ended |= queue.over && region == 0;
+            queue.ended |= queue.over && descriptor.wrong;
             queue.read = queue.read.max(queue.asked);
             let ahead = (descriptor.position + WRAP - queue.done) % WRAP;
             assert!(

@@ -21,7 +21,7 @@ use viaduct_hdl::fetch::Fetch;
 use viaduct_verilate::Bench;
 
 use crate::bundle::Bundle;
-use queue::{Descriptor, Name, Queue, BACKLOG};
+use queue::{Name, Queue, BACKLOG};
 
 /// One answer on its way.
 struct Answer {
@@ -56,7 +56,6 @@ struct World {
     queues: BTreeMap<Name, Queue>,
     run: [VecDeque<u64>; 2],
     requeues: Vec<(u64, Name)>,
-    descriptors: HashMap<(u64, u64), Descriptor>,
     answers: VecDeque<Answer>,
     /// Words of heads to come, and heads that gather has not taken.
     words: VecDeque<u64>,
@@ -104,7 +103,6 @@ impl World {
             queues: BTreeMap::new(),
             run: Default::default(),
             requeues: Vec::new(),
-            descriptors: HashMap::new(),
             answers: VecDeque::new(),
             words: VecDeque::new(),
             untaken: 0,
@@ -147,7 +145,6 @@ impl World {
         self.run = Default::default();
         (self.untaken, self.reserved, self.doorbell_takes, self.popped) = (0, 0, None, None);
         self.requeues.clear();
-        self.descriptors.clear();
         self.answers.clear();
         self.words.clear();
         self.ahead.clear();

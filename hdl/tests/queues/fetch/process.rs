@@ -44,10 +44,12 @@ impl World {
         };
         let stale = rng.random_bool(self.errors).then(|| rng.random_range(0..4));
         for n in 0..batch.min(room) {
-            let region = rng.random_range(1..1 << 15);
+            // Most regions exist; one that does not is asked for as region 0, which does not exist either.
+            let named = rng.random_range(1..REGIONS as u64 + 20);
+            let region = crate::existing(named);
             let offset = self.next_offset;
             self.next_offset += 1;
-            let mut token = encode(region as u16, offset, queue.posted as u16);
+            let mut token = encode(named as u16, offset, queue.posted as u16);
             let is_short = rng.random();
             if is_short {
                 token = short(token);
@@ -72,9 +74,9 @@ impl World {
                 let words = rng.random();
                 let position = queue.posted;
                 let short = is_short;
-                let descriptor = Descriptor { queue: name, region, offset, short, position, ending, words };
-                queue.due.push_back(descriptor.clone());
-                self.descriptors.insert((region, offset), descriptor);
+                let descriptor =
+                    Descriptor { queue: name, region, offset, short, position, ending, words, wrong: false };
+                queue.due.push_back(descriptor);
             }
             queue.posted = (queue.posted + 1) % WRAP;
             queue.unrung = Some(token);

@@ -29,6 +29,8 @@ pub struct Descriptor {
     pub position: u64,
     pub ending: Ending,
     pub words: [u64; 8],
+    /// Its place in the ring has no token of it.
+    pub wrong: bool,
 }
 
 impl Descriptor {
@@ -92,6 +94,11 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// The descriptor that is to be asked for next.
+    pub fn next(&self) -> Option<&Descriptor> {
+        self.due.get(self.asked)
+    }
+
     /// Position of the one of this number among those that are due.
     pub fn position(&self, number: usize) -> u64 {
         (self.done + self.held + number as u64) % WRAP

@@ -3,18 +3,19 @@
 use crate::bundle::Bundle;
 use rand::Rng;
 use viaduct_hdl::bus;
+use viaduct_spec::profile::RECEIVE_AHEAD;
 
 use super::World;
 
 impl World {
-    /// Fetch: brings at most four descriptors ahead of what is consumed, word by word.
+    /// Fetch: brings at most RECEIVE_AHEAD descriptors ahead of what is consumed, word by word.
     pub(super) fn fetch(&mut self) {
         if self.fills.is_empty() {
             let vi = self.random.random_range(0..64usize);
             let vi = if self.calm { self.now as usize % 64 } else { vi };
             let done = self.consumed(vi as u64);
             let queue = &mut self.queues[vi];
-            if queue.filled < queue.fetchable && (queue.filled as u64) < done + 4 {
+            if queue.filled < queue.fetchable && (queue.filled as u64) < done + RECEIVE_AHEAD as u64 {
                 self.fills.push_back((vi, queue.filled));
             }
         }
@@ -32,15 +33,19 @@ impl World {
         if self.fill_word < 8 {
             let word = descriptor.words.get(self.fill_word as usize).copied().unwrap_or(0);
             bench.set("ahead_valid", 1);
-            let fields =
-                [("vi", vi as u64), ("slot", position as u64 % 4), ("index", self.fill_word), ("data", word)];
+            let fields = [
+                ("vi", vi as u64),
+                ("slot", (position % RECEIVE_AHEAD) as u64),
+                ("index", self.fill_word),
+                ("data", word),
+            ];
             Bundle::of::<bus::AheadWord>("ahead").set(bench, &fields);
             self.fill_word += 1;
         } else {
             bench.set("filled_valid", 1);
             let fields = [
                 ("vi", vi as u64),
-                ("slot", position as u64 % 4),
+                ("slot", (position % RECEIVE_AHEAD) as u64),
                 ("region", self.descriptors),
                 ("offset", Self::offset(vi, position)),
                 ("words", descriptor.held),

@@ -1,0 +1,34 @@
+//! The row of the region table that a number of N bits names; 0, which is never used, for a number beyond the table.
+//!
+//! ```text
+//!   number ──►┌───────────┐──► row
+//!             └───────────┘
+//! ```
+//! Latency: none. Tests: with the blocks that keep regions, `tests/queues/`.
+
+use rust_hdl::prelude::*;
+use viaduct_dialect::wires;
+use viaduct_spec::profile::{REGIONS, REGION_LOG2};
+
+use super::Number;
+
+/// See the module's description.
+#[derive(LogicBlock, Default)]
+pub struct RegionRow<const N: usize> {
+    /// Number of a region, as a token or a table row has it.
+    pub number: Signal<In, Bits<N>>,
+    /// The region's row.
+    pub row: Signal<Out, Bits<REGION_LOG2>>,
+    regions: Number<N, { REGIONS as u64 }>,
+}
+
+impl<const N: usize> Logic for RegionRow<N> {
+    #[wires]
+    #[hdl_gen]
+    fn update(&mut self) {
+        self.row.next = bit_cast::<REGION_LOG2, N>(self.number.val());
+        if self.number.val() >= self.regions.val() {
+            self.row.next = bits::<REGION_LOG2>(0);
+        }
+    }
+}
