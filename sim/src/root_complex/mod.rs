@@ -270,9 +270,10 @@ impl RootComplex {
     }
 
     /// Nothing is under way: only the host, the client, the NIC or a deadline can make something
-    /// happen.
+    /// happen. Bus Master that is off for a while comes back by itself, and the NIC may wait for it.
     pub fn is_quiet(&self, now: Cycle) -> bool {
         !self.is_resetting(now)
+            && !self.settings.master_off
             && self.passed.is_empty()
             && self.pieces.is_empty()
             && self.delayed.is_empty()

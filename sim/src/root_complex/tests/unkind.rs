@@ -84,3 +84,18 @@ fn what_is_set_changes_and_credits_stay_away_whatever_is_skipped() {
     assert_eq!(distinct(&|shown| shown.1.into()), 2);
     assert_eq!([0, 1, 2].map(|n| distinct(&|shown| shown.2[n])), [2, 2, 2], "each class");
 }
+
+#[test]
+fn a_root_complex_that_holds_bus_master_back_is_not_quiet() {
+    let conditions = Conditions { changes: 500, ..Conditions::default() };
+    let mut complex = RootComplex::new(Options { conditions, ..Options::default() });
+    complex.config_write(0, 4, &[6, 0]);
+    let mut input = NicIn::default();
+    let mut held_back = 0;
+    for now in 0..20_000 {
+        complex.drive(now, &mut input);
+        assert_eq!(complex.is_quiet(now), input.cfg_bus_master, "cycle {now}");
+        held_back += u32::from(!input.cfg_bus_master);
+    }
+    assert!(held_back > 100);
+}
