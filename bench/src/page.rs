@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::figure::Figure;
+use crate::figure::{self, Figure};
 use crate::sweep::{self, Row};
 
 /// Where the made part begins and ends.
@@ -14,7 +14,8 @@ const MARKS: [&str; 2] = [
     "<!-- end of what is made -->\n",
 ];
 
-/// Writes the figures into `docs`: its page, and the sweep from which the plots are drawn.
+/// Writes the figures into `docs`: its page, the table to which the tests hold today's, and the sweep from which the plots
+/// are drawn.
 ///
 /// # Errors
 /// A file cannot be read or written, or the page has no place for the figures.
@@ -23,8 +24,11 @@ pub fn write(docs: &Path, figures: &[Figure], rows: &[Row]) -> Result<()> {
     let old = fs::read_to_string(&page).with_context(|| page.display().to_string())?;
     let new = with(&old, &made(figures, rows)).with_context(|| page.display().to_string())?;
     fs::write(&page, new).with_context(|| page.display().to_string())?;
-    let file = docs.join("benchmarks").join("sweep.json");
-    fs::write(&file, sweep::json(rows)?).with_context(|| file.display().to_string())
+    for (name, text) in [("figures.json", figure::json(figures)), ("sweep.json", sweep::json(rows)?)] {
+        let file = docs.join("benchmarks").join(name);
+        fs::write(&file, text).with_context(|| file.display().to_string())?;
+    }
+    Ok(())
 }
 
 /// The page with another made part.

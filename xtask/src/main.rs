@@ -158,9 +158,10 @@ enum Task {
         /// Which of the board's designs
         #[arg(long, value_name = "TOP", default_value = "nic", requires = "board")]
         top: String,
-        /// How many seeds, from --seed on, a processor each: the slowest counts
-        #[arg(long, value_name = "N", default_value_t = 1, requires = "board")]
-        seeds: u32,
+        /// How many seeds of a board, from --seed on, a processor each: the slowest counts. Without --board those of the card, and
+        /// three or more of them make docs/fit.json anew
+        #[arg(long, value_name = "N", conflicts_with_all = ["verilog", "blocks"])]
+        seeds: Option<u32>,
         /// Writes the report to this file as JSON
         #[arg(long, value_name = "FILE", requires = "board")]
         json: Option<PathBuf>,
@@ -231,7 +232,10 @@ fn run(task: Task) -> Result<()> {
         Task::Same(options) => same::run(&project, &options),
         Task::Netlist => netlist::run(&project, Exporter::Build),
         Task::Fit { seed, board: Some(board), top, seeds, json, .. } => {
-            fit::board(&project, &fit::Order { board, top, seed, seeds, json })
+            fit::board(&project, &fit::Order { board, top, seed, seeds: seeds.unwrap_or(1), json })
+        }
+        Task::Fit { seed, board: None, top, seeds: Some(seeds), json, .. } => {
+            fit::board(&project, &fit::Order { board: fit::CARD.into(), top, seed, seeds, json })
         }
         Task::Fit { seed, blocks: true, only, slowest, .. } => {
             fit::blocks(&project, Exporter::Build, &fit::Choice { only, slowest }, seed.unwrap_or(fit::SEED))

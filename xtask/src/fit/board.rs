@@ -6,6 +6,7 @@
 use super::budget::Budget;
 use super::history;
 use super::netlist::Netlist;
+use super::record;
 use super::report::Report;
 use super::synthesis::{NAMES, SYNTHESIS};
 use super::trial::{NETLIST, NEXTPNR};
@@ -67,7 +68,8 @@ pub fn run(project: &Project, order: &Order) -> Result<()> {
     for (seed, report) in &made.reports {
         history::append(project, order, *seed, report)?;
     }
-    made.check()
+    made.check()?;
+    record::keep(project, order, &made)
 }
 
 /// Builds the smallest whole design twice, in two folders; fails if it is larger or slower than it may be, or the second's bits are
@@ -192,7 +194,7 @@ fn summary(report: &Report, made: &Made) -> Result<Value> {
 }
 
 /// SHA-256 of a file, in hexadecimal.
-fn digest(file: &Path) -> Result<String> {
+pub fn digest(file: &Path) -> Result<String> {
     let bytes = std::fs::read(file).with_context(|| file.display().to_string())?;
     Ok(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -6,6 +6,7 @@ mod board;
 mod budget;
 mod history;
 mod netlist;
+mod record;
 mod report;
 mod shell;
 mod synthesis;
@@ -23,6 +24,7 @@ use trial::Trial;
 
 pub use blocks::Choice;
 pub use board::{quick, run as board, Order};
+pub use record::{check as record, BOARD as CARD};
 pub use synthesis::SYNTHESIS;
 
 /// The device of [`trial`], for people.

@@ -1,7 +1,7 @@
 //! What nextpnr says of a placed and routed design.
 
 use anyhow::{ensure, Context, Result};
-use serde_json::Value;
+use serde_json::{json, Map, Value};
 
 /// The core's one clock, MHz.
 pub const TARGET_MHZ: f64 = 125.0;
@@ -81,6 +81,31 @@ impl Report {
     /// Used and available of a resource, by the name it has in [`Report::text`].
     pub fn usage(&self, name: &str) -> Option<(u64, u64)> {
         self.used.iter().find(|(words, ..)| *words == name).map(|(_, used, available)| (*used, *available))
+    }
+
+    /// The slowest clock, by what was asked of it.
+    pub fn slowest_clock(&self) -> Option<&Clock> {
+        let share = |clock: &Clock| clock.achieved / clock.constraint;
+        self.clocks.iter().min_by(|a, b| share(a).total_cmp(&share(b)))
+    }
+
+    /// Clocks and resources as nextpnr writes them, so that [`Report::parse`] reads them again.
+    pub fn json(&self) -> Value {
+        let fmax: Map<String, Value> = self
+            .clocks
+            .iter()
+            .map(|Clock { name, achieved, constraint }| {
+                (name.clone(), json!({"achieved": achieved, "constraint": constraint}))
+            })
+            .collect();
+        let used: Map<String, Value> = RESOURCES
+            .iter()
+            .filter_map(|(name, words)| {
+                let (used, available) = self.usage(words)?;
+                Some(((*name).to_owned(), json!({"used": used, "available": available})))
+            })
+            .collect();
+        json!({"fmax": fmax, "utilization": used})
     }
 
     /// All of it for people.

@@ -1,0 +1,100 @@
+//! `docs/fit.json`: what several placements of the card gave, and of which Verilog. A placement takes a quarter of an hour, so it is made apart,
+//! and the suite only asks whether the record is of today's Verilog.
+
+use super::board::{digest, Made, Order};
+use super::budget::Budget;
+use super::report::Report;
+use crate::hardware::{self, Exporter};
+use crate::project::{read, write, Project};
+use anyhow::{ensure, Context, Result};
+use serde_json::{json, Value};
+use std::path::PathBuf;
+
+/// The board of the card: a folder of `constraints/`.
+pub const BOARD: &str = "versa-ecp5";
+/// Its design.
+const TOP: &str = "nic";
+/// So many placements make a record.
+const SEEDS: usize = 3;
+/// What to do about a record that does not hold.
+const ADVICE: &str = "`cargo xtask fit --seeds 3` makes docs/fit.json anew; it takes half an hour";
+
+fn file(project: &Project) -> PathBuf {
+    project.root.join("docs").join("fit.json")
+}
+
+/// Writes the record, if what was built is the card, with as many seeds as a record has.
+pub fn keep(project: &Project, order: &Order, made: &Made) -> Result<()> {
+    if order.board != BOARD || order.top != TOP || made.reports.len() < SEEDS {
+        return Ok(());
+    }
+    let record = record(&made.verilog, &made.reports);
+    write(&file(project), serde_json::to_string_pretty(&record)? + "\n")
+}
+
+fn record(verilog: &str, reports: &[(u32, Report)]) -> Value {
+    let placements: Vec<Value> = reports.iter().map(|(seed, report)| placement(*seed, report)).collect();
+    json!({"board": BOARD, "top": TOP, "verilog_sha256": verilog, "placements": placements})
+}
+
+/// A placement in nextpnr's words, so that [`Report`] reads it again.
+fn placement(seed: u32, report: &Report) -> Value {
+    let mut placement = report.json();
+    placement["seed"] = seed.into();
+    placement
+}
+
+/// Fails if the record is of another Verilog than today's, or if a placement in it does not keep to the card's budget.
+pub fn check(project: &Project, exporter: Exporter) -> Result<()> {
+    let folder = project.scratch("fit")?.join("record");
+    hardware::board(project, exporter, BOARD, TOP, &folder)?;
+    let budget = Budget::parse(&read(&folder.join("budget"))?)?;
+    let verilog = digest(&folder.join("top.v"))?;
+    let file = file(project);
+    let record = serde_json::from_str(&read(&file)?).with_context(|| file.display().to_string())?;
+    judge(&record, &verilog, &budget).with_context(|| format!("{}: {ADVICE}", file.display()))
+}
+
+fn judge(record: &Value, verilog: &str, budget: &Budget) -> Result<()> {
+    let recorded = record["verilog_sha256"].as_str().context("it has no verilog_sha256")?;
+    ensure!(recorded == verilog, "it is of the Verilog {recorded}, and today's is {verilog}");
+    let placements = record["placements"].as_array().context("it has no placements")?;
+    ensure!(placements.len() >= SEEDS, "{} placements are less than {SEEDS}", placements.len());
+    for placement in placements {
+        let report = Report::parse(&placement.to_string(), |_| None)?;
+        budget.check(&report).with_context(|| format!("seed {}", placement["seed"]))?;
+        let clock = report.slowest_clock().context("it has no clock")?;
+        println!("seed {}: {:.1} MHz for {}", placement["seed"], clock.achieved, clock.name);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(mhz: f64) -> Report {
+        let text = format!(
+            r#"{{"fmax": {{"pll": {{"achieved": {mhz}, "constraint": 125.0}}}},
+            "utilization": {{"TRELLIS_COMB": {{"used": 10, "available": 20}}, "DP16KD": {{"used": 1, "available": 2}}}}}}"#
+        );
+        Report::parse(&text, |_| None).unwrap()
+    }
+
+    #[test]
+    fn a_record_holds_for_its_verilog_and_its_budget_alone() {
+        let budget = Budget { lut4: 10, block_rams: 1, mhz: 131.0 };
+        let made = |mhz| [(1, report(132.5)), (2, report(mhz)), (3, report(140.0))];
+        let found = |record: &Value, verilog, budget: &Budget| {
+            judge(record, verilog, budget).map_or_else(|error| format!("{error:#}"), |()| "kept".into())
+        };
+        let good = record("aa", &made(131.5));
+        assert_eq!(found(&good, "aa", &budget), "kept");
+        assert_eq!(found(&good, "bb", &budget), "it is of the Verilog aa, and today's is bb");
+        assert_eq!(found(&record("aa", &made(130.9)), "aa", &budget), "seed 2: pll reaches 130.9 of 131 MHz");
+        let small = Budget { lut4: 9, ..budget.clone() };
+        assert_eq!(found(&good, "aa", &small), "seed 1: 10 LUT4 are more than the budget of 9");
+        assert_eq!(found(&record("aa", &made(132.0)[..2]), "aa", &budget), "2 placements are less than 3");
+        assert_eq!(found(&json!({}), "aa", &budget), "it has no verilog_sha256");
+    }
+}
