@@ -154,6 +154,7 @@ pub fn all() -> Vec<Entry> {
         entry!("mac-echo", echo::Echo::default(), 2495, 4, 0),
         // The blocks round a design on a board.
         entry!("board/start", board::Start::default(), 36, 0, 0),
+        entry!("board/ticks", board::Ticks::default(), 70, 0, 0),
         entry!("board/boundary", board::Boundary::default(), 80, 0, 0),
         entry!("board/mac-echo", board::EchoBoard::<4, 0xf>::default(), 2295, 4, 0),
         // All of it.

@@ -10,6 +10,7 @@ mod pll;
 mod reference;
 mod start;
 mod targets;
+mod ticks;
 
 pub use boundary::Boundary;
 pub use card::Card;
@@ -20,6 +21,7 @@ pub use pll::{Oscillator, Pll};
 pub use reference::WithReference;
 pub use start::Start;
 pub use targets::{all, core_of, Target};
+pub use ticks::Ticks;
 
 /// How a board differs from another, as far as its logic sees it.
 #[derive(Clone, Copy, Debug)]

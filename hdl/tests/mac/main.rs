@@ -9,6 +9,7 @@ mod pause;
 mod receive;
 mod reset;
 mod start;
+mod ticks;
 mod transmit;
 mod world;
 

@@ -213,7 +213,7 @@ mod tests {
             verilog: "aa".into(),
             core: Some("cc".into()),
             bitstream: "bb".into(),
-            budget: Budget { lut4: 10, block_rams: 1, mhz: 125.0 },
+            budget: Budget { lut4: 10, block_rams: 1, spare_percent: 0 },
         };
         let text = summary(&report, &made).unwrap().to_string();
         let expected = r#"{"bitstream_sha256":"bb","bram":1,"bram_available":2,"core_sha256":"cc","fmax":{"clock":{"achieved":130.5,"constraint":125.0}},"luts":10,"luts_available":20,"verilog_sha256":"aa"}"#;

@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_record_holds_for_its_verilog_and_its_budget_alone() {
-        let budget = Budget { lut4: 10, block_rams: 1, mhz: 131.0 };
+        let budget = Budget { lut4: 10, block_rams: 1, spare_percent: 5 };
         let made = |mhz| [(1, report(132.5)), (2, report(mhz)), (3, report(140.0))];
         let found = |record: &Value, verilog, budget: &Budget| {
             judge(record, verilog, budget).map_or_else(|error| format!("{error:#}"), |()| "kept".into())
@@ -91,7 +91,10 @@ mod tests {
         let good = record("aa", &made(131.5));
         assert_eq!(found(&good, "aa", &budget), "kept");
         assert_eq!(found(&good, "bb", &budget), "it is of the Verilog aa, and today's is bb");
-        assert_eq!(found(&record("aa", &made(130.9)), "aa", &budget), "seed 2: pll reaches 130.9 of 131 MHz");
+        assert_eq!(
+            found(&record("aa", &made(130.9)), "aa", &budget),
+            "seed 2: pll reaches 130.9 of 131.2 MHz"
+        );
         let small = Budget { lut4: 9, ..budget.clone() };
         assert_eq!(found(&good, "aa", &small), "seed 1: 10 LUT4 are more than the budget of 9");
         assert_eq!(found(&record("aa", &made(132.0)[..2]), "aa", &budget), "2 placements are less than 3");

@@ -118,7 +118,7 @@ fn export_board(words: &[String]) -> Result<()> {
         ("top.lpf", fs::read_to_string(&pins).with_context(|| pins.display().to_string())?),
         ("nextpnr.args", target.device.join(" ") + "\n"),
         ("seed", format!("{}\n", target.seed)),
-        ("budget", format!("{} {} {}\n", target.lut4, target.block_rams, target.mhz)),
+        ("budget", format!("{} {} {}\n", target.lut4, target.block_rams, target.spare_percent)),
     ];
     if let Some(core) = board::core_of(&verilog) {
         let simulated = blocks::all().into_iter().find(|block| block.name == blocks::CORE);
