@@ -150,6 +150,8 @@ pub struct Sends {
     emission: Emission,
     positions: Positions,
     /// The oldest message is acknowledged, but has not come since the last rewind.
+    /// `placing`, a cycle later.
+    placing_seen: DFF<Placing>,
     unseen: DFF<bool>,
     /// The counters that go up.
     counted: DFF<SendCounts>,
@@ -165,7 +167,7 @@ impl Logic for Sends {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, unseen, counted);
+        dff_setup!(self, clock, unseen, counted, placing_seen);
         clock!(self, clock, intake, steps, at_hand, findings, rewinder, progress, order, timers, breaking);
         clock!(self, clock, emission, positions);
         self.commit_vi.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
@@ -196,10 +198,13 @@ impl Logic for Sends {
         drive!(self, step => findings.step; steps.cause => findings.cause; hand => findings.hand;
             at_hand.row => findings.row; at_hand.read_after => findings.read_after;
             breaking.breaks => findings.breaks; progress.resuming => findings.resuming);
-        // When a VI breaks, its read is completed only when no byte of an answer to it is on its way to memory.
-        self.findings.placing.next = (self.placing.val().placed
-            & (self.placing.val().placed_vi == self.vi.val()))
-            | (self.placing.val().looked_up & (self.placing.val().looked_up_vi == self.vi.val()));
+        // When a VI breaks, its read is completed only when no byte of an answer to it is on its way to memory. What was so in the cycle
+        // before will do: an answer that is looked up when its VI is broken already is dropped.
+        self.placing_seen.d.next = self.placing.val();
+        self.findings.placing.next = (self.placing_seen.q.val().placed
+            & (self.placing_seen.q.val().placed_vi == self.vi.val()))
+            | (self.placing_seen.q.val().looked_up
+                & (self.placing_seen.q.val().looked_up_vi == self.vi.val()));
         self.findings.completing.next = self.emission.waits.val();
         self.findings.rewinds.next = self.rewinder.finding.val();
 
