@@ -70,7 +70,7 @@ pub fn all() -> Vec<Entry> {
         // The agent's side: registers, commands and counters.
         entry!("admin/broadcast", admin::Broadcast::default(), 45, 0, 391),
         entry!("admin/command", admin::Command::default(), 110, 0, 234),
-        entry!("admin/counters", admin::Counters::default(), 770, 1, 262),
+        entry!("admin/counters", admin::Counters::default(), 425, 1, 262),
         entry!("admin/registers", admin::Registers::default(), 550, 0, 191),
         // The virtual interfaces.
         entry!("vi/settle", vi::Settle::default(), 30, 0, 0),
