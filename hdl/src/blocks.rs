@@ -50,13 +50,14 @@ pub fn all() -> Vec<Entry> {
         // Primitives, in a size the NIC uses.
         entry!("prims/ram", prims::Ram::<Bits<72>, 9>::default(), 0, 2, 394),
         entry!("prims/lut_ram", prims::LutRam::<Bits<18>, 5>::default(), 80, 0, 321),
+        entry!("prims/bit_ram", prims::BitRam::<6>::default(), 20, 0, 0),
         entry!("prims/fifo", prims::Fifo::<Bits<72>, 4, 5>::default(), 135, 0, 296),
         entry!("prims/fifo_slice", prims::FifoSlice::<Bits<72>, 4, 5>::default(), 140, 0, 294),
         entry!("prims/ram_fifo", prims::RamFifo::<Bits<72>, 9, 10>::default(), 60, 2, 240),
         entry!("prims/skid", prims::Skid::<Bits<72>>::default(), 80, 0, 476),
         entry!("prims/arbiter", prims::Arbiter::<8, 3>::default(), 45, 0, 185),
         entry!("prims/successor", prims::Successor::default(), 15, 0, 0),
-        entry!("prims/run_queue", prims::RunQueue::<6, 7>::default(), 200, 0, 215),
+        entry!("prims/run_queue", prims::RunQueue::<6, 7>::default(), 165, 0, 215),
         entry!("prims/packer", prims::Packer::default(), 390, 0, 217),
         entry!("prims/crc32", prims::Crc32::default(), 460, 0, 142),
         // Quantities, in the widths that the NIC uses.
@@ -78,7 +79,7 @@ pub fn all() -> Vec<Entry> {
         // The edge: TLPs and the host's loads and stores.
         entry!("edge/receive", edge::TlpReceive::default(), 280, 0, 261),
         entry!("edge/complete", edge::TlpComplete::default(), 130, 0, 303),
-        entry!("edge/transmit", edge::TlpTransmit::default(), 410, 0, 232),
+        entry!("edge/transmit", edge::TlpTransmit::default(), 360, 0, 232),
         entry!("dma/read", dma::DmaRead::default(), 1095, 4, 161),
         entry!("dma/write", dma::DmaWrite::default(), 1085, 0, 148),
         entry!("quiet", quiet::Quiet::default(), 4, 0, 0),
@@ -134,7 +135,7 @@ pub fn all() -> Vec<Entry> {
         entry!("receive/reads/word", receive::AnswerWord::default(), 60, 0, 0),
         entry!("receive/reads", receive::Reads::default(), 575, 3, 214),
         // Answering RDMA reads.
-        entry!("reply/requests", reply::Requests::default(), 1395, 3, 186),
+        entry!("reply/requests", reply::Requests::default(), 1345, 3, 186),
         // Interrupts.
         entry!("interrupt/notify", interrupt::Notify::default(), 140, 1, 271),
         entry!("interrupt/vectors", interrupt::Vectors::default(), 600, 0, 149),
