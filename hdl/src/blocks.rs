@@ -125,7 +125,7 @@ pub fn all() -> Vec<Entry> {
         entry!("receive/closing", receive::Closing::default(), 15, 0, 312),
         entry!("receive/commits", receive::Commits::default(), 10, 0, 0),
         entry!("receive/scatter/far", receive::FarSegments::default(), 240, 0, 0),
-        entry!("receive/scatter", receive::Scatter::default(), 1040, 0, 178),
+        entry!("receive/scatter", receive::Scatter::default(), 875, 0, 178),
         entry!("receive/payload/start", receive::PayloadStart::default(), 40, 0, 0),
         entry!("receive/payload/mover", receive::PayloadMover::default(), 150, 0, 0),
         entry!("receive/payload", receive::PayloadQueue::default(), 300, 0, 170),
