@@ -11,14 +11,10 @@
 // watch: row1 = dut.queue.memory[1]
 // watch: row2 = dut.queue.memory[2]
 // watch: row3 = dut.queue.memory[3]
-// watch: in0 = dut.pushed.memory[0]
-// watch: in1 = dut.pushed.memory[1]
-// watch: in2 = dut.pushed.memory[2]
-// watch: in3 = dut.pushed.memory[3]
-// watch: out0 = dut.popped.memory[0]
-// watch: out1 = dut.popped.memory[1]
-// watch: out2 = dut.popped.memory[2]
-// watch: out3 = dut.popped.memory[3]
+// watch: in_low = dut.pushed.memory[0]
+// watch: in_high = dut.pushed.memory[1]
+// watch: out_low = dut.popped.memory[0]
+// watch: out_high = dut.popped.memory[1]
 module proof(
     input wire clock, input wire reset,
     input wire push_valid, input wire [1:0] push_id, input wire pop_ready
@@ -30,8 +26,8 @@ module proof(
         .pop_valid(pop_valid), .pop(pop_id), .pop_ready(pop_ready), .held(held), .busy(busy)
     );
     (* keep *) wire [2:0] head, tail, cleared, oldest, row0, row1, row2, row3;
-    (* keep *) wire [1:0] woken;
-    (* keep *) wire wakes, shown, in0, in1, in2, in3, out0, out1, out2, out3;
+    (* keep *) wire [1:0] woken, in_low, in_high, out_low, out_high;
+    (* keep *) wire wakes, shown;
 
     // The owner's part of the contract.
     always @(*) assume(!(busy && push_valid));
@@ -68,7 +64,7 @@ module proof(
 
     // What makes it so in every state that can be reached.
     wire [11:0] rows = {row3, row2, row1, row0};
-    wire [3:0] pushed = {in3, in2, in1, in0}, popped = {out3, out2, out1, out0};
+    wire [3:0] pushed = {in_high, in_low}, popped = {out_high, out_low};
     wire [3:0] done = (4'b1 << since) - 1;
     wire [1:0] at1 = head, at2 = head + 1, at3 = head + 2;
     wire [2:0] r1 = rows[3*at1 +: 3], r2 = rows[3*at2 +: 3], r3 = rows[3*at3 +: 3];

@@ -19,6 +19,8 @@
 //!
 //! Tests: `tests/admin/counters.rs`.
 
+use super::event_code::EventCode;
+use super::event_number::EventNumber;
 use crate::prims::{Cast, Number, Ram};
 use crate::rows::register::CounterPulses;
 use crate::stream::{FlowSink, FlowSource};
@@ -67,17 +69,17 @@ pub struct Counters {
     taken: DFF<Bits<13>>,
     /// The sum that is added to the counter in `moved`.
     amount: DFF<Bits<13>>,
-    /// The first round after reset: rows are written and not added to.
+    /// The first round after reset: rows are taken for 0.
     clearing: DFF<bool>,
-    clear_next: DFF<bool>,
-    /// The row at hand is written as 0.
+    /// The row of `passed` is taken for 0.
     clear_row: DFF<bool>,
     /// `read_value`.
     value: DFF<Bits<36>>,
     /// `value` is given in this cycle.
     done: DFF<bool>,
     turns: Signal<Local, Bits<39>>,
-    collected: Signal<Local, Bits<5>>,
+    /// How many events were collected for the counter in `scan`.
+    collected: EventNumber,
     scanned: Signal<Local, Bits<13>>,
     sum: Signal<Local, Bits<36>>,
     last: Number<6, 38>,
@@ -88,7 +90,7 @@ impl Logic for Counters {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, row, scan, turn, passed, moved, taken, amount, value, done);
-        dff_setup!(self, clock, clearing, clear_next, clear_row);
+        dff_setup!(self, clock, clearing, clear_row);
         clock!(self, clock, rows);
         drive!(self, turn.q => turns; events => pulses.from);
 
@@ -103,9 +105,9 @@ impl Logic for Counters {
         self.high.turn.next = self.turns.val().get_bits::<13>(26);
         self.sent.turn.next = self.turns.val().get_bit(32);
         self.received.turn.next = self.turns.val().get_bit(33);
-        self.collected.next =
+        self.collected.code.next =
             self.low.collected.val() | self.middle.collected.val() | self.high.collected.val();
-        self.scanned.next = bit_cast::<13, 5>(self.collected.val())
+        self.scanned.next = bit_cast::<13, 5>(self.collected.number.val())
             | self.sent.collected.val()
             | self.received.collected.val();
 
@@ -115,8 +117,7 @@ impl Logic for Counters {
         self.moved.d.next = self.passed.q.val();
         self.taken.d.next = self.scanned.val();
         self.amount.d.next = self.taken.q.val();
-        self.clear_next.d.next = self.clearing.q.val();
-        self.clear_row.d.next = self.clear_next.q.val();
+        self.clear_row.d.next = self.clearing.q.val();
         if self.scan.q.val() == self.last.val() {
             self.scan.d.next = bits::<6>(0);
             self.turn.d.next = bits::<39>(1);
@@ -125,10 +126,10 @@ impl Logic for Counters {
 
         drive!(self, scan.q => rows.read_address; moved.q => rows.write_address);
         self.row.d.next = self.rows.read_data.val();
-        self.sum.next = self.row.q.val() + bit_cast::<36, 13>(self.amount.q.val());
         if self.clear_row.q.val() {
-            self.sum.next = bit_cast::<36, 13>(self.amount.q.val());
+            self.row.d.next = bits::<36>(0);
         }
+        self.sum.next = self.row.q.val() + bit_cast::<36, 13>(self.amount.q.val());
         self.rows.write_data.next = self.sum.val();
         self.rows.write_enable.next = true;
 
@@ -141,7 +142,6 @@ impl Logic for Counters {
             self.scan.d.next = bits::<6>(0);
             self.turn.d.next = bits::<39>(1);
             self.clearing.d.next = true;
-            self.clear_next.d.next = true;
             self.clear_row.d.next = true;
             self.done.d.next = false;
         }
@@ -159,9 +159,9 @@ struct Pending {
     pub events: Signal<In, Bits<13>>,
     /// The counter whose events are taken in this cycle, if it is one of these.
     pub turn: Signal<In, Bits<13>>,
-    /// Events of that counter until now; 0 if it is none of these.
+    /// The code of that counter's events until now; 0 if it is none of these.
     pub collected: Signal<Out, Bits<5>>,
-    counts: [DFF<Bits<5>>; 13],
+    codes: [EventCode; 13],
 }
 
 impl Logic for Pending {
@@ -169,20 +169,12 @@ impl Logic for Pending {
     fn update(&mut self) {
         self.collected.next = bits::<5>(0);
         for i in 0..13 {
-            self.counts[i].clock.next = self.clock.val();
-            self.counts[i].d.next = self.counts[i].q.val();
-            if self.events.val().get_bit(i) {
-                self.counts[i].d.next = self.counts[i].q.val() + 1;
-            }
+            self.codes[i].clock.next = self.clock.val();
+            self.codes[i].reset.next = self.reset.val();
+            self.codes[i].happens.next = self.events.val().get_bit(i);
+            self.codes[i].turn.next = self.turn.val().get_bit(i);
             if self.turn.val().get_bit(i) {
-                self.collected.next = self.collected.val() | self.counts[i].q.val();
-                self.counts[i].d.next = bits::<5>(0);
-                if self.events.val().get_bit(i) {
-                    self.counts[i].d.next = bits::<5>(1);
-                }
-            }
-            if self.reset.val() {
-                self.counts[i].d.next = bits::<5>(0);
+                self.collected.next = self.collected.val() | self.codes[i].code.val();
             }
         }
     }
@@ -204,6 +196,8 @@ struct Bytes {
     /// The bytes of the cycle before: what has come of a packet is known late in the cycle.
     late: DFF<Bits<13>>,
     count: DFF<Bits<13>>,
+    /// What is there already; nothing in a cycle with `turn`.
+    kept: Signal<Local, Bits<13>>,
 }
 
 impl Logic for Bytes {
@@ -211,12 +205,13 @@ impl Logic for Bytes {
     fn update(&mut self) {
         dff_setup!(self, clock, late, count);
         self.collected.next = bits::<13>(0);
+        self.kept.next = self.count.q.val();
         self.late.d.next = self.more.val();
-        self.count.d.next = self.count.q.val() + self.late.q.val();
         if self.turn.val() {
             self.collected.next = self.count.q.val();
-            self.count.d.next = self.late.q.val();
+            self.kept.next = bits::<13>(0);
         }
+        self.count.d.next = self.kept.val() + self.late.q.val();
         if self.reset.val() {
             self.late.d.next = bits::<13>(0);
             self.count.d.next = bits::<13>(0);

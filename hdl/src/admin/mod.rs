@@ -10,6 +10,8 @@
 mod broadcast;
 mod command;
 mod counters;
+mod event_code;
+mod event_number;
 mod listener;
 mod register_pair;
 mod register_store;
@@ -22,6 +24,8 @@ mod stored_register;
 pub use broadcast::Broadcast;
 pub use command::Command;
 pub use counters::Counters;
+pub use event_code::EventCode;
+pub use event_number::EventNumber;
 pub use listener::Listener;
 pub use register_pair::{BarAddress, CounterAddress, RegisterPair};
 pub use register_store::{RegisterStore, RegisterStores};

@@ -53,7 +53,7 @@ use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::table;
 
 use crate::bus::{Arm, Commit, DoorbellRow, MmioWrite, Position, Queue, QueueId, Vi, QUEUE_LOG2};
-use crate::prims::{Cast, LutRam, Number, Ram, RegionRow, Unpack};
+use crate::prims::{BitRam, Cast, LutRam, Number, Ram, RegionRow, Unpack};
 use crate::rows::doorbell::{ArmWord, Token};
 use crate::rows::tables::WorkQueueRow;
 use vi_pages::{ViPages, ViStore};
@@ -93,7 +93,7 @@ pub struct Doorbell {
     /// The stores of the cycle before.
     pages: ViPages,
     /// The queues that are open.
-    opened: LutRam<bool, QUEUE_LOG2>,
+    opened: BitRam<QUEUE_LOG2>,
     /// The row of each queue: the position posted, and the last token.
     rows: Ram<DoorbellRow, QUEUE_LOG2>,
     /// `posted` of the receive queues again, for the receive side.

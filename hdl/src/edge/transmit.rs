@@ -20,7 +20,7 @@
 //! unit, which holds our 8 bytes. A packet on its way is not counted yet, so until it has left the block asks for twice as much.
 //! That is enough if the source of the credits has counted a packet in the cycle after its last beat was taken.
 //!
-//! Latency: 1 cycle, 1 more if another source had the turn; throughput: one beat every cycle. Outputs are those of a queue of two beats,
+//! Latency: 1 cycle, 1 more if another source had the turn; throughput: one beat every cycle. Outputs come from registers, which hold two beats,
 //! and `tx.ready` reaches no `ready` of a source in the same cycle.
 //!
 //! Example: `posted` and `nonposted` each offer a packet, and `posted` has the turn: its packet leaves whole, then the turn goes to
@@ -30,7 +30,7 @@
 
 use super::{Credits, TlpTx};
 use crate::bus::TlpBeat;
-use crate::prims::{Cast, Fifo, Number, Successor};
+use crate::prims::{Cast, Number, Skid, Successor};
 use crate::stream::Sink;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -89,7 +89,7 @@ pub struct TlpTransmit {
     pub tx: TlpTx,
 
     successor: Successor,
-    out: Fifo<Outgoing, 1, 2>,
+    out: Skid<Outgoing>,
     /// Whose turn it is: a class, or INTERRUPTS.
     turn: DFF<Bits<2>>,
     /// The source that has the turn is in the middle of a packet.

@@ -25,7 +25,7 @@ use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 
 /// The reflected CRC-32 polynomial.
-const POLYNOMIAL: u32 = 0xedb8_8320;
+pub(crate) const POLYNOMIAL: u32 = 0xedb8_8320;
 
 /// What `bits` zeros make of the state of the shift register.
 pub(crate) const fn crc32_steps(mut state: u32, bits: u32) -> u32 {

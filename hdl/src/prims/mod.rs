@@ -10,6 +10,7 @@
 //! |---|---|---|---|---|---|
 //! | [`Ram`] | one write port, one registered read port | 72 bit x 512 | 0 | 0 | 2 |
 //! | [`LutRam`] | small memory, combinational read | 18 bit x 32 | 80 | 0 | |
+//! | [`BitRam`] | the same for rows of one bit | 1 bit x 64 | 19 | 0 | |
 //! | [`Fifo`] | stream queue of up to 32 words | 72 bit x 16 | 129 | 13 | |
 //! | | (two rows of distributed RAM cost a multiplexer) | 72 bit x 32 | 317 | 16 | |
 //! | [`FifoSlice`] | the same with its output in a register | 72 bit x 17 | 131 | 86 | |
@@ -18,12 +19,13 @@
 //! | [`Arbiter`] | round robin | 8 | 42 | 8 | |
 //! | | | 64 | 394 | 64 | |
 //! | [`Successor`] | round robin without a carry chain, the turn kept outside | 4 | 11 | 0 | |
-//! | [`RunQueue`] | each identifier at most once | 64 | 188 | 36 | |
+//! | [`RunQueue`] | each identifier at most once | 64 | 161 | 36 | |
 //! | [`Packer`] | byte runs into full words | 64 bit | 352 | 130 | |
-//! | [`Crc32`] | CRC-32 of 64 or 32 bits a cycle | 64 bit | 451 | 32 | |
+//! | [`Crc32`] | CRC-32 of 64 or 32 bits a cycle | 64 bit | 412 | 32 | |
 //! | [`ParityMatrix`] | a linear function over GF(2): steps of a CRC | 32 bit | | | |
 
 mod arbiter;
+mod bit_ram;
 mod cast;
 mod crc32;
 mod fifo;
@@ -33,6 +35,7 @@ mod lut_ram;
 mod number;
 mod packer;
 mod parity_matrix;
+mod parity_shares;
 mod ram;
 mod ram_fifo;
 mod region_row;
@@ -43,9 +46,10 @@ mod unpack;
 mod wire_order;
 
 pub use arbiter::Arbiter;
+pub use bit_ram::BitRam;
 pub use cast::Cast;
 pub use crc32::Crc32;
-pub(crate) use crc32::{crc32_steps, ICRC_START};
+pub(crate) use crc32::{crc32_steps, ICRC_START, POLYNOMIAL};
 pub use fifo::Fifo;
 pub use fifo_slice::FifoSlice;
 pub use lanes::{Keep, LaneCount};

@@ -25,7 +25,7 @@
 //!
 //! Tests: `tests/prims/run_queue.rs`; proof: `formal/run_queue.sv`.
 
-use super::LutRam;
+use super::{BitRam, LutRam};
 use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -48,9 +48,9 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     /// Identifiers behind the one on show in order, each below the value its `pushed` bit took.
     queue: LutRam<Bits<N1>, N>,
     /// For each identifier the bit that turns over when it goes in.
-    pushed: LutRam<bool, N>,
+    pushed: BitRam<N>,
     /// For each identifier the bit that turns over when it goes out.
-    popped: LutRam<bool, N>,
+    popped: BitRam<N>,
     /// There was a push in the cycle before.
     wakes: DFF<bool>,
     /// The identifier of that push.
@@ -74,6 +74,8 @@ pub struct RunQueue<const N: usize, const N1: usize> {
     /// The identifier on show.
     oldest: Signal<Local, Bits<N>>,
     oldest_bit: Signal<Local, bool>,
+    /// The row of `pushed` that is read and written.
+    pushed_row: Signal<Local, Bits<N>>,
     pops: Signal<Local, bool>,
     pushes: Signal<Local, bool>,
     /// The top bit of a row of `queue` and of `cleared`.
@@ -105,6 +107,7 @@ impl<const N: usize, const N1: usize> Default for RunQueue<N, N1> {
             clearing: Default::default(),
             oldest: Default::default(),
             oldest_bit: Default::default(),
+            pushed_row: Default::default(),
             pops: Default::default(),
             pushes: Default::default(),
             top_bit: Constant::new((1u64 << N).to_bits()),
@@ -125,7 +128,12 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
         self.pops.next = self.shown.q.val() & self.pop.ready.val();
 
         self.clearing.next = !(self.cleared.q.val() & self.top_bit.val()).any();
-        drive!(self, clearing => busy; woken.q => pushed.read_address, popped.read_address);
+        self.pushed_row.next = self.woken.q.val();
+        if self.clearing.val() {
+            self.pushed_row.next = bit_cast::<N, N1>(self.cleared.q.val());
+        }
+        drive!(self, clearing => busy; pushed_row => pushed.write_address, pushed.read_address;
+            woken.q => popped.read_address);
         self.wakes.d.next = self.push.valid.val() & !self.clearing.val();
         self.woken.d.next = self.push.data.val();
         self.held.next = self.wakes.q.val() | self.shown.q.val();
@@ -136,7 +144,6 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
         self.queue.write_address.next = bit_cast::<N, N1>(self.tail.q.val());
         self.row.next = bit_cast::<N1, N>(self.woken.q.val());
         self.pushed.write_enable.next = self.pushes.val() | self.clearing.val();
-        self.pushed.write_address.next = self.woken.q.val();
         self.pushed.write_data.next = false;
         self.popped.write_enable.next = self.pops.val() | self.clearing.val();
         self.popped.write_address.next = self.oldest.val();
@@ -146,7 +153,6 @@ impl<const N: usize, const N1: usize> Logic for RunQueue<N, N1> {
             self.pushed.write_data.next = !self.clearing.val();
         }
         if self.clearing.val() {
-            self.pushed.write_address.next = bit_cast::<N, N1>(self.cleared.q.val());
             self.popped.write_address.next = bit_cast::<N, N1>(self.cleared.q.val());
             self.cleared.d.next = self.cleared.q.val() + 1;
         }

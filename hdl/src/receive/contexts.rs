@@ -210,9 +210,9 @@ pub struct Contexts {
     receive_row: Unpack<Commit, ReceiveRow>,
     given: Signal<Local, ReceiveRow>,
     mtu: Signal<Local, Bits<3>>,
-    // Two copies for two readers: the table is narrow, and in block RAM it would take a whole one.
-    positions: LutRam<Position, VI_LOG2>,
-    position: DFF<Position>,
+    /// Receive descriptors of each VI that are completed, for `lookup`.
+    positions: Ram<Position, VI_LOG2>,
+    /// The same for fetch, which may ask while they change, and so not in block RAM.
     shown: LutRam<Position, VI_LOG2>,
     shown_position: DFF<Position>,
     row: Signal<Local, Bits<16>>,
@@ -230,7 +230,7 @@ impl Logic for Contexts {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, position, shown_position, far_due);
+        dff_setup!(self, clock, shown_position, far_due);
         clock!(self, clock, peers, messages, positions, shown);
 
         // What is read.
@@ -238,9 +238,8 @@ impl Logic for Contexts {
             lookup.index.val().vi => peers.read_address, positions.read_address;
             messages.read_data => read_near.from, read_far.from; consumed_of.index => shown.read_address;
             shown_position.q => consumed_of.row);
-        self.position.d.next = self.positions.read_data.val();
         fill!(self, lookup.row, peers.read_data => peer; read_near.to => near; read_far.to => far;
-            position.q => consumed);
+            positions.read_data => consumed);
         self.shown_position.d.next = self.shown.read_data.val();
 
         // What is committed.

@@ -17,8 +17,11 @@
 //! which leaves another.
 //!
 //! How: the sum is linear. The state after a word is the state before, moved on by 64 bits, plus what the word alone
-//! would give: two matrices over GF(2). The word's part is worked out first and waits in a register, so that only the smaller matrix is in
-//! the loop of the state.
+//! would give. The word's part is worked out first and waits in a register, so that it is not in the loop of the state.
+//!
+//! To move on by one bit is to multiply by x in the field of 2^32 elements, and so a word's 64 bits are x^64, for which each bit of the
+//! state would be the parity of some 16. But 64 is a power of 2, and in this field (a + b)^64 = a^64 + b^64. So the block keeps the 64th
+//! root of the state instead, which is as good to compare, and a word moves that on by x alone: a shift.
 //!
 //! Example: a frame of 66 bytes is 54 of headers, 8 of payload and 4 of ICRC. Its last byte is number 65, byte 1 of beat 8. So beat 8
 //! comes last, with `in_index` 7 and `in_half`; two cycles later `good` says whether the ICRC fits.
@@ -27,7 +30,7 @@
 //!
 //! Tests: `tests/receive/parse/`, on frames that Linux made.
 
-use crate::prims::{crc32_steps, Number, ParityMatrix, ICRC_START};
+use crate::prims::{crc32_steps, Number, ParityMatrix, ICRC_START, POLYNOMIAL};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_spec::wire::ICRC_RESIDUE;
@@ -56,6 +59,7 @@ pub struct Icrc {
     part_first: DFF<bool>,
     /// `part` is of half a word.
     part_half: DFF<bool>,
+    /// The 64th root of the state.
     state: DFF<Bits<32>>,
     /// The sum ended with half a word.
     half: DFF<bool>,
@@ -64,12 +68,12 @@ pub struct Icrc {
     /// What the word alone gives.
     from_word: ParityMatrix<64>,
     /// The state, moved on by a word of zeros.
-    from_state: ParityMatrix<32>,
     moved: Signal<Local, Bits<32>>,
     /// The state after the eight bytes ff, moved on by a word.
-    start: Number<32, { forward(ICRC_START) as u64 }>,
-    residue: Number<32, { ICRC_RESIDUE as u64 }>,
-    half_residue: Number<32, { crc32_steps(ICRC_RESIDUE, 32) as u64 }>,
+    start: Number<32, { crc32_steps(root(ICRC_START), 1) as u64 }>,
+    residue: Number<32, { root(ICRC_RESIDUE) as u64 }>,
+    half_residue: Number<32, { root(crc32_steps(ICRC_RESIDUE, 32)) as u64 }>,
+    polynomial: Number<32, { POLYNOMIAL as u64 }>,
     no_mask: Number<64, 0>,
     half_mask: Number<64, 0xffff_ffff>,
     /// Word of bytes 14 to 21: type of service (15).
@@ -82,9 +86,27 @@ pub struct Icrc {
     mask_6: Number<64, 0x0000_0000_0000_00ff>,
 }
 
-/// 64 steps: the state moved on by a word of zeros.
-const fn forward(state: u32) -> u32 {
-    crc32_steps(state, 64)
+/// The product of two elements of the field: bit 31 - i of an element stands with x^i.
+const fn product(mut left: u32, right: u32) -> u32 {
+    let (mut sum, mut power) = (0, 0);
+    while power < 32 {
+        if right >> (31 - power) & 1 == 1 {
+            sum ^= left;
+        }
+        left = crc32_steps(left, 1);
+        power += 1;
+    }
+    sum
+}
+
+/// The 64th root: the element whose 64th power is `state`. The 2^32nd power of an element is the element itself, so it is the 2^26th.
+const fn root(state: u32) -> u32 {
+    let (mut power, mut doubled) = (state, 0);
+    while doubled < 32 - 6 {
+        power = product(power, power);
+        doubled += 1;
+    }
+    power
 }
 
 impl Default for Icrc {
@@ -107,12 +129,12 @@ impl Default for Icrc {
             half: Default::default(),
             word: Default::default(),
             mask: Default::default(),
-            from_word: ParityMatrix::new(word),
-            from_state: ParityMatrix::new(|state| forward(state as u32)),
+            from_word: ParityMatrix::new(|bytes| root(word(bytes))),
             moved: Default::default(),
             start: Default::default(),
             residue: Default::default(),
             half_residue: Default::default(),
+            polynomial: Default::default(),
             no_mask: Default::default(),
             half_mask: Default::default(),
             mask_2: Default::default(),
@@ -161,8 +183,10 @@ impl Logic for Icrc {
         self.part_half.d.next = self.in_half.val();
 
         // What the state before it gives.
-        self.from_state.from.next = self.state.q.val();
-        self.moved.next = self.from_state.to.val();
+        self.moved.next = self.state.q.val() >> 1;
+        if self.state.q.val().get_bit(0) {
+            self.moved.next = (self.state.q.val() >> 1) ^ self.polynomial.val();
+        }
         if self.part_first.q.val() {
             self.moved.next = self.start.val();
         }

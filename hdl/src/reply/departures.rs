@@ -18,7 +18,7 @@
 
 use crate::arithmetic::Distance;
 use crate::bus::{Mark, Vi};
-use crate::prims::{Fifo, LutRam};
+use crate::prims::{BitRam, Fifo};
 use crate::stream::Table;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -70,7 +70,7 @@ pub struct Departures {
     pub free: Signal<In, bool>,
     /// Tells send/ack whether the acknowledgements of a VI are held.
     pub held: Table<Vi, bool>,
-    holds: LutRam<bool, VI_LOG2>,
+    holds: BitRam<VI_LOG2>,
     tails: Fifo<LastPacket, 4, 5>,
     /// Packets given out, modulo 256.
     begun: DFF<Mark>,

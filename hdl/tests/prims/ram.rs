@@ -1,9 +1,9 @@
-//! Both memories against a plain array, with power-up contents unknown.
+//! The memories against a plain array, with power-up contents unknown.
 
 use rand::Rng;
 use rust_hdl::prelude::*;
 use viaduct_hdl::export::verilog;
-use viaduct_hdl::prims::{LutRam, Ram};
+use viaduct_hdl::prims::{BitRam, LutRam, Ram};
 use viaduct_verilate::Bench;
 
 #[test]
@@ -49,6 +49,35 @@ fn lut_ram_reads_the_old_row_until_the_edge() {
         let to = rng.random_range(0..16usize);
         let from = if rng.random_bool(0.3) { to } else { rng.random_range(0..16usize) };
         let word = rng.random_range(0..512);
+        bench.set("write_enable", write.into());
+        bench.set("write_address", to as u64);
+        bench.set("write_data", word);
+        bench.set("read_address", from as u64);
+        bench.eval();
+        if let Some(row) = rows[from] {
+            assert_eq!(bench.get("read_data"), row);
+        }
+        bench.tick();
+        if write {
+            rows[to] = Some(word);
+        }
+        if let Some(row) = rows[from] {
+            assert_eq!(bench.get("read_data"), row);
+        }
+    }
+    assert!(rows.iter().all(Option::is_some));
+}
+
+#[test]
+fn bit_ram_keeps_the_bits_beside_the_one_that_is_written() {
+    let mut bench = Bench::new("bit_ram", &verilog(BitRam::<6>::default()));
+    let mut rng = super::random(&bench);
+    let mut rows: [Option<u64>; 64] = [None; 64];
+    for _ in 0..2000 {
+        let write = rng.random_bool(0.5);
+        let to = rng.random_range(0..64usize);
+        let from = if rng.random_bool(0.3) { to } else { rng.random_range(0..64usize) };
+        let word = rng.random_range(0..2);
         bench.set("write_enable", write.into());
         bench.set("write_address", to as u64);
         bench.set("write_data", word);

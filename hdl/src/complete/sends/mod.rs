@@ -149,9 +149,9 @@ pub struct Sends {
     breaking: Breaking,
     emission: Emission,
     positions: Positions,
-    /// The oldest message is acknowledged, but has not come since the last rewind.
     /// `placing`, a cycle later.
     placing_seen: DFF<Placing>,
+    /// The oldest message is acknowledged, but has not come since the last rewind.
     unseen: DFF<bool>,
     /// The counters that go up.
     counted: DFF<SendCounts>,

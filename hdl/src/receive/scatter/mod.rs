@@ -99,12 +99,17 @@ pub struct Scatter {
     step: DFF<Step>,
     far: FarSegments,
     cut: SegmentPiece,
-    /// What `Ahead` has shown: block RAM is slow, so a register comes first.
+    /// What `Ahead` has shown, if the segment is there: block RAM is slow, so a register comes first. It is 0 if the segment is not there,
+    /// and so are the next two; that takes no gates, and one that is not 0 is the segment.
     shown: DFF<DataSegment>,
-    /// What `far` shows, or, of an RDMA write, what the job says.
+    /// What `far` shows, if the segment is not in `Ahead`.
     other: DFF<DataSegment>,
+    /// What the job says, of an RDMA write.
+    named: DFF<DataSegment>,
     /// The segment is one of those in `Ahead`.
-    ahead: DFF<bool>,
+    ahead: Signal<Local, bool>,
+    none: Number<64, 0>,
+    nothing: Number<32, 0>,
     /// Bytes of the job that are not placed yet.
     left: DFF<Bits<13>>,
     /// The segment at hand, in 16 bytes of the descriptor: two for its control, then the segments.
@@ -145,7 +150,7 @@ impl Logic for Scatter {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, shown, other, ahead, left, place, index, total, offset, region);
+        dff_setup!(self, clock, step, shown, other, named, left, place, index, total, offset, region);
         dff_setup!(self, clock, reading, position, outcome, address, handle, rest, piece, first);
         clock!(self, clock, far);
         drive!(self, reset => far.reset; job.data => job_now);
@@ -157,7 +162,7 @@ impl Logic for Scatter {
         // The segment at hand: fetched ahead, or one of a block of four.
         self.index.d.next = self.place.q.val() - 2;
         self.want_block.next = bit_cast::<7, 6>(self.place.q.val().get_bits::<6>(2));
-        self.ahead.d.next =
+        self.ahead.next =
             (self.want_block.val() == bits::<7>(0)) & !self.reading.q.val() & !self.job_now.val().remote;
         // The block of four with the last segment ends behind that segment.
         self.block_bytes.next = bits::<13>(64);
@@ -179,15 +184,22 @@ impl Logic for Scatter {
         self.far.asks.next = self.step.q.val() == Step::AskBlock;
         self.far.expects.next = self.step.q.val() == Step::Block;
         FlowSink::<ReadBeat>::link(&mut self.beat, &mut self.far.beat);
+        if !self.ahead.val() {
+            fill!(self, shown.d, none => address; nothing => handle, length);
+        }
         self.other.d.next = self.far.row.val();
-        if self.job_now.val().remote {
-            self.other.d.next.address = self.job_now.val().place;
-            self.other.d.next.handle = self.job_now.val().handle;
+        if self.ahead.val() | self.job_now.val().remote {
+            fill!(self, other.d, none => address; nothing => handle, length);
         }
-        self.found.next = self.other.q.val();
-        if self.ahead.q.val() {
-            self.found.next = self.shown.q.val();
+        fill!(self, named.d, job_now.val().place => address; job_now.val().handle => handle; nothing => length);
+        if !self.job_now.val().remote {
+            fill!(self, named.d, none => address; nothing => handle);
         }
+        self.found.next.address =
+            self.shown.q.val().address | self.other.q.val().address | self.named.q.val().address;
+        self.found.next.handle =
+            self.shown.q.val().handle | self.other.q.val().handle | self.named.q.val().handle;
+        self.found.next.length = self.shown.q.val().length | self.other.q.val().length;
 
         // Its piece, and what the check says of it.
         drive!(self, rest.q => cut.segment; left.q => cut.packet; piece.q => grant.data);

@@ -26,7 +26,7 @@ use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::vi_states;
 
 use crate::bus::{Commit, EpochWrite, SendHead, StateWrite, Vi};
-use crate::prims::{LutRam, Number, Unpack};
+use crate::prims::{BitRam, LutRam, Number, Unpack};
 use crate::rows::tables::TransmitRow;
 
 /// The RDMA reads of a VI, as gather counts them.
@@ -85,7 +85,7 @@ pub struct Owner {
     /// The VI of the head at hand as it was in the cycle before, for check and cut.
     pub now: Signal<Out, OwnerNow>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
-    epochs: LutRam<bool, { VI_LOG2 }>,
+    epochs: BitRam<{ VI_LOG2 }>,
     counts: LutRam<ReadsKnown, { VI_LOG2 }>,
     /// For each VI: how many RDMA reads it may have outstanding.
     depths: LutRam<Bits<3>, { VI_LOG2 }>,

@@ -25,7 +25,7 @@ use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{service, vi_states};
 
 use crate::bus::{Commit, EpochWrite, StateWrite, Vi};
-use crate::prims::{LutRam, Number, Ram, Unpack};
+use crate::prims::{BitRam, LutRam, Number, Ram, Unpack};
 use crate::rows::tables::TransmitRow;
 
 /// Transmit's part of a TRANSMIT row.
@@ -88,8 +88,8 @@ pub struct Sender {
     at_hand: DFF<Vi>,
     rows: Ram<SenderRow, { VI_LOG2 }>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
-    epochs: LutRam<bool, { VI_LOG2 }>,
-    refusals: LutRam<bool, { VI_LOG2 }>,
+    epochs: BitRam<{ VI_LOG2 }>,
+    refusals: BitRam<{ VI_LOG2 }>,
     row: DFF<SenderRow>,
     was_connected: DFF<bool>,
     was_idle: DFF<bool>,
