@@ -18,7 +18,7 @@
 // share: empty = dut.intake_empty
 // share: read_issue = dut.read_out_issue
 // share: write_issue = dut.write_out_issue
-// share: second = dut.cut_second
+// share: second = dut.second
 // share: page = dut.pages_read_data
 // share: row = dut.range.page
 // share: granted = dut.range.granted
@@ -133,6 +133,7 @@ module proof(
     // What makes it so in every state that can be reached.
     always @(*) begin
         steps: assert(step <= 5);
+        last_step: assert(second == (step == 5));
         if (step >= 3) at_issue: assert(fresh && !wrote);
         if (step == 1 || step == 2) on_the_way: assert(!wrote);
         if (step != 0) its_own: assert(client == access_client && user == access[170:163] && writes == access[159]);

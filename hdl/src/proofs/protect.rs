@@ -74,14 +74,14 @@ const PROTECT: [Mutant; 28] = [
     mutant(
         "the second command of a refused access",
         "turned",
-        "whole = (step == Step_Second) | ~range_crosses | ~range_granted;",
-        "whole = (step == Step_Second) | ~range_crosses;",
+        "whole = second | ~range_crosses | ~range_granted;",
+        "whole = second | ~range_crosses;",
     ),
     mutant(
         "a second command of each access",
         "turned",
-        "whole = (step == Step_Second) | ~range_crosses | ~range_granted;",
-        "whole = step == Step_Second;",
+        "whole = second | ~range_crosses | ~range_granted;",
+        "whole = second;",
     ),
     mutant(
         "the page turns while it is placed",

@@ -135,6 +135,8 @@ pub struct Protect {
     outstanding: Outstanding,
 
     step: DFF<Step>,
+    /// `step` is Second: much depends on it, and a register says it at once.
+    second: DFF<bool>,
     /// The client of the access at hand.
     client: DFF<Bits<2>>,
     /// The access at hand is a write.
@@ -192,7 +194,7 @@ impl Logic for Protect {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, client, writes, user, owner, stuck, decided, decision);
+        dff_setup!(self, clock, step, second, client, writes, user, owner, stuck, decided, decision);
         dff_setup!(self, clock, issued_count, refused);
         clock!(self, clock, intake, pages, range, outstanding, read_out, write_out);
         drive!(self, reset => read_out.reset, write_out.reset, intake.reset, outstanding.reset;
@@ -229,28 +231,30 @@ impl Logic for Protect {
         self.pages.write_address.next = bit_cast::<PAGE_LOG2, 16>(self.commit_row.val());
         self.pages.write_data.next = bit_cast::<45, 57>(self.page_address.val() >> bits::<4>(12));
 
+        // A read that could not be issued makes way for a write, and for what waits until no access is half way: a commit, or a drain.
+        self.back.next = self.stuck.q.val()
+            & (self.step.q.val() == Step::Issue)
+            & self.owner_bits.to.val().any()
+            & (self.hold.val() | (self.intake.valid.val() & self.intake.access.val().write));
+
         // The last step of one access: a write's command goes out at once, a read's when the register before the engine is free. The cycle
         // in which the register is emptied does not count, because that is known late; the next command comes three cycles later.
-        self.issuing.next = (self.step.q.val() == Step::Issue) | (self.step.q.val() == Step::Second);
+        self.issuing.next = ((self.step.q.val() == Step::Issue) | self.second.q.val()) & !self.back.val();
         // A refused write has only its verdict.
         self.silent.next = self.writes.q.val() & !self.range.granted.val();
-        self.whole.next =
-            (self.step.q.val() == Step::Second) | !self.range.crosses.val() | !self.range.granted.val();
+        self.whole.next = self.second.q.val() | !self.range.crosses.val() | !self.range.granted.val();
         self.free.next =
             self.writes.q.val() | (!self.read_out.waits.val() & (self.whole.val() | self.read.ready.val()));
         self.offered.next = self.issuing.val() & !self.silent.val() & self.free.val();
         self.go.next = self.issuing.val() & (self.silent.val() | self.free.val());
         self.done.next = self.go.val() & self.whole.val();
-        // A read that cannot be issued makes way for a write, and for what waits until no access is half way: a commit, or a drain.
         self.blocked.next = (self.step.q.val() == Step::Issue) & !self.writes.q.val() & !self.free.val();
         self.stuck.d.next = self.blocked.val();
-        self.back.next = self.blocked.val()
-            & self.owner_bits.to.val().any()
-            & (self.hold.val() | (self.intake.valid.val() & self.intake.access.val().write));
         // The first step of the next access.
         self.look.next =
             self.intake.valid.val() & ((self.step.q.val() == Step::Idle) | self.done.val() | self.back.val());
 
+        self.second.d.next = (self.step.q.val() == Step::Turn) | (self.second.q.val() & !self.done.val());
         match self.step.q.val() {
             Step::Compare => {
                 self.step.d.next = Step::Place;
@@ -272,10 +276,7 @@ impl Logic for Protect {
             self.step.d.next = Step::Idle;
         }
         if self.go.val() | self.back.val() {
-            self.owner.d.next.fetch = false;
-            self.owner.d.next.gather = false;
-            self.owner.d.next.scatter = false;
-            self.owner.d.next.complete = false;
+            fill!(self, owner.d, false => fetch, gather, scatter, complete);
         }
         if self.look.val() {
             self.step.d.next = Step::Compare;
@@ -305,10 +306,9 @@ impl Logic for Protect {
         // The command, and the page, which comes late in the cycle.
         drive!(self, range.granted => cut.granted; range.offset => cut.offset; range.length => cut.length;
             range.crosses => cut.crosses; range.head => cut.head; range.rest => cut.rest;
-            client.q => cut.client; user.q => cut.user; outstanding.epoch => cut.epoch;
+            second.q => cut.second; client.q => cut.client; user.q => cut.user; outstanding.epoch => cut.epoch;
             cut.command => read_out.command, write_out.command;
             pages.read_data => read_out.page, write_out.page);
-        self.cut.second.next = self.step.q.val() == Step::Second;
         self.read_out.issue.next = self.offered.val() & !self.writes.q.val();
         Source::<DmaCommand>::link(&mut self.read, &mut self.read_out.engine);
         self.write_out.issue.next = self.offered.val() & self.writes.q.val();
@@ -337,10 +337,8 @@ impl Logic for Protect {
 
         if self.reset.val() {
             self.step.d.next = Step::Idle;
-            self.owner.d.next.fetch = false;
-            self.owner.d.next.gather = false;
-            self.owner.d.next.scatter = false;
-            self.owner.d.next.complete = false;
+            self.second.d.next = false;
+            fill!(self, owner.d, false => fetch, gather, scatter, complete);
             self.stuck.d.next = false;
             self.decided.d.next = false;
             self.refused.d.next = false;
