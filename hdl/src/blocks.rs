@@ -57,7 +57,7 @@ pub fn all() -> Vec<Entry> {
         entry!("prims/skid", prims::Skid::<Bits<72>>::default(), 80, 0, 476),
         entry!("prims/arbiter", prims::Arbiter::<8, 3>::default(), 45, 0, 185),
         entry!("prims/successor", prims::Successor::default(), 15, 0, 0),
-        entry!("prims/run_queue", prims::RunQueue::<6, 7>::default(), 165, 0, 215),
+        entry!("prims/run_queue", prims::RunQueue::<6, 7>::default(), 165, 0, 210),
         entry!("prims/packer", prims::Packer::default(), 390, 0, 217),
         entry!("prims/crc32", prims::Crc32::default(), 420, 0, 142),
         // Quantities, in the widths that the NIC uses.
@@ -71,7 +71,7 @@ pub fn all() -> Vec<Entry> {
         // The agent's side: registers, commands and counters.
         entry!("admin/broadcast", admin::Broadcast::default(), 45, 0, 391),
         entry!("admin/command", admin::Command::default(), 110, 0, 234),
-        entry!("admin/counters", admin::Counters::default(), 425, 1, 262),
+        entry!("admin/counters", admin::Counters::default(), 405, 1, 262),
         entry!("admin/registers", admin::Registers::default(), 550, 0, 191),
         // The virtual interfaces.
         entry!("vi/settle", vi::Settle::default(), 30, 0, 0),
