@@ -104,7 +104,7 @@ pub fn all() -> Vec<Entry> {
         entry!("receive/eth_receive", receive::EthReceive::default(), 10, 0, 0),
         entry!("receive/untag", receive::Untag::default(), 140, 0, 260),
         entry!("receive/ingress", receive::Ingress::default(), 580, 4, 199),
-        entry!("receive/icrc", receive::Icrc::default(), 345, 0, 245),
+        entry!("receive/icrc", receive::Icrc::default(), 345, 0, 230),
         entry!("receive/parse", receive::Parse::default(), 1110, 0, 191),
         entry!("receive/roster", receive::Roster::default(), 545, 0, 0),
         entry!("receive/store", receive::Store::default(), 815, 8, 175),
