@@ -65,8 +65,10 @@ pub struct Counters {
     passed: DFF<Bits<6>>,
     /// The counter before that, whose row is in `row`.
     moved: DFF<Bits<6>>,
-    /// The sum that was collected for the counter in `passed`.
+    /// The bytes that were collected for the counter in `passed`.
     taken: DFF<Bits<13>>,
+    /// The code of the events that were collected for it.
+    taken_code: DFF<Bits<5>>,
     /// The sum that is added to the counter in `moved`.
     amount: DFF<Bits<13>>,
     /// The first round after reset: rows are taken for 0.
@@ -78,9 +80,8 @@ pub struct Counters {
     /// `value` is given in this cycle.
     done: DFF<bool>,
     turns: Signal<Local, Bits<39>>,
-    /// How many events were collected for the counter in `scan`.
-    collected: EventNumber,
-    scanned: Signal<Local, Bits<13>>,
+    /// How many events `taken_code` means.
+    events_taken: EventNumber,
     sum: Signal<Local, Bits<36>>,
     last: Number<6, 38>,
 }
@@ -89,7 +90,7 @@ impl Logic for Counters {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, row, scan, turn, passed, moved, taken, amount, value, done);
+        dff_setup!(self, clock, row, scan, turn, passed, moved, taken, taken_code, amount, value, done);
         dff_setup!(self, clock, clearing, clear_row);
         clock!(self, clock, rows);
         drive!(self, turn.q => turns; events => pulses.from);
@@ -105,18 +106,16 @@ impl Logic for Counters {
         self.high.turn.next = self.turns.val().get_bits::<13>(26);
         self.sent.turn.next = self.turns.val().get_bit(32);
         self.received.turn.next = self.turns.val().get_bit(33);
-        self.collected.code.next =
+        self.taken_code.d.next =
             self.low.collected.val() | self.middle.collected.val() | self.high.collected.val();
-        self.scanned.next = bit_cast::<13, 5>(self.collected.number.val())
-            | self.sent.collected.val()
-            | self.received.collected.val();
+        self.taken.d.next = self.sent.collected.val() | self.received.collected.val();
+        drive!(self, taken_code.q => events_taken.code);
 
         self.scan.d.next = self.scan.q.val() + 1;
         self.turn.d.next = self.turn.q.val() << 1;
         self.passed.d.next = self.scan.q.val();
         self.moved.d.next = self.passed.q.val();
-        self.taken.d.next = self.scanned.val();
-        self.amount.d.next = self.taken.q.val();
+        self.amount.d.next = bit_cast::<13, 5>(self.events_taken.number.val()) | self.taken.q.val();
         self.clear_row.d.next = self.clearing.q.val();
         if self.scan.q.val() == self.last.val() {
             self.scan.d.next = bits::<6>(0);

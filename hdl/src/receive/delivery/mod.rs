@@ -147,8 +147,6 @@ pub struct Delivery {
     answers: Signal<Local, bool>,
     /// A job begins.
     starts: Signal<Local, bool>,
-    /// An answer's bytes are in their place: the send side is told in the same cycle.
-    placed_at_once: Signal<Local, bool>,
     closes: Signal<Local, bool>,
     local_protection: Number<8, { local::PROTECTION }>,
     local_failure: Number<8, { local::FAILURE }>,
@@ -198,9 +196,7 @@ impl Logic for Delivery {
             & ((self.step.q.val() == Step::Act)
                 | (self.step.q.val() == Step::Ask)
                 | (self.step.q.val() == Step::Scatter));
-        self.placed_at_once.next =
-            (self.step.q.val() == Step::Scatter) & self.placed.valid.val() & self.placed.data.val().ok;
-        self.acknowledged.valid.next = (self.step.q.val() == Step::Answer) | self.placed_at_once.val();
+        self.acknowledged.valid.next = self.step.q.val() == Step::Answer;
         // The message moves on.
         drive!(self, in_hand.q => moved.order; done.data => moved.done; closes => moved.closes;
             after.val().received => moved.received);
@@ -273,10 +269,7 @@ impl Logic for Delivery {
                 if self.done.valid.val() {
                     self.step.d.next = Step::Close;
                     if self.answers.val() {
-                        // The send side is told in this cycle if it is ready, otherwise in the next step.
-                        if !self.placed_at_once.val() | !self.acknowledged.ready.val() {
-                            self.step.d.next = Step::Answer;
-                        }
+                        self.step.d.next = Step::Answer;
                         // WQ-2: a read's own segment is refused when its answer comes. WQ-8: or cannot be read then.
                         if self.done.data.val().result == ScatterResult::Refused {
                             self.word.d.next.syndrome = self.local_protection.val();

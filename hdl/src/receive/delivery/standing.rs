@@ -44,6 +44,8 @@ pub struct Standing {
     one_more: Signal<Local, Bits<1>>,
     msn: Signal<Local, Bits<24>>,
     packets: Signal<Local, Bits<24>>,
+    /// Bytes that the packet has brought.
+    brought: Signal<Local, Bits<32>>,
     next_psn: Signal<Local, Bits<24>>,
 }
 
@@ -66,7 +68,15 @@ impl Logic for Standing {
         }
         self.next_psn.next = self.packet.val().psn + self.packets.val();
 
+        // What brings nothing brings 0 bytes, so the sums need no choice behind them.
+        self.brought.next = bits::<32>(0);
+        if self.situation.val() == Situation::Placed {
+            self.brought.next = bit_cast::<32, 13>(self.packet.val().length);
+        }
+
         self.after.next = self.message.val();
+        self.after.next.received = self.message.val().received + self.brought.val();
+        self.after.next.left = self.message.val().left - self.brought.val();
         self.after.next.refused = self.message.val().refused | self.ending.val().refuses;
         if self.ending.val().loses {
             self.after.next.active = false;
@@ -74,9 +84,6 @@ impl Logic for Standing {
         }
         match self.situation.val() {
             Situation::Placed => {
-                self.after.next.received =
-                    self.message.val().received + bit_cast::<32, 13>(self.packet.val().length);
-                self.after.next.left = self.message.val().left - bit_cast::<32, 13>(self.packet.val().length);
                 self.after.next.refused = false;
                 self.after.next.active = !self.order.val().ends;
                 self.after.next.writing = self.order.val().writes;
