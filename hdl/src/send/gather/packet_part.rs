@@ -45,6 +45,8 @@ pub struct PacketPart {
     whole: Signal<Local, Bits<13>>,
     high: Signal<Local, Bits<2>>,
     low: Signal<Local, Bits<11>>,
+    /// What is left behind the part.
+    behind: Signal<Local, Bits<13>>,
     /// All that is left is one part.
     fits: Signal<Local, bool>,
     most: Number<13, 2048>,
@@ -63,12 +65,16 @@ impl Logic for PacketPart {
         self.high.next = self.whole.val().get_bits::<2>(11);
         self.low.next = self.whole.val().get_bits::<11>(0);
         self.fits.next = !self.high.val().any() | ((self.high.val() == bits::<2>(1)) & !self.low.val().any());
+        // A part of 2048 bytes leaves the low bits as they are.
         self.part.next = self.most.val();
+        self.behind.next =
+            (bit_cast::<13, 2>(self.high.val() - 1) << 11) | bit_cast::<13, 11>(self.low.val());
         if self.fits.val() {
             self.part.next = self.whole.val();
+            self.behind.next = bits::<13>(0);
         }
         if self.packet.valid.val() | self.moves.val() {
-            self.rest.d.next = self.whole.val() - self.part.val();
+            self.rest.d.next = self.behind.val();
         }
         self.more.next = self.rest.q.val().any();
         drive!(self, size.q => bytes);
