@@ -54,6 +54,9 @@ impl Logic for TimerOrder {
         }
         if self.effect.val().times {
             self.shown.d.next = true;
+        }
+        // `held` follows until it is shown: what the effect is comes late in the cycle.
+        if !self.shown.q.val() {
             self.held.d.next.vi = self.vi.val();
             self.held.d.next.set = self.effect.val().begins;
             self.held.d.next.run = self.effect.val().runs;
