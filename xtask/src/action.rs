@@ -38,8 +38,6 @@ pub enum Action {
     Speed,
     /// Bitstreams of the smallest design.
     Board,
-    /// The record of the card's placements.
-    Placed,
     /// The synthesised core beside the RTL.
     Netlist,
     /// The RTL in a simulator with four states.
@@ -136,7 +134,6 @@ impl Tests<'_> {
             Action::Budget => hardware::budget(project, exporter, None),
             Action::Speed => fit::blocks(project, exporter, &fit::Choice::part(), fit::SEED),
             Action::Board => fit::quick(project, exporter),
-            Action::Placed => fit::record(project, exporter),
             Action::Netlist => netlist::run(project, exporter),
             Action::Icarus => self.icarus()?.run(),
             Action::Prove => hardware::prove(project, exporter, None),

@@ -165,6 +165,9 @@ enum Task {
         /// Writes the report to this file as JSON
         #[arg(long, value_name = "FILE", requires = "board")]
         json: Option<PathBuf>,
+        /// Builds nothing: only asks whether docs/fit.json is of today's Verilog, and keeps to the card's budget
+        #[arg(long, conflicts_with_all = ["verilog", "board", "blocks", "seeds", "seed"])]
+        recorded: bool,
         /// Fits each block alone instead, and compares its speed with what it promises
         #[arg(long, conflicts_with = "verilog")]
         blocks: bool,
@@ -231,6 +234,7 @@ fn run(task: Task) -> Result<()> {
         Task::Speed(options) => speed::run(&project, &options),
         Task::Same(options) => same::run(&project, &options),
         Task::Netlist => netlist::run(&project, Exporter::Build),
+        Task::Fit { recorded: true, .. } => fit::record(&project, Exporter::Build),
         Task::Fit { seed, board: Some(board), top, seeds, json, .. } => {
             fit::board(&project, &fit::Order { board, top, seed, seeds: seeds.unwrap_or(1), json })
         }

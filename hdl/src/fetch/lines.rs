@@ -6,13 +6,13 @@
 //!  queue,   │       │──► token
 //!  place ──►└───────┘
 //! ```
-//! Contract: each queue has room for TOKENS tokens, that of position p in place p modulo TOKENS. `ask` is accepted before its
+//! Contract: each queue has room for 16 tokens, that of position p in place p modulo 16. `ask` is accepted before its
 //! line's answer comes; answers come in the order asked, and bit 0 of `user` is set in all of them. The block puts a line's tokens
 //! in place, and then `found` says how many came. A token that could not be read, does not have the position of its slot, or is of
-//! region 0 is wrong. The block keeps region 0 for it, and for a token of a region that does not exist: the descriptor cannot be read either. An answer has as
-//! many beats as tokens were asked for, or it ends with the first that could not be read. At most 16 lines are asked for and not taken
-//! from `found`. A queue asks for one line at a time. A line ends before the next position that is a multiple of 8, and nobody reads
-//! its places meanwhile.
+//! region 0 is wrong. The block keeps region 0 for it, and for a token of a region that does not exist, so that the descriptor cannot be
+//! read either. An answer has as many beats as tokens were asked for, or it ends with the first that could not be read. At most 16 lines
+//! are asked for and not taken from `found`. A queue asks for one line at a time. A line ends before the next position that is a multiple
+//! of 8, and nobody reads its places meanwhile.
 //!
 //! Example: `ask` names queue 6 and position 5, and three tokens are read. Their three beats fill places 5, 6 and 7 of queue 6; three
 //! cycles after the last one `found` says queue 6, count 3.
@@ -92,7 +92,7 @@ pub struct Lines {
     pub found: Source<FoundTokens>,
     /// Queue whose token `Turn` wants to read, {VI, receive}.
     pub queue: Signal<In, Bits<QUEUE_LOG2>>,
-    /// Place of that token: its position modulo TOKENS.
+    /// Place of that token: its position modulo 16.
     pub place: Signal<In, Bits<TOKENS_LOG2>>,
     /// The token at the `queue` and `place` of the cycle before, without its position.
     pub token: Signal<Out, DescriptorPlace>,

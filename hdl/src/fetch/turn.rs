@@ -101,7 +101,7 @@ pub struct Turn {
     pub begun: Signal<Out, bool>,
     /// Pulses when a table row is taken: a rewind that has begun is forgotten and begins again.
     pub forget: Signal<In, bool>,
-    /// Place of the token to read in `Lines`: its position modulo TOKENS.
+    /// Place of the token to read in `Lines`: its position modulo 16.
     pub place: Signal<Out, Bits<TOKENS_LOG2>>,
     /// The token at the `place` of the cycle before: where its descriptor lies.
     pub token: Signal<In, DescriptorPlace>,

@@ -45,6 +45,8 @@ pub struct Made {
     pub reports: Vec<(u32, Report)>,
     /// SHA-256 of the Verilog that was synthesised.
     pub verilog: String,
+    /// SHA-256 of that without its comments.
+    pub code: String,
     /// SHA-256 of the NIC's core in it, as it is simulated; none where there is no core.
     pub core: Option<String>,
     /// SHA-256 of the bitstream.
@@ -96,6 +98,7 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
     let seed = order.seed.map_or_else(|| seed(&folder.join("seed")), Ok)?;
     let budget = Budget::parse(&read(&folder.join("budget"))?)?;
     let verilog = digest(&folder.join("top.v"))?;
+    let code = code_digest(&folder.join("top.v"))?;
     let core = folder.join("core.v");
     let core = if core.exists() { Some(digest(&core)?) } else { None };
     // They are WebAssembly, with a file system of their own: what lies in their folder is surely there.
@@ -132,7 +135,7 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
     let config = format!("top-{seed}.config");
     timed(&tool("yowasp-ecppack").args(["--compress", &config, "top.bit"]))?;
     let bitstream = digest(&folder.join("top.bit"))?;
-    let made = Made { reports, verilog, core, bitstream, budget };
+    let made = Made { reports, verilog, code, core, bitstream, budget };
 
     println!("\nby block:\n{}", Usage::of(&netlist).text());
     println!("Verilog    {}", made.verilog);
@@ -194,9 +197,23 @@ fn summary(report: &Report, made: &Made) -> Result<Value> {
 }
 
 /// SHA-256 of a file, in hexadecimal.
-pub fn digest(file: &Path) -> Result<String> {
-    let bytes = std::fs::read(file).with_context(|| file.display().to_string())?;
-    Ok(Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect())
+fn digest(file: &Path) -> Result<String> {
+    Ok(hexadecimal(&std::fs::read(file).with_context(|| file.display().to_string())?))
+}
+
+/// SHA-256 of a file of Verilog without its lines of comment: words that change place nothing anew.
+pub fn code_digest(file: &Path) -> Result<String> {
+    let code: Vec<String> = read(file)?
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .map(|line| line.to_owned() + "\n")
+        .collect();
+    Ok(hexadecimal(code.concat().as_bytes()))
+}
+
+/// SHA-256.
+fn hexadecimal(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -211,6 +228,7 @@ mod tests {
         let made = Made {
             reports: Vec::new(),
             verilog: "aa".into(),
+            code: "dd".into(),
             core: Some("cc".into()),
             bitstream: "bb".into(),
             budget: Budget { lut4: 10, block_rams: 1, spare_percent: 0 },

@@ -1,7 +1,7 @@
 //! `docs/fit.json`: what several placements of the card gave, and of which Verilog. A placement takes a quarter of an hour, so it is made apart,
-//! and the suite only asks whether the record is of today's Verilog.
+//! and `cargo xtask fit --recorded` only asks whether the record is of today's Verilog, but for comments.
 
-use super::board::{digest, Made, Order};
+use super::board::{code_digest, Made, Order};
 use super::budget::Budget;
 use super::report::Report;
 use crate::hardware::{self, Exporter};
@@ -28,13 +28,13 @@ pub fn keep(project: &Project, order: &Order, made: &Made) -> Result<()> {
     if order.board != BOARD || order.top != TOP || made.reports.len() < SEEDS {
         return Ok(());
     }
-    let record = record(&made.verilog, &made.reports);
+    let record = record(&made.code, &made.reports);
     write(&file(project), serde_json::to_string_pretty(&record)? + "\n")
 }
 
-fn record(verilog: &str, reports: &[(u32, Report)]) -> Value {
+fn record(code: &str, reports: &[(u32, Report)]) -> Value {
     let placements: Vec<Value> = reports.iter().map(|(seed, report)| placement(*seed, report)).collect();
-    json!({"board": BOARD, "top": TOP, "verilog_sha256": verilog, "placements": placements})
+    json!({"board": BOARD, "top": TOP, "code_sha256": code, "placements": placements})
 }
 
 /// A placement in nextpnr's words, so that [`Report`] reads it again.
@@ -49,15 +49,15 @@ pub fn check(project: &Project, exporter: Exporter) -> Result<()> {
     let folder = project.scratch("fit")?.join("record");
     hardware::board(project, exporter, BOARD, TOP, &folder)?;
     let budget = Budget::parse(&read(&folder.join("budget"))?)?;
-    let verilog = digest(&folder.join("top.v"))?;
+    let code = code_digest(&folder.join("top.v"))?;
     let file = file(project);
     let record = serde_json::from_str(&read(&file)?).with_context(|| file.display().to_string())?;
-    judge(&record, &verilog, &budget).with_context(|| format!("{}: {ADVICE}", file.display()))
+    judge(&record, &code, &budget).with_context(|| format!("{}: {ADVICE}", file.display()))
 }
 
-fn judge(record: &Value, verilog: &str, budget: &Budget) -> Result<()> {
-    let recorded = record["verilog_sha256"].as_str().context("it has no verilog_sha256")?;
-    ensure!(recorded == verilog, "it is of the Verilog {recorded}, and today's is {verilog}");
+fn judge(record: &Value, code: &str, budget: &Budget) -> Result<()> {
+    let recorded = record["code_sha256"].as_str().context("it has no code_sha256")?;
+    ensure!(recorded == code, "it is of the Verilog {recorded}, and today's is {code}");
     let placements = record["placements"].as_array().context("it has no placements")?;
     ensure!(placements.len() >= SEEDS, "{} placements are less than {SEEDS}", placements.len());
     for placement in placements {
@@ -85,8 +85,8 @@ mod tests {
     fn a_record_holds_for_its_verilog_and_its_budget_alone() {
         let budget = Budget { lut4: 10, block_rams: 1, spare_percent: 5 };
         let made = |mhz| [(1, report(132.5)), (2, report(mhz)), (3, report(140.0))];
-        let found = |record: &Value, verilog, budget: &Budget| {
-            judge(record, verilog, budget).map_or_else(|error| format!("{error:#}"), |()| "kept".into())
+        let found = |record: &Value, code, budget: &Budget| {
+            judge(record, code, budget).map_or_else(|error| format!("{error:#}"), |()| "kept".into())
         };
         let good = record("aa", &made(131.5));
         assert_eq!(found(&good, "aa", &budget), "kept");
@@ -98,6 +98,6 @@ mod tests {
         let small = Budget { lut4: 9, ..budget.clone() };
         assert_eq!(found(&good, "aa", &small), "seed 1: 10 LUT4 are more than the budget of 9");
         assert_eq!(found(&record("aa", &made(132.0)[..2]), "aa", &budget), "2 placements are less than 3");
-        assert_eq!(found(&json!({}), "aa", &budget), "it has no verilog_sha256");
+        assert_eq!(found(&json!({}), "aa", &budget), "it has no code_sha256");
     }
 }
