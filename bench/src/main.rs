@@ -20,7 +20,7 @@ fn main() -> ExitCode {
 mod tests {
     use serde_json::Value;
     use viaduct_bench::figure::Figure;
-    use viaduct_bench::measurements::{Options, MEASUREMENTS};
+    use viaduct_bench::measurements::{Measurement, Options, MEASUREMENTS};
     use viaduct_bench::parallel;
 
     /// What docs/benchmarks.md shows.
@@ -67,9 +67,8 @@ mod tests {
     #[test]
     fn every_figure_is_as_recorded_and_meets_its_bar() {
         let recorded: Vec<Value> = serde_json::from_str(RECORDED).expect("the record is JSON");
-        let run =
-            |measurement: &_| viaduct_bench::measurements::Measurement::run(measurement, &Options::default());
-        let figures = parallel::map(parallel::processors(), &MEASUREMENTS, run, |_| Ok(())).expect("figures");
+        let run = |measurement: &Measurement| measurement.run(&Options::default());
+        let figures = parallel::map(parallel::processors(), MEASUREMENTS, run, |_| Ok(())).expect("figures");
         assert_eq!((figures.len(), recorded.len()), (BARS.len(), BARS.len()));
         let mut faults = Vec::new();
         for ((figure, record), (name, bar)) in figures.iter().zip(&recorded).zip(&BARS) {
