@@ -114,9 +114,8 @@ impl FromEndpoint {
 impl ToEndpoint {
     /// What it receives.
     pub fn heard(&self) -> Heard {
-        let symbols = [0, 1].map(|index| {
-            (self.rx_error >> index & 1 == 0).then(|| symbol(self.rx_data, self.rx_k, index))
-        });
+        let symbols = [0, 1]
+            .map(|index| (self.rx_error >> index & 1 == 0).then(|| symbol(self.rx_data, self.rx_k, index)));
         Heard { symbols, idle: self.rx_idle }
     }
 

@@ -96,7 +96,11 @@ impl Side {
                         self.ltssm.heard_symbol(symbol);
                     }
                     let hears = self.ltssm.state().hears_packets();
-                    if hears { self.deframer.push(symbol) } else { self.deframer.interrupt() }
+                    if hears {
+                        self.deframer.push(symbol)
+                    } else {
+                        self.deframer.interrupt()
+                    }
                 }
                 None => self.deframer.interrupt(),
             };

@@ -56,14 +56,8 @@ impl Symbol {
             return self;
         }
         /// Values of the 5-bit block whose 6-bit code is balanced and unique.
-        const BALANCED: u32 = 1 << 3
-            | 1 << 5
-            | 1 << 6
-            | 0b111111 << 9
-            | 0b111111 << 17
-            | 1 << 25
-            | 1 << 26
-            | 1 << 28;
+        const BALANCED: u32 =
+            1 << 3 | 1 << 5 | 1 << 6 | 0b111111 << 9 | 0b111111 << 17 | 1 << 25 | 1 << 26 | 1 << 28;
         let (low, high) = (self.value & 0x1F, self.value >> 5);
         let low = if BALANCED >> low & 1 == 1 { 31 - low } else { low };
         let high = if matches!(high, 1 | 2 | 5 | 6) { 7 - high } else { high };

@@ -1,7 +1,6 @@
 //! What a side sends, symbol by symbol: ordered sets and packets, never cut, and SKP ordered sets
 //! when they are due (section 4.2.7).
 
-use crate::damage::Trouble;
 use crate::link::{DataLink, Packet, What};
 use crate::ltssm::{Ltssm, Stamp, Transmit};
 use crate::ordered_set::{EIOS, SKP_SET};
@@ -73,7 +72,8 @@ impl Transmitter {
 
     /// Two symbols.
     pub fn cycle(&mut self, ltssm: &mut Ltssm, link: &mut DataLink, skp: (u32, u32)) -> Sent {
-        let silent = ltssm.transmit() == Transmit::ElectricalIdle && self.is_done() && self.unit == Unit::Eios;
+        let silent =
+            ltssm.transmit() == Transmit::ElectricalIdle && self.is_done() && self.unit == Unit::Eios;
         if let Some(cycles) = &mut self.quiet {
             if ltssm.transmit() == Transmit::ElectricalIdle {
                 *cycles += 1;

@@ -1,1 +1,8 @@
+//! The link partner's tests: two of them against each other, and the monitor.
 
+mod bench;
+mod damage;
+mod load;
+mod power;
+mod reset;
+mod training;

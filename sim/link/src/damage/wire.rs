@@ -319,7 +319,9 @@ mod tests {
 
     #[test]
     fn lost_and_doubled_symbols_never_empty_or_fill_it() {
-        for damage in [Damage { lost: 500, ..Damage::default() }, Damage { doubled: 500, ..Damage::default() }] {
+        for damage in
+            [Damage { lost: 500, ..Damage::default() }, Damage { doubled: 500, ..Damage::default() }]
+        {
             let (sent, whole, broken, _) = through(damage, 1_000_000);
             assert!(broken > 100, "{broken}");
             assert!(sent < whole + 3 * broken, "{sent} {whole} {broken}");

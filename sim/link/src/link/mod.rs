@@ -235,7 +235,6 @@ impl DataLink {
         }
         if self.replay.tick(self.now, self.replay_limit) {
             self.counters.timeouts += 1;
-            self.draw_replay_limit();
         }
         self.replay.wants_recovery()
     }

@@ -71,7 +71,9 @@ impl Replay {
 
     /// A new TLP may be sent: no replay is under way, and there is room.
     pub fn has_room(&self, window: u16) -> bool {
-        self.again.is_none() && !self.retrain && self.buffer.len() < usize::from(window.min(MAX_UNACKNOWLEDGED))
+        self.again.is_none()
+            && !self.retrain
+            && self.buffer.len() < usize::from(window.min(MAX_UNACKNOWLEDGED))
     }
 
     /// The sequence number of the next new TLP.

@@ -57,6 +57,7 @@ impl DataLink {
     pub fn spoken(&mut self, what: What) {
         if let What::Tlp { begins_replay } = what {
             self.replay.finished(self.now, begins_replay);
+            self.draw_replay_limit();
         }
     }
 

@@ -109,7 +109,7 @@ struct Progress {
     eios: bool,
     /// The line was in electrical idle.
     quiet: bool,
-    /// The last sign of life.
+    /// The last sign of life: SKP in L0, TS1 with the bit in Hot Reset.
     life: Cycle,
 }
 
@@ -249,7 +249,8 @@ impl Ltssm {
                 self.heard_training(set, inverted);
             }
             Event::Training { .. } | Event::Broken => self.at.run = Run::default(),
-            Event::Skp(_) => self.at.life = self.now,
+            Event::Skp(_) if self.state == State::L0 => self.at.life = self.now,
+            Event::Skp(_) => {}
             Event::ElectricalIdle => self.at.eios = true,
         }
     }
@@ -348,8 +349,12 @@ impl Ltssm {
         let next = match self.state {
             DetectQuiet | DetectActive => self.detect(line),
             PollingActive | PollingConfiguration => self.polling(),
-            ConfigLinkwidthStart | ConfigLinkwidthAccept | ConfigLanenumWait | ConfigLanenumAccept
-            | ConfigComplete | ConfigIdle => self.configuration(),
+            ConfigLinkwidthStart
+            | ConfigLinkwidthAccept
+            | ConfigLanenumWait
+            | ConfigLanenumAccept
+            | ConfigComplete
+            | ConfigIdle => self.configuration(),
             L0 | L1Entry | L1Idle => self.power(line),
             RecoveryRcvrLock | RecoveryRcvrCfg | RecoveryIdle => self.recovery(),
             HotReset | Disabled | DisabledQuiet => self.reset(line),

@@ -28,7 +28,12 @@ impl Ltssm {
                     Some(Request::Disable) => Some(State::Disabled),
                     _ if self.told(HOT_RESET) => Some(State::HotReset),
                     _ if self.told(DISABLE) => Some(State::Disabled),
-                    _ if self.at.run.of(PAIR).is_some_and(|set| set.kind == Kind::Ts1 && set.lane.is_none()) => {
+                    _ if self
+                        .at
+                        .run
+                        .of(PAIR)
+                        .is_some_and(|set| set.kind == Kind::Ts1 && set.lane.is_none()) =>
+                    {
                         Some(State::ConfigLinkwidthStart)
                     }
                     _ => self.is_idle().then_some(State::L0),
