@@ -17,7 +17,7 @@
 //! * [`link`]: the data link layer. [`tlp`]: TLPs as double words.
 //! * [`receiver`], [`transmitter`], [`side`]: one side of a link.
 //! * [`port`], [`endpoint`]: the two sides at the seam.
-//! * [`damage`]: what goes wrong between them.
+//! * [`damage`]: what goes wrong between them. [`monitor`]: a checker at the seam.
 //!
 //! A [`port::Port`] is the downstream port of a root complex. An [`endpoint::Endpoint`] is the same
 //! machine in the upstream role, for tests of the port and as a functional model.
@@ -28,6 +28,7 @@ pub mod electrical;
 pub mod endpoint;
 pub mod link;
 pub mod ltssm;
+pub mod monitor;
 pub mod ordered_set;
 pub mod port;
 pub mod receiver;

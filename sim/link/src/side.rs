@@ -21,6 +21,8 @@ pub struct Options {
     pub link_number: u8,
     /// It asks for Disable Scrambling in its training sets.
     pub no_scrambling: bool,
+    /// TS1 in Recovery.Idle lead back to Recovery.RcvrLock: see [`Setup::relock`].
+    pub relock: bool,
     /// Fewest and most symbols from one SKP ordered set to the next.
     pub skp_interval: (u32, u32),
     /// The data link layer.
@@ -39,6 +41,7 @@ impl Options {
             times: Times::default(),
             link_number: 0,
             no_scrambling: false,
+            relock: true,
             skp_interval: SKP_INTERVAL,
             link: LinkOptions::new(role, 128),
             mischief: Mischief::default(),
@@ -68,11 +71,12 @@ const STILL: Cycle = 64;
 impl Side {
     /// After power-up.
     pub fn new(options: Options) -> Self {
-        let Options { role, times, link_number, no_scrambling, skp_interval, link, mischief, seed } = options;
+        let Options { role, times, link_number, no_scrambling, relock, .. } = options;
+        let Options { skp_interval, link, mischief, seed, .. } = options;
         Self {
             now: 0,
             skp_interval,
-            ltssm: Ltssm::new(Setup { role, times, link: link_number, no_scrambling }),
+            ltssm: Ltssm::new(Setup { role, times, link: link_number, no_scrambling, relock }),
             electrical: Electrical::default(),
             receiver: Receiver::default(),
             deframer: Deframer::default(),

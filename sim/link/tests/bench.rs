@@ -6,6 +6,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_link::endpoint::Endpoint;
 use viaduct_link::ltssm::{Role, State, Times};
+use viaduct_link::monitor::{Monitor, MonitorOptions, Party, Rule};
 use viaduct_link::port::{Port, PortOptions};
 use viaduct_link::seam::{FromEndpoint, ToEndpoint};
 use viaduct_link::side::Options;
@@ -27,6 +28,8 @@ pub struct Pair {
     pub cycle: u64,
     /// The cycle from which the endpoint has power.
     pub endpoint_starts: u64,
+    /// Looks on, if it is there.
+    pub monitor: Option<Monitor>,
 }
 
 impl Pair {
@@ -39,6 +42,7 @@ impl Pair {
             from: FromEndpoint::default(),
             cycle: 0,
             endpoint_starts: 0,
+            monitor: None,
         }
     }
 
@@ -54,6 +58,9 @@ impl Pair {
         self.to = self.port.cycle(self.from);
         if self.cycle > self.endpoint_starts {
             self.from = self.endpoint.cycle(self.to);
+        }
+        if let Some(monitor) = &mut self.monitor {
+            monitor.watch(&self.from, &self.to);
         }
     }
 
@@ -76,6 +83,25 @@ impl Pair {
     /// Both data link layers are active.
     pub fn is_active(&self) -> bool {
         self.port.is_active() && self.endpoint.side.is_active()
+    }
+
+    /// With a monitor for quick times; what the root port sends is checked or not.
+    pub fn watched(mut self, root: bool) -> Self {
+        let options = MonitorOptions { polling_sets: 64, root, ..MonitorOptions::default() };
+        self.monitor = Some(Monitor::new(options));
+        self
+    }
+
+    /// What the monitor counted.
+    pub fn broken(&self) -> Vec<(Party, Rule)> {
+        self.monitor.iter().flat_map(|monitor| monitor.counts().keys().copied()).collect()
+    }
+
+    /// The monitor has seen nothing wrong.
+    pub fn assert_silent(&self) {
+        let Some(monitor) = &self.monitor else { panic!("nobody looks on") };
+        let first: Vec<_> = monitor.violations().iter().take(8).map(ToString::to_string).collect();
+        assert!(monitor.counts().is_empty(), "{:?}\n{}", monitor.counts(), first.join("\n"));
     }
 
     /// Trains from power-up.

@@ -3,6 +3,7 @@
 mod bench;
 mod damage;
 mod load;
+mod monitor;
 mod power;
 mod reset;
 mod training;

@@ -118,7 +118,7 @@ impl Deframer {
 
     fn tlp(&self, end: Symbol) -> Frame {
         let bytes = &self.bytes;
-        if bytes.len() < AROUND + 4 * MIN_DW || !(bytes.len() - AROUND).is_multiple_of(4) {
+        if bytes.len() < AROUND + 4 * MIN_DW || (bytes.len() - AROUND) % 4 != 0 {
             return Frame::BadTlp;
         }
         let (checked, crc) = bytes.split_at(bytes.len() - 4);

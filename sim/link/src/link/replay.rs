@@ -26,7 +26,7 @@ pub struct Numbered {
 }
 
 /// The transmitter's side of Ack and Nak.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Replay {
     /// Sent and not acknowledged, oldest first.
     buffer: VecDeque<Vec<u8>>,
@@ -42,20 +42,6 @@ pub struct Replay {
     count: u8,
     /// The link is to be retrained before the replay.
     retrain: bool,
-}
-
-impl Default for Replay {
-    fn default() -> Self {
-        Self {
-            buffer: VecDeque::new(),
-            next: 0,
-            again: None,
-            fresh: false,
-            timer: None,
-            count: 0,
-            retrain: false,
-        }
-    }
 }
 
 impl Replay {

@@ -124,6 +124,9 @@ pub struct Setup {
     pub link: u8,
     /// It asks for Disable Scrambling.
     pub no_scrambling: bool,
+    /// TS1 in Recovery.Idle lead back to Recovery.RcvrLock. Revision 1.1 waits for 2 ms there and then
+    /// takes the link down, if the other side has left L0 again by then.
+    pub relock: bool,
 }
 
 /// The machine.

@@ -36,6 +36,7 @@ impl Ltssm {
                     {
                         Some(State::ConfigLinkwidthStart)
                     }
+                    _ if self.setup.relock && self.matching(Kind::Ts1, RUN) => Some(State::RecoveryRcvrLock),
                     _ => self.is_idle().then_some(State::L0),
                 };
                 self.within(times.recovery_idle, next)

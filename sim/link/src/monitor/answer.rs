@@ -1,0 +1,111 @@
+//! A side as a receiver of TLPs: its Acks and Naks.
+
+use std::collections::VecDeque;
+
+use super::lane::Fault;
+use super::rule::Rule;
+use super::sequence::MODULUS;
+
+/// Symbol times that the seam may be away from the timers.
+const SLACK: u64 = 64;
+
+/// The receiver.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The next number that it takes.
+    next: u16,
+    /// The last number that it named.
+    named: u16,
+    /// Taken and not acknowledged: number, time.
+    pending: VecDeque<(u16, u64)>,
+    /// Something was wrong since the last good TLP, or since the last Nak.
+    reason: bool,
+    /// A Nak was sent since the last good TLP.
+    nakked: bool,
+    /// A damaged TLP came at this time.
+    damaged: Option<u64>,
+}
+
+impl Default for Answer {
+    fn default() -> Self {
+        let (pending, named) = (VecDeque::new(), MODULUS - 1);
+        Self { next: 0, named, pending, reason: false, nakked: false, damaged: None }
+    }
+}
+
+impl Answer {
+    /// A good TLP has come.
+    pub fn tlp(&mut self, number: u16, now: u64) {
+        if number == self.next {
+            self.next = (number + 1) % MODULUS;
+            self.pending.push_back((number, now));
+            (self.nakked, self.damaged) = (false, None);
+        } else if self.next.wrapping_sub(number) % MODULUS > MODULUS / 2 {
+            self.reason = true;
+        }
+    }
+
+    /// A TLP has come whole, but with a wrong LCRC.
+    pub fn damaged(&mut self, now: u64) {
+        self.reason = true;
+        if !self.nakked {
+            self.damaged.get_or_insert(now);
+        }
+    }
+
+    /// Anything has come that it may take for a damaged TLP.
+    pub fn disturbed(&mut self) {
+        self.reason = true;
+    }
+
+    /// It trains: it left L0 up to a packet before, and may have missed what came since.
+    pub fn left(&mut self, now: u64, packet: u64) {
+        self.pending.retain(|(_, since)| since + packet + SLACK < now);
+        (self.reason, self.damaged) = (true, None);
+    }
+
+    /// It names a TLP in an Ack or a Nak.
+    pub fn names(&mut self, number: u16, nak: bool, faults: &mut Vec<Fault>) {
+        let last = self.next.wrapping_sub(1) % MODULUS;
+        let behind = last.wrapping_sub(number) % MODULUS;
+        if behind > MODULUS / 2 {
+            faults.push((Rule::AckUnsent, format!("{number} is named, {last} was the last one")));
+            return;
+        }
+        if number.wrapping_sub(self.named) % MODULUS > MODULUS / 2 {
+            faults.push((Rule::AckBackwards, format!("{number} is named after {}", self.named)));
+            return;
+        }
+        self.named = number;
+        while self
+            .pending
+            .front()
+            .is_some_and(|(taken, _)| number.wrapping_sub(*taken) % MODULUS < MODULUS / 2)
+        {
+            self.pending.pop_front();
+        }
+        if nak {
+            if !self.reason {
+                faults.push((Rule::NakWithoutReason, format!("a Nak of {number}")));
+            }
+            // It says itself what it takes next.
+            self.next = (number + 1) % MODULUS;
+            self.pending.clear();
+            (self.reason, self.nakked, self.damaged) = (false, true, None);
+        }
+    }
+
+    /// An Ack is overdue.
+    pub fn ack_is_late(&mut self, now: u64, limit: u64) -> bool {
+        let late = self.pending.front().is_some_and(|(_, since)| now > since + limit + SLACK);
+        if late {
+            self.pending.clear();
+        }
+        late
+    }
+
+    /// A Nak is overdue.
+    pub fn nak_is_late(&mut self, now: u64, limit: u64) -> bool {
+        self.damaged.take_if(|since| now > *since + limit + SLACK).is_some()
+    }
+}
