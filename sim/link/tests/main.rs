@@ -6,4 +6,6 @@ mod load;
 mod monitor;
 mod power;
 mod reset;
+mod rules;
+mod script;
 mod training;

@@ -18,8 +18,12 @@ pub struct Answer {
     named: u16,
     /// Taken and not acknowledged: number, time.
     pending: VecDeque<(u16, u64)>,
-    /// Something was wrong since the last good TLP, or since the last Nak.
-    reason: bool,
+    /// When something was wrong that calls for a Nak.
+    reason: Option<u64>,
+    /// When it took the last TLP.
+    took: Option<u64>,
+    /// It trained about then, and may have missed TLPs up to this number.
+    unsure: Option<u16>,
     /// A Nak was sent since the last good TLP.
     nakked: bool,
     /// A damaged TLP came at this time.
@@ -29,39 +33,44 @@ pub struct Answer {
 impl Default for Answer {
     fn default() -> Self {
         let (pending, named) = (VecDeque::new(), MODULUS - 1);
-        Self { next: 0, named, pending, reason: false, nakked: false, damaged: None }
+        Self { next: 0, named, pending, reason: None, took: None, unsure: None, nakked: false, damaged: None }
     }
 }
 
 impl Answer {
-    /// A good TLP has come.
-    pub fn tlp(&mut self, number: u16, now: u64) {
+    /// A good TLP has come. A Nak may have been made ready a packet ago.
+    pub fn tlp(&mut self, number: u16, now: u64, packet: u64) {
         if number == self.next {
             self.next = (number + 1) % MODULUS;
             self.pending.push_back((number, now));
+            self.took = Some(now);
             (self.nakked, self.damaged) = (false, None);
+            self.reason = self.reason.filter(|at| now <= at + packet + SLACK);
         } else if self.next.wrapping_sub(number) % MODULUS > MODULUS / 2 {
-            self.reason = true;
+            self.reason = Some(now);
         }
     }
 
     /// A TLP has come whole, but with a wrong LCRC.
     pub fn damaged(&mut self, now: u64) {
-        self.reason = true;
+        self.reason = Some(now);
         if !self.nakked {
             self.damaged.get_or_insert(now);
         }
     }
 
     /// Anything has come that it may take for a damaged TLP.
-    pub fn disturbed(&mut self) {
-        self.reason = true;
+    pub fn disturbed(&mut self, now: u64) {
+        self.reason = Some(now);
     }
 
     /// It trains: it left L0 up to a packet before, and may have missed what came since.
     pub fn left(&mut self, now: u64, packet: u64) {
         self.pending.retain(|(_, since)| since + packet + SLACK < now);
-        (self.reason, self.damaged) = (true, None);
+        (self.reason, self.damaged) = (Some(now), None);
+        if self.took.is_some_and(|took| took + packet + SLACK >= now) {
+            self.unsure = Some(self.next.wrapping_sub(1) % MODULUS);
+        }
     }
 
     /// It names a TLP in an Ack or a Nak.
@@ -84,14 +93,16 @@ impl Answer {
         {
             self.pending.pop_front();
         }
-        if nak {
-            if !self.reason {
-                faults.push((Rule::NakWithoutReason, format!("a Nak of {number}")));
-            }
+        self.unsure = self.unsure.filter(|unsure| number.wrapping_sub(*unsure) % MODULUS >= MODULUS / 2);
+        let (reason, unsure) = (self.reason, self.unsure);
+        if nak && (reason.is_some() || unsure.is_some()) {
+            (self.reason, self.unsure) = (None, None);
             // It says itself what it takes next.
             self.next = (number + 1) % MODULUS;
             self.pending.clear();
-            (self.reason, self.nakked, self.damaged) = (false, true, None);
+            (self.nakked, self.damaged) = (true, None);
+        } else if nak {
+            faults.push((Rule::NakWithoutReason, format!("a Nak of {number}")));
         }
     }
 

@@ -169,7 +169,10 @@ impl Lane {
             (Place::Between | Place::Closed, symbol) => self.between(symbol),
             (place, symbol) => {
                 self.cut(&place, &format!("{symbol:?}"));
-                self.between(symbol)
+                match symbol {
+                    Symbol::COM | Symbol::STP | Symbol::SDP => self.between(symbol),
+                    _ => Place::Between,
+                }
             }
         };
     }

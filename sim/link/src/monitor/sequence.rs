@@ -123,7 +123,9 @@ impl Sequence {
 
     /// The link is retrained: a replay may follow, and its time begins anew.
     pub fn retrained(&mut self, now: u64) {
-        self.cause.excuse = Some(now);
+        if self.unacknowledged() > 0 {
+            self.cause.excuse = Some(now);
+        }
     }
 
     /// A replay is overdue.

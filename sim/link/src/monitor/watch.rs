@@ -36,19 +36,28 @@ impl Monitor {
                 observed.began = observed.time;
                 observed.sequence.begins();
             }
-            Item::Broken => self.of(party.other()).answer.disturbed(),
+            Item::Broken => self.disturb(party.other()),
             Item::Dllp(bytes) => self.dllp(party, bytes, faults),
             Item::Tlp { bytes, edb } => self.tlp(party, bytes, *edb, faults),
             Item::Sound | Item::Skp(_) | Item::Eios => {}
         }
     }
 
+    /// A side may have seen a damaged TLP.
+    fn disturb(&mut self, party: Party) {
+        let observed = self.of(party);
+        observed.answer.disturbed(observed.time);
+    }
+
     fn training(&mut self, party: Party, set: &Training, symbols: u64) {
         let payload = self.options.max_payload;
+        let other_talks = self.of(party.other()).phases.is_data();
         let observed = self.of(party);
         observed.sequence.retrained(observed.time);
-        // It has left L0: what came meanwhile it may have missed.
-        observed.answer.left(observed.time, longest(payload));
+        if other_talks {
+            // It has left L0: what comes meanwhile it may miss.
+            observed.answer.left(observed.time, longest(payload));
+        }
         self.of(party.other()).phases.other_trains(symbols);
         let unnamed = set.link.is_none() && set.lane.is_none();
         // Only a root port in Polling names neither; an endpoint does so in Configuration too.
@@ -64,7 +73,7 @@ impl Monitor {
     fn dllp(&mut self, party: Party, bytes: &[u8], faults: &mut Vec<Fault>) {
         let Ok(bytes) = <[u8; 6]>::try_from(bytes) else {
             faults.push((Rule::DllpMalformed, format!("{} bytes", bytes.len())));
-            return self.of(party.other()).answer.disturbed();
+            return self.disturb(party.other());
         };
         if !dllp_is_good(&bytes) {
             return faults.push((Rule::DllpCrc, format!("{bytes:02X?}")));
@@ -134,7 +143,7 @@ impl Monitor {
         let times = (observed.began, observed.time);
         let new = observed.sequence.tlp(number, times, limits, faults);
         let receiver = self.of(other);
-        receiver.answer.tlp(number, now);
+        receiver.answer.tlp(number, now, limits.1);
         let class = match first >> 24 & 0x1F {
             0 if first >> 30 & 1 == 1 => 0,
             16..=23 => 0,
