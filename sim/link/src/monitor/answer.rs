@@ -14,6 +14,8 @@ const SLACK: u64 = 64;
 pub struct Answer {
     /// The next number that it takes.
     next: u16,
+    /// What that was before it trained and said otherwise.
+    highest: u16,
     /// The last number that it named.
     named: u16,
     /// Taken and not acknowledged: number, time.
@@ -33,17 +35,34 @@ pub struct Answer {
 impl Default for Answer {
     fn default() -> Self {
         let (pending, named) = (VecDeque::new(), MODULUS - 1);
-        Self { next: 0, named, pending, reason: None, took: None, unsure: None, nakked: false, damaged: None }
+        Self {
+            next: 0,
+            highest: 0,
+            named,
+            pending,
+            reason: None,
+            took: None,
+            unsure: None,
+            nakked: false,
+            damaged: None,
+        }
     }
 }
 
 impl Answer {
-    /// A good TLP has come. A Nak may have been made ready a packet ago.
-    pub fn tlp(&mut self, number: u16, now: u64, packet: u64) {
+    /// A good TLP has come, perhaps while it trains. A Nak may have been made ready a packet ago.
+    pub fn tlp(&mut self, number: u16, now: u64, packet: u64, trains: bool) {
         if number == self.next {
             self.next = (number + 1) % MODULUS;
-            self.pending.push_back((number, now));
+            if self.next.wrapping_sub(self.highest) % MODULUS < MODULUS / 2 {
+                self.highest = self.next;
+            }
             self.took = Some(now);
+            if trains {
+                self.unsure = Some(number);
+            } else if self.unsure.is_none() {
+                self.pending.push_back((number, now));
+            }
             (self.nakked, self.damaged) = (false, None);
             self.reason = self.reason.filter(|at| now <= at + packet + SLACK);
         } else if self.next.wrapping_sub(number) % MODULUS > MODULUS / 2 {
@@ -66,16 +85,18 @@ impl Answer {
 
     /// It trains: it left L0 up to a packet before, and may have missed what came since.
     pub fn left(&mut self, now: u64, packet: u64) {
-        self.pending.retain(|(_, since)| since + packet + SLACK < now);
+        // Its own packet, its first training set and the wires lie between.
+        let window = packet + 2 * SLACK;
+        self.pending.retain(|(_, since)| since + window < now);
         (self.reason, self.damaged) = (Some(now), None);
-        if self.took.is_some_and(|took| took + packet + SLACK >= now) {
+        if self.took.is_some_and(|took| took + window >= now) {
             self.unsure = Some(self.next.wrapping_sub(1) % MODULUS);
         }
     }
 
     /// It names a TLP in an Ack or a Nak.
     pub fn names(&mut self, number: u16, nak: bool, faults: &mut Vec<Fault>) {
-        let last = self.next.wrapping_sub(1) % MODULUS;
+        let last = self.highest.wrapping_sub(1) % MODULUS;
         let behind = last.wrapping_sub(number) % MODULUS;
         if behind > MODULUS / 2 {
             faults.push((Rule::AckUnsent, format!("{number} is named, {last} was the last one")));
@@ -86,6 +107,10 @@ impl Answer {
             return;
         }
         self.named = number;
+        if number.wrapping_sub(self.next) % MODULUS < MODULUS / 2 {
+            // It had taken more than its last Nak said.
+            self.next = (number + 1) % MODULUS;
+        }
         while self
             .pending
             .front()
@@ -97,9 +122,11 @@ impl Answer {
         let (reason, unsure) = (self.reason, self.unsure);
         if nak && (reason.is_some() || unsure.is_some()) {
             (self.reason, self.unsure) = (None, None);
-            // It says itself what it takes next.
-            self.next = (number + 1) % MODULUS;
-            self.pending.clear();
+            if unsure.is_some() {
+                // It says itself what it takes next.
+                self.next = (number + 1) % MODULUS;
+                self.pending.clear();
+            }
             (self.nakked, self.damaged) = (true, None);
         } else if nak {
             faults.push((Rule::NakWithoutReason, format!("a Nak of {number}")));

@@ -22,7 +22,7 @@ pub use rule::{Party, Rule, Violation};
 use crate::seam::{Cycle, FromEndpoint, ToEndpoint};
 use answer::Answer;
 use grant::Grants;
-use lane::Lane;
+use lane::{Item, Lane};
 use phase::Phases;
 use sequence::Sequence;
 
@@ -63,6 +63,18 @@ struct Observed {
     time: u64,
     /// When the packet under way began.
     began: u64,
+    /// When the last packet ended.
+    ended: u64,
+}
+
+impl Observed {
+    /// A training set has ended in L0: the side had left L0 when it began, or even when the packet just
+    /// before it began. Its timers are held since then.
+    fn hold(&mut self) {
+        const SET: u64 = 16;
+        let left = self.time.saturating_sub(SET);
+        self.time = if self.ended + 2 * SET >= self.time { self.began } else { left };
+    }
 }
 
 impl Observed {
@@ -75,6 +87,7 @@ impl Observed {
             grants: Grants::default(),
             time: 0,
             began: 0,
+            ended: 0,
         }
     }
 }
@@ -148,9 +161,11 @@ impl Monitor {
     }
 
     fn symbol(&mut self, party: Party, symbol: Option<crate::symbol::Symbol>, silent: bool) {
-        let other = self.of(party.other()).phases.showed_idle();
-        let observed = self.of(party);
-        observed.time += u64::from(observed.phases.is_data() && other);
+        let (observed, other) = match party {
+            Party::Endpoint => (&mut self.endpoint, &self.root),
+            Party::Root => (&mut self.root, &self.endpoint),
+        };
+        observed.time += u64::from(observed.phases.is_in_l0(&other.phases));
         observed.phases.symbol();
         if silent {
             observed.lane.silence();
@@ -163,7 +178,11 @@ impl Monitor {
         let mut items = std::mem::take(&mut observed.lane.items);
         let mut faults = std::mem::take(&mut observed.lane.faults);
         for item in &items {
-            self.of(party).phases.item(item, &mut faults);
+            let observed = self.of(party);
+            if matches!(item, Item::Training(_)) && observed.phases.is_data() {
+                observed.hold();
+            }
+            observed.phases.item(item, &mut faults);
             self.item(party, item, &mut faults);
         }
         for (rule, what) in faults.drain(..) {

@@ -39,6 +39,8 @@ pub struct Phases {
     /// Idle symbols in a row since training, and whether there were eight.
     run: u32,
     seen_idle: bool,
+    /// It has sent a packet since training: it is in L0.
+    spoke: bool,
     /// Training sets of the other side in a row, and since when.
     unanswered: Option<u64>,
 }
@@ -59,6 +61,7 @@ impl Phases {
             skps: 0,
             run: 0,
             seen_idle: false,
+            spoke: false,
             unanswered: None,
         }
     }
@@ -68,9 +71,9 @@ impl Phases {
         matches!(self.phase, Phase::Idle(ANSWERS..))
     }
 
-    /// Its receiver's view: eight idle symbols in a row have come since training.
-    pub fn showed_idle(&self) -> bool {
-        self.seen_idle
+    /// It is in L0 for sure: it sends packets or has seen idle, and the other side does not train.
+    pub fn is_in_l0(&self, other: &Self) -> bool {
+        self.is_data() && (self.spoke || other.seen_idle) && other.phase != Phase::Training
     }
 
     /// A symbol passes, in electrical idle or not.
@@ -103,7 +106,7 @@ impl Phases {
                 if !self.is_data() {
                     fault(Rule::PacketOutsideL0, format!("a packet in {:?}", self.phase));
                 }
-                (self.run, self.eios) = (0, false);
+                (self.run, self.eios, self.spoke) = (0, false, true);
                 self.late(0, &mut fault);
             }
             Item::Dllp(_) | Item::Tlp { .. } => {}
@@ -153,7 +156,7 @@ impl Phases {
             self.ts2 = 0;
         }
         (self.phase, self.run, self.seen_idle, self.eios) = (Phase::Training, 0, false, false);
-        self.unanswered = None;
+        (self.unanswered, self.spoke) = (None, false);
     }
 
     fn idle(&mut self, fault: &mut impl FnMut(Rule, String)) {

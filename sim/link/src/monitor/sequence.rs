@@ -71,11 +71,15 @@ impl Sequence {
             if !excused && waited + SLACK < limit {
                 faults.push((Rule::ReplayEarly, format!("TLP {number} after {waited} symbols")));
             }
-            // A Nak that came meanwhile asks for another one.
-            let again = self.cause.nak.filter(|nak| *nak > began);
+            // A Nak that came meanwhile, not in the same cycle, asks for another one.
+            let again = self.cause.nak.filter(|nak| *nak > began + 2);
             self.cause = Cause { timer: Some(ended), nak: again, ..self.cause };
             self.replayed = began;
-        } else if !goes_on {
+        } else if goes_on {
+            // With the oldest one a replay has begun as well.
+            let covers = distance(number, self.oldest) < MODULUS / 2;
+            self.cause.nak = self.cause.nak.filter(|nak| !covers || *nak > began + 2);
+        } else {
             faults.push((Rule::Sequence, format!("TLP {number} instead of {}", self.place)));
         }
         let new = number == self.next;
@@ -123,6 +127,9 @@ impl Sequence {
 
     /// The link is retrained: a replay may follow, and its time begins anew.
     pub fn retrained(&mut self, now: u64) {
+        // Its time may have been set back.
+        let Cause { timer, nak, .. } = self.cause;
+        (self.cause.timer, self.cause.nak) = (timer.map(|at| at.min(now)), nak.map(|at| at.min(now)));
         if self.unacknowledged() > 0 {
             self.cause.excuse = Some(now);
         }

@@ -37,10 +37,22 @@ impl Monitor {
                 observed.sequence.begins();
             }
             Item::Broken => self.disturb(party.other()),
-            Item::Dllp(bytes) => self.dllp(party, bytes, faults),
-            Item::Tlp { bytes, edb } => self.tlp(party, bytes, *edb, faults),
+            Item::Dllp(bytes) => {
+                self.dllp(party, bytes, faults);
+                self.ends(party);
+            }
+            Item::Tlp { bytes, edb } => {
+                self.tlp(party, bytes, *edb, faults);
+                self.ends(party);
+            }
             Item::Sound | Item::Skp(_) | Item::Eios => {}
         }
+    }
+
+    /// A packet has ended.
+    fn ends(&mut self, party: Party) {
+        let observed = self.of(party);
+        observed.ended = observed.time;
     }
 
     /// A side may have seen a damaged TLP.
@@ -143,7 +155,7 @@ impl Monitor {
         let times = (observed.began, observed.time);
         let new = observed.sequence.tlp(number, times, limits, faults);
         let receiver = self.of(other);
-        receiver.answer.tlp(number, now, limits.1);
+        receiver.answer.tlp(number, now, limits.1, !receiver.phases.is_data());
         let class = match first >> 24 & 0x1F {
             0 if first >> 30 & 1 == 1 => 0,
             16..=23 => 0,
