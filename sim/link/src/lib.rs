@@ -12,7 +12,8 @@
 //! All of it advances by cycles of 8 ns, two symbols each way, and by nothing else: the same seeds give
 //! the same symbols. Sections are those of the PCI Express Base Specification, revision 1.1.
 //!
-//! * [`symbol`], [`scrambler`], [`ordered_set`], [`seam`]: what is on the lane, and what crosses the seam.
+//! * [`symbol`], [`scrambler`], [`ordered_set`], [`recogniser`], [`seam`]: what is on the lane, and what
+//!   crosses the seam.
 //! * [`ltssm`]: training. [`electrical`]: the filter for electrical idle.
 //! * [`link`]: the data link layer. [`tlp`]: TLPs as double words.
 //! * [`receiver`], [`transmitter`], [`side`]: one side of a link.
@@ -32,6 +33,7 @@ pub mod monitor;
 pub mod ordered_set;
 pub mod port;
 pub mod receiver;
+pub mod recogniser;
 pub mod scrambler;
 pub mod seam;
 pub mod side;

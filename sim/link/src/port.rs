@@ -1,15 +1,15 @@
 //! The whole downstream port at the symbol seam, with the wires to and from the endpoint.
 
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
 use crate::damage::{Damage, Mischief, Wire};
 use crate::link::{Counters, Refused};
 use crate::ltssm::{Request, Role, State};
-use crate::seam::{Cycle, FromEndpoint, Heard, ToEndpoint};
+use crate::seam::{Cycle, FromEndpoint, Sent, ToEndpoint};
 use crate::side::{Options, Side};
 use crate::symbol::Symbol;
 use crate::tlp::Tlp;
-
-/// What stands in the place of a symbol that could not be decoded, as the ECP5 shows it.
-const UNDECODED: Symbol = Symbol::control(0xEE);
 
 /// Receiver detection, at either end.
 #[derive(Debug, Clone)]
@@ -76,6 +76,8 @@ pub struct Port {
     port_present: bool,
     /// Cycles until it has power.
     wait: Cycle,
+    /// What stands in the place of symbols that cannot be decoded: now and then it looks valid.
+    junk: ChaCha8Rng,
 }
 
 impl Port {
@@ -91,6 +93,7 @@ impl Port {
             endpoint_present: options.endpoint_present,
             port_present: options.port_present,
             wait: options.starts,
+            junk: ChaCha8Rng::seed_from_u64(seed),
         }
     }
 
@@ -99,12 +102,12 @@ impl Port {
         let heard = self.from_endpoint.carry(from.sent(), self.side.inverts());
         let sent = if self.wait > 0 {
             self.wait -= 1;
-            crate::seam::Sent::SILENCE
+            Sent::SILENCE
         } else {
             let detected = self.own.tick(self.side.detects());
             self.side.step(heard, detected.then_some(self.endpoint_present))
         };
-        let heard: Heard = self.to_endpoint.carry(sent, from.rx_invert);
+        let heard = self.to_endpoint.carry(sent, from.rx_invert);
         let done = self.other.tick(from.detect_request);
         let to = ToEndpoint {
             detect_done: done,
@@ -112,7 +115,18 @@ impl Port {
             phy_ready: true,
             ..ToEndpoint::default()
         };
-        to.carry(heard, UNDECODED)
+        let wrong = if heard.symbols.contains(&None) { self.wrong() } else { Symbol::IDLE };
+        to.carry(heard, wrong)
+    }
+
+    /// The value of a symbol that cannot be decoded.
+    fn wrong(&mut self) -> Symbol {
+        match self.junk.random_range(0..4) {
+            0 => Symbol::CONTROLS[self.junk.random_range(0..Symbol::CONTROLS.len())],
+            // As the ECP5 shows it.
+            1 => Symbol::control(0xEE),
+            _ => Symbol::data(self.junk.random()),
+        }
     }
 
     /// The port without its wires, to look at.

@@ -1,7 +1,7 @@
 //! What a side makes of the symbols that it receives: ordered sets, and descrambled symbols outside
 //! them.
 
-use crate::ordered_set::{Event, Recogniser};
+use crate::recogniser::{Event, Recogniser};
 use crate::scrambler::Scrambler;
 use crate::symbol::Symbol;
 

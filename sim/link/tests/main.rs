@@ -4,6 +4,7 @@ mod bench;
 mod damage;
 mod load;
 mod monitor;
+mod mutants;
 mod power;
 mod reset;
 mod rules;

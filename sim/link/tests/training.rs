@@ -2,8 +2,8 @@
 
 use viaduct_link::damage::Damage;
 use viaduct_link::ltssm::{State, Times, MS};
-use viaduct_link::ordered_set::Event;
 use viaduct_link::receiver::Receiver;
+use viaduct_link::recogniser::Event;
 
 use crate::bench::{options, Pair, Path};
 

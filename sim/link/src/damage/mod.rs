@@ -7,7 +7,9 @@
 //! their own: ask the port for them when it suits least.
 
 mod mischief;
+mod symbols;
 mod wire;
 
 pub use mischief::{Mischief, Trouble};
-pub use wire::{Damage, Wire};
+pub use symbols::Damage;
+pub use wire::Wire;

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::Damage;
 use crate::ordered_set::MAX_SKP;
 use crate::seam::{Heard, Sent};
 use crate::symbol::Symbol;
@@ -20,45 +21,6 @@ const SLACK: usize = 2;
 const FULL: usize = 24;
 /// An edge of electrical idle is never contradicted longer than this: 7 cycles.
 const GLITCH: u32 = 7;
-
-/// What happens to the symbols. The default is nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Damage {
-    /// Symbols in a million that cannot be decoded.
-    pub flagged: u32,
-    /// Symbols in a million that become another valid symbol.
-    pub silent: u32,
-    /// Symbols in a million that are lost.
-    pub lost: u32,
-    /// Symbols in a million that come twice.
-    pub doubled: u32,
-    /// SKP ordered sets come with 1 to 5 SKP, as with clocks 600 ppm apart.
-    pub skp: bool,
-    /// COM begins in the high byte.
-    pub odd: bool,
-    /// The lane's two wires are exchanged.
-    pub inverted: bool,
-    /// Cycles in a million in which the level of electrical idle begins to lie, for 1 to 7 cycles.
-    pub glitches: u32,
-}
-
-impl Damage {
-    /// Everything at once.
-    pub const ALL: Self = Self {
-        flagged: 40,
-        silent: 40,
-        lost: 40,
-        doubled: 40,
-        skp: true,
-        odd: true,
-        inverted: true,
-        glitches: 2000,
-    };
-
-    fn symbols(&self) -> [u32; 4] {
-        [self.flagged, self.silent, self.lost, self.doubled]
-    }
-}
 
 /// What is on the wire in a symbol time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -265,7 +227,8 @@ impl Wire {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ordered_set::{Event, Kind, Recogniser, TrainingSet, SKP_SET};
+    use crate::ordered_set::{Kind, TrainingSet, SKP_SET};
+    use crate::recogniser::{Event, Recogniser};
 
     /// Sends TS1 and SKP ordered sets, and counts what comes.
     fn through(damage: Damage, cycles: u64) -> (u64, u64, u64, Vec<u8>) {
