@@ -47,6 +47,8 @@ pub struct PortOptions {
     pub port_present: bool,
     /// The port has power from this cycle on.
     pub starts: Cycle,
+    /// The endpoint's physical part has locked from this cycle on.
+    pub locks: Cycle,
 }
 
 impl PortOptions {
@@ -60,6 +62,7 @@ impl PortOptions {
             endpoint_present: true,
             port_present: true,
             starts: 0,
+            locks: 0,
         }
     }
 }
@@ -76,6 +79,8 @@ pub struct Port {
     port_present: bool,
     /// Cycles until it has power.
     wait: Cycle,
+    /// Cycles until the endpoint's physical part has locked.
+    unlocked: Cycle,
     /// What stands in the place of symbols that cannot be decoded: now and then it looks valid.
     junk: ChaCha8Rng,
 }
@@ -93,6 +98,7 @@ impl Port {
             endpoint_present: options.endpoint_present,
             port_present: options.port_present,
             wait: options.starts,
+            unlocked: options.locks,
             junk: ChaCha8Rng::seed_from_u64(seed),
         }
     }
@@ -108,11 +114,12 @@ impl Port {
             self.side.step(heard, detected.then_some(self.endpoint_present))
         };
         let heard = self.to_endpoint.carry(sent, from.rx_invert);
+        self.unlocked = self.unlocked.saturating_sub(1);
         let done = self.other.tick(from.detect_request);
         let to = ToEndpoint {
             detect_done: done,
             detect_present: done && self.port_present && self.wait == 0,
-            phy_ready: true,
+            phy_ready: self.unlocked == 0,
             ..ToEndpoint::default()
         };
         let wrong = if heard.symbols.contains(&None) { self.wrong() } else { Symbol::IDLE };

@@ -98,6 +98,11 @@ impl Transmitter {
     fn symbol(&mut self, ltssm: &mut Ltssm, link: &mut DataLink, skp: (u32, u32)) -> Symbol {
         if self.is_done() {
             self.begin(ltssm, link, skp);
+        } else if let Unit::Packet(what) = self.unit {
+            if ltssm.transmit() != Transmit::Packets && link.trouble().settings().cuts {
+                link.spoken(what);
+                self.begin(ltssm, link, skp);
+            }
         }
         let symbol = self.symbols.get(self.place).copied().unwrap_or(Symbol::IDLE);
         self.place += 1;

@@ -21,12 +21,17 @@ fn run(seed: u64, damage: Damage, mischief: Mischief) -> Counters {
     let (mut port, mut endpoint) = options(seed);
     (port.to_endpoint, port.from_endpoint) = (damage, damage);
     (port.side.mischief, endpoint.mischief) = (mischief, mischief);
-    let mut pair = Pair::new(port, endpoint);
+    // The endpoint keeps the rules, whatever comes, unless it is told not to.
+    let lawful = Mischief { withheld: 0, gaps: 0, nullified: 0, ..mischief } == Mischief::default();
+    let mut pair = Pair::new(port, endpoint).watched(false);
     pair.train();
     let mut traffic = Traffic::new(seed, 10_000, 128);
     let cycles = traffic.run(&mut pair, 20_000_000, |pair, _| {
         assert!(pair.port.link_up() && pair.endpoint.side.link_up(), "the link went down");
     });
+    if lawful {
+        pair.assert_silent();
+    }
     let (down, up) = (pair.port.counters(), pair.endpoint.side.counters());
     println!("{cycles} cycles, {down:?} {up:?}");
     for counters in [down, up] {

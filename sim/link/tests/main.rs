@@ -2,6 +2,7 @@
 
 mod bench;
 mod damage;
+mod garbage;
 mod load;
 mod monitor;
 mod mutants;

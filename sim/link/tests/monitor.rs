@@ -7,7 +7,7 @@ use viaduct_link::monitor::{Monitor, MonitorOptions, Party};
 use crate::bench::{options, Pair, Traffic};
 
 /// Mischief that breaks no rule.
-const LAWFUL: Mischief = Mischief {
+pub const LAWFUL: Mischief = Mischief {
     lost_acks: 0,
     lost_updates: 0,
     nak_storm: 0,
@@ -15,6 +15,7 @@ const LAWFUL: Mischief = Mischief {
     withheld: 3000,
     nullified: 100,
     gaps: 5,
+    cuts: false,
 };
 
 /// Trains, and sends so many TLPs each way.

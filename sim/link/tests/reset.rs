@@ -4,6 +4,7 @@ use viaduct_link::damage::{Damage, Mischief};
 use viaduct_link::ltssm::{State, MS};
 
 use crate::bench::{options, Pair, Path, Traffic};
+use crate::monitor::LAWFUL;
 
 #[test]
 fn recovery_under_load_loses_nothing() {
@@ -26,6 +27,22 @@ fn recovery_under_load_loses_nothing() {
         });
         assert!(recoveries > 300, "{recoveries}");
     }
+}
+
+#[test]
+fn packets_that_are_cut_by_recovery_are_sent_again() {
+    let (mut port, mut endpoint) = options(1);
+    port.side.mischief = Mischief { cuts: true, ..Mischief::default() };
+    endpoint.mischief = port.side.mischief;
+    let mut pair = Pair::new(port, endpoint);
+    pair.train();
+    Traffic::new(1, 5000, 128).run(&mut pair, 8_000_000, |pair, cycle| {
+        if cycle % 797 == 0 {
+            pair.port.retrain();
+        }
+        assert!(pair.port.link_up() && pair.endpoint.side.link_up(), "the link went down");
+    });
+    assert!(pair.endpoint.side.counters().bad_tlps > 100 && pair.port.counters().bad_tlps > 100);
 }
 
 #[test]
@@ -178,4 +195,53 @@ fn long_silence_takes_the_link_down_and_it_comes_back() {
     assert!((24 * MS..25 * MS).contains(&passed), "{passed}");
     pair.until(60 * MS, |pair| pair.is_active());
     Traffic::new(5, 500, 128).run(&mut pair, 1_000_000, |_, _| {});
+}
+
+#[test]
+fn hot_reset_disabled_and_l1_in_turn_with_all_damage_and_a_monitor() {
+    for seed in 0..6 {
+        println!("seed {seed}");
+        let (mut port, mut endpoint) = options(seed);
+        let damaged = seed % 2 == 0;
+        (port.side.mischief, endpoint.mischief) = (LAWFUL, LAWFUL);
+        if damaged {
+            (port.to_endpoint, port.from_endpoint) = (Damage::ALL, Damage::ALL);
+            port.side.mischief = Mischief::ALL;
+        }
+        let mut pair = Pair::new(port, endpoint).watched(!damaged);
+        for round in 0..6 {
+            pair.train();
+            let mut traffic = Traffic::new(seed, u32::MAX, 128);
+            for _ in 0..3000 + seed * 777 {
+                traffic.step(&mut pair);
+                pair.step();
+            }
+            if round % 3 == 2 {
+                pair.until(3_000_000, |pair| {
+                    traffic.step_receive(pair);
+                    pair.port.backlog() + pair.endpoint.side.backlog() == 0
+                });
+                pair.endpoint.side.ask_for_l1();
+                pair.until(100_000, |pair| pair.states() == (State::L1Idle, State::L1Idle));
+            }
+            if round % 3 == 1 {
+                pair.port.disable();
+            } else {
+                pair.port.hot_reset();
+            }
+            pair.until(60 * MS, |pair| {
+                traffic.step_receive(pair);
+                !pair.port.link_up()
+            });
+            pair.run(1000);
+            pair.port.enable();
+            pair.until(60 * MS, |pair| {
+                traffic.step_receive(pair);
+                !pair.endpoint.side.link_up()
+            });
+        }
+        pair.train();
+        Traffic::new(seed, 500, 128).run(&mut pair, 4_000_000, |_, _| {});
+        pair.assert_silent();
+    }
 }

@@ -61,6 +61,16 @@ fn either_side_may_start_first() {
 }
 
 #[test]
+fn the_endpoint_waits_for_its_physical_part() {
+    let (mut port, endpoint) = options(1);
+    port.locks = MS;
+    let mut pair = Pair::new(port, endpoint);
+    pair.run(MS - 1);
+    assert_eq!(pair.endpoint.side.now(), 0);
+    pair.train();
+}
+
+#[test]
 fn any_phase_and_polarity_trains() {
     for bits in 0..16 {
         let damage = |odd: u32, inverted: u32| Damage {

@@ -20,6 +20,8 @@ pub struct Mischief {
     pub nullified: u32,
     /// Most idle symbols between its packets: an odd number puts STP and SDP into the other byte.
     pub gaps: u32,
+    /// It cuts the packet under way when it leaves L0.
+    pub cuts: bool,
 }
 
 impl Mischief {
@@ -32,6 +34,7 @@ impl Mischief {
         withheld: 3000,
         nullified: 50,
         gaps: 5,
+        cuts: true,
     };
 }
 

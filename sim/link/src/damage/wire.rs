@@ -52,6 +52,8 @@ pub struct Wire {
     silence: u64,
     /// Cycles for which the level lies.
     lie: u32,
+    /// Cycles in a row in which nothing was sent.
+    still: usize,
 }
 
 impl Wire {
@@ -66,6 +68,7 @@ impl Wire {
             until: 0,
             silence: 0,
             lie: 0,
+            still: 0,
         };
         wire.until = wire.next();
         wire
@@ -89,6 +92,11 @@ impl Wire {
     pub fn carry(&mut self, sent: Sent, invert: bool) -> Heard {
         let silent = sent.idle || self.silence > 0;
         self.silence = self.silence.saturating_sub(1);
+        self.still = if silent { self.still.saturating_add(1) } else { 0 };
+        if self.still > 2 * FULL {
+            // Nothing is on it any more, and it is in its middle.
+            return Heard { idle: !self.lies(), ..Heard::SILENCE };
+        }
         for symbol in sent.symbols {
             if silent {
                 self.push_silence();

@@ -1,4 +1,4 @@
-//! TLPs that wait to be sent, and who may pass whom (table 2-24).
+//! TLPs that wait to be sent, and who may pass whom (section 2.4.1).
 //!
 //! Nothing passes a posted TLP. Posted TLPs pass the others when these have no credits; so do
 //! completions pass requests that are not posted, and these pass completions. Order within a class

@@ -1,4 +1,4 @@
-//! Hot Reset and Disabled (sections 4.2.6.9 and 4.2.6.11).
+//! Disabled and Hot Reset (sections 4.2.6.9 and 4.2.6.11).
 
 use super::{Kind, Line, Ltssm, Request, State, ANSWERS, HOT_RESET, PAIR};
 
