@@ -22,6 +22,33 @@
 //!
 //! A [`port::Port`] is the downstream port of a root complex. An [`endpoint::Endpoint`] is the same
 //! machine in the upstream role, for tests of the port and as a functional model.
+//!
+//! ```
+//! use viaduct_link::endpoint::Endpoint;
+//! use viaduct_link::ltssm::Role;
+//! use viaduct_link::port::{Port, PortOptions};
+//! use viaduct_link::seam::FromEndpoint;
+//! use viaduct_link::side::Options;
+//!
+//! let mut port = Port::new(PortOptions::new(1));
+//! let mut endpoint = Endpoint::new(Options::new(Role::Upstream, 2));
+//! let mut from = FromEndpoint::default();
+//! while !(port.is_active() && endpoint.side.is_active()) {
+//!     let to = port.cycle(from);
+//!     from = endpoint.cycle(to);
+//! }
+//! // A memory write of one double word.
+//! port.send(vec![0x4000_0001, 0x0000_000F, 0x100, 0x1234_5678])?;
+//! let tlp = loop {
+//!     let to = port.cycle(from);
+//!     from = endpoint.cycle(to);
+//!     if let Some(tlp) = endpoint.side.receive() {
+//!         break tlp;
+//!     }
+//! };
+//! assert_eq!(tlp[3], 0x1234_5678);
+//! # Ok::<(), viaduct_link::link::Refused>(())
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod damage;

@@ -2,6 +2,7 @@
 
 use crate::damage::{Mischief, Trouble};
 use crate::electrical::Electrical;
+use crate::link::dllp::Power;
 use crate::link::frame::Deframer;
 use crate::link::{Counters, DataLink, LinkOptions, Refused};
 use crate::ltssm::{Line, Ltssm, Request, Role, Setup, State, Times};
@@ -226,7 +227,12 @@ impl Side {
 
     /// An upstream port asks for L1.
     pub fn ask_for_l1(&mut self) {
-        self.link.ask_for_l1();
+        self.link.ask_for(Power::EnterL1);
+    }
+
+    /// An upstream port asks for L2/L3 Ready, after PME_TO_Ack.
+    pub fn ask_for_l23(&mut self) {
+        self.link.ask_for(Power::EnterL23);
     }
 
     /// Nothing but SKP and UpdateFC is due, and in which cycle it is. If both sides say so, a

@@ -39,3 +39,37 @@ fn the_endpoint_goes_to_l1_and_either_side_wakes_it() {
         }
     }
 }
+
+#[test]
+fn l2_l3_ready_ends_in_electrical_idle_as_l1_does() {
+    let mut pair = Pair::healthy(1).watched(true);
+    pair.train();
+    pair.endpoint.side.ask_for_l23();
+    pair.until(5000, |pair| pair.states() == L1);
+    pair.port.retrain();
+    pair.until(5000, |pair| pair.states() == (State::L0, State::L0));
+    pair.assert_silent();
+}
+
+#[test]
+fn l1_waits_until_all_is_acknowledged() {
+    let mut pair = Pair::healthy(1).watched(true);
+    pair.train();
+    for _ in 0..20 {
+        pair.port.send(WRITE.to_vec()).expect("the link is up");
+        pair.endpoint.side.send(WRITE.to_vec()).expect("the link is up");
+    }
+    pair.run(200);
+    pair.endpoint.side.ask_for_l1();
+    let (mut down, mut up) = (0, 0);
+    // What was queued goes before it or after it; either way all of it comes.
+    pair.until(50_000, |pair| {
+        down += u32::from(pair.endpoint.side.receive().is_some());
+        up += u32::from(pair.port.receive().is_some());
+        if pair.states() == L1 {
+            assert_eq!((pair.port.counters().replayed, pair.endpoint.side.counters().replayed), (0, 0));
+        }
+        (down, up) == (20, 20)
+    });
+    pair.assert_silent();
+}

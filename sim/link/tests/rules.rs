@@ -261,11 +261,10 @@ fn sequence() {
     breaks(Rule::Sequence, |own, other| {
         // A replay that leaves out the first of three TLPs.
         (0..3).for_each(|_| own.tlp(&READ));
-        own.idle(100);
         other.idle(120);
-        other.plain(&[]);
-        own.numbered(1, &READ);
         other.dllp(Dllp::Ack(4095));
+        own.idle(100);
+        own.numbered(1, &READ);
     });
 }
 
@@ -319,6 +318,19 @@ fn init_order() {
     breaks(Rule::InitOrder, |own, _| own.init(Flow::Init1));
     breaks(Rule::InitOrder, |own, _| own.credit(Flow::Init2, Class::Completion, (0, 0)));
     breaks(Rule::InitOrder, |own, _| own.credit(Flow::Init2, Class::Posted, (3, 8)));
+}
+
+#[test]
+fn init_late() {
+    for party in [Party::Endpoint, Party::Root] {
+        let mut script = Script::new();
+        script.both(|voice| train(voice, 20));
+        script.both(|voice| voice.init(Flow::Init1));
+        script.voice(party.other()).init(Flow::Init2);
+        script.both(|voice| voice.idle(9000));
+        script.play();
+        assert_eq!(script.broken(), [(party, Rule::InitLate)]);
+    }
 }
 
 #[test]

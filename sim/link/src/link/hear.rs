@@ -92,8 +92,13 @@ impl DataLink {
 
     fn heard_power(&mut self, power: Power) {
         match (power, self.options.role) {
-            (Power::EnterL1, Role::Downstream) if self.is_active() => self.rest = Rest::Answers,
-            (Power::RequestAck, Role::Upstream) if self.rest == Rest::Asks => self.rest = Rest::Agreed,
+            // L2/L3 Ready is the same to a port whose power stays on.
+            (Power::EnterL1 | Power::EnterL23, Role::Downstream) if self.is_active() => {
+                self.rest = Rest::Answers;
+            }
+            (Power::RequestAck, Role::Upstream) if matches!(self.rest, Rest::Asks(_)) => {
+                self.rest = Rest::Agreed;
+            }
             _ => {}
         }
     }

@@ -24,6 +24,7 @@ use crate::damage::Trouble;
 use crate::ltssm::{LowPower, Role};
 use crate::tlp::{header_dw, payload_dw, total_dw, Tlp, MIN_DW};
 use credit::{Allowance, Cost, Grant};
+use dllp::Power;
 use inbound::Inbound;
 use limits::{ack_limit, replay_limit};
 use queue::Queue;
@@ -50,8 +51,8 @@ pub enum Activity {
 enum Rest {
     /// Nothing.
     None,
-    /// An upstream port sends PM_Enter_L1 once all is acknowledged.
-    Asks,
+    /// An upstream port sends PM_Enter_L1 or PM_Enter_L23 once all is acknowledged.
+    Asks(Power),
     /// PM_Request_Ack has come.
     Agreed,
     /// A downstream port sends PM_Request_Ack once all is acknowledged.
@@ -175,17 +176,17 @@ impl DataLink {
         self.queue.len() + self.replay.len()
     }
 
-    /// An upstream port wants L1.
-    pub fn ask_for_l1(&mut self) {
+    /// An upstream port wants L1, with PM_Enter_L1, or L2/L3 Ready, with PM_Enter_L23.
+    pub fn ask_for(&mut self, power: Power) {
         if self.options.role == Role::Upstream && self.is_active() && self.rest == Rest::None {
-            self.rest = Rest::Asks;
+            self.rest = Rest::Asks(power);
         }
     }
 
     /// What the LTSSM has to know about L1.
     pub fn low_power(&self) -> LowPower {
         match self.rest {
-            Rest::None | Rest::Asks => LowPower::None,
+            Rest::None | Rest::Asks(_) => LowPower::None,
             Rest::Agreed => LowPower::Agreed,
             Rest::Answers => LowPower::Expected,
         }

@@ -121,7 +121,7 @@ impl DataLink {
     /// Power management, once all TLPs are acknowledged.
     fn power(&mut self) -> Option<Packet> {
         let power = match self.rest {
-            Rest::Asks => Power::EnterL1,
+            Rest::Asks(power) => power,
             Rest::Answers => Power::RequestAck,
             Rest::None | Rest::Agreed => return None,
         };

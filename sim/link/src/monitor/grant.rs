@@ -7,6 +7,8 @@ use super::rule::Rule;
 const MOST: [u16; 2] = [127, 2047];
 /// The widths of the counters, as masks.
 const MASK: [u16; 2] = [0xFF, 0xFFF];
+/// InitFC comes within 34 us, in symbol times.
+const INIT: u64 = 8500;
 /// UpdateFC comes within 30 us and 50 %, in symbol times.
 const UPDATE: u64 = 7500 * 3 / 2;
 /// Symbol times that the seam may be away from the timers.
@@ -39,9 +41,16 @@ pub struct Grants {
     /// The class of the next InitFC.
     turn: usize,
     second: bool,
+    /// When it last sent InitFC, or came up.
+    said: u64,
 }
 
 impl Grants {
+    /// Nothing is granted; the link comes up after this time.
+    pub fn new(now: u64) -> Self {
+        Self { said: now, ..Self::default() }
+    }
+
     /// InitFC2 has been sent.
     pub fn is_initialised(&self) -> bool {
         self.second
@@ -52,6 +61,7 @@ impl Grants {
         if flow == Flow::Update {
             return self.update(class, values, now, faults);
         }
+        self.said = now;
         if class != self.turn || flow == Flow::Init1 && self.second {
             faults.push((Rule::InitOrder, format!("{flow:?} of class {class}, {} was due", self.turn)));
         }
@@ -98,6 +108,15 @@ impl Grants {
             granted &= credits.initial[kind] == 0 || left <= MASK[kind] / 2 + 1;
         }
         granted
+    }
+
+    /// InitFC is overdue.
+    pub fn init_is_late(&mut self, now: u64, packet: u64) -> bool {
+        let late = !self.second && now > self.said + INIT + packet + SLACK;
+        if late {
+            self.said = now;
+        }
+        late
     }
 
     /// The class whose UpdateFC is overdue.

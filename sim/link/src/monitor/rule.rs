@@ -84,6 +84,8 @@ pub enum Rule {
     NakWithoutReason,
     /// InitFC come in sets of three, with the same values each time (section 3.3.1).
     InitOrder,
+    /// InitFC come every 34 us at the latest, until InitFC2 has been sent.
+    InitLate,
     /// InitFC2 has been sent before the first TLP or UpdateFC.
     BeforeInit,
     /// A TLP has credits (section 2.6.1.2).

@@ -77,7 +77,7 @@ impl Monitor {
             for observed in [&mut self.endpoint, &mut self.root] {
                 observed.sequence = Sequence::default();
                 observed.answer = Answer::default();
-                observed.grants = Grants::default();
+                observed.grants = Grants::new(observed.time);
             }
         }
     }
@@ -203,6 +203,9 @@ impl Monitor {
             }
             if observed.sequence.is_late(now, 3 * ack, packet) {
                 late.push((Rule::ReplayLate, "no replay".to_owned()));
+            }
+            if observed.grants.init_is_late(now, packet) {
+                late.push((Rule::InitLate, "no InitFC".to_owned()));
             }
             if let Some(class) = observed.grants.late(now, packet) {
                 late.push((Rule::UpdateLate, format!("no UpdateFC of class {class}")));
