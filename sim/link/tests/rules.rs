@@ -98,6 +98,26 @@ fn skp_late() {
 }
 
 #[test]
+fn skp_owed() {
+    // Each one follows the packet before it, but the time of the packets is never made up for.
+    breaks(Rule::SkpLate, |own, other| {
+        own.skp();
+        own.skips = false;
+        let packet = frame_tlp(0, &[0; 140], true);
+        for _ in 0..15 {
+            for voice in [&mut *own, &mut *other] {
+                voice.idle(1500);
+                voice.credit(Flow::Update, Class::Posted, CREDITS[0]);
+                voice.credit(Flow::Update, Class::NonPosted, CREDITS[1]);
+            }
+            own.symbols(&packet);
+            own.skp();
+            other.idle(150);
+        }
+    });
+}
+
+#[test]
 fn skp_early() {
     breaks(Rule::SkpEarly, |own, _| (0..8).for_each(|_| own.skp()));
 }

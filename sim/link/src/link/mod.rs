@@ -14,6 +14,8 @@ pub mod replay;
 mod hear;
 mod options;
 mod speak;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 

@@ -135,6 +135,12 @@ impl Phases {
             fault(Rule::SkpLate, format!("{gap} symbols after the last one"));
             self.last_skp = self.symbols;
         }
+        // Those that were owed have followed the packet before.
+        let owed = self.symbols.saturating_sub(self.wire) / SKP.1;
+        if self.skps + 1 < owed {
+            fault(Rule::SkpLate, format!("{} in {} symbols", self.skps, self.symbols));
+            self.skps = owed;
+        }
     }
 
     fn training(&mut self, set: &Training, fault: &mut impl FnMut(Rule, String)) {
