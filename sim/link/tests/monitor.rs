@@ -1,6 +1,7 @@
 //! The monitor is silent on healthy traffic.
 
 use viaduct_link::damage::{Damage, Mischief};
+use viaduct_link::link::LinkOptions;
 use viaduct_link::ltssm::{State, Times, MS};
 use viaduct_link::monitor::{Monitor, MonitorOptions, Party};
 
@@ -125,4 +126,22 @@ fn it_names_the_wire_where_the_wire_is_to_blame() {
     let mut pair = Pair::new(port, endpoint).watched(true);
     traffic(&mut pair, 1, 500);
     assert!(pair.broken().iter().all(|(party, _)| *party == Party::Root), "{:?}", pair.broken());
+}
+
+#[test]
+fn it_is_silent_on_skp_sets_at_either_end_of_their_interval() {
+    for interval in [1180, 1538] {
+        let (mut port, mut endpoint) = options(interval.into());
+        for side in [&mut port.side, &mut endpoint] {
+            side.link = LinkOptions::new(side.role, 512);
+            side.skp_interval = (interval, interval);
+        }
+        let mut pair = Pair::new(port, endpoint).watched(true);
+        if let Some(monitor) = &mut pair.monitor {
+            monitor.set_max_payload(512);
+        }
+        pair.train();
+        Traffic::new(u64::from(interval), 3000, 512).run(&mut pair, 4_000_000, |_, _| {});
+        pair.assert_silent();
+    }
 }

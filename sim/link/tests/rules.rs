@@ -104,7 +104,7 @@ fn skp_owed() {
         own.skp();
         own.skips = false;
         let packet = frame_tlp(0, &[0; 140], true);
-        for _ in 0..15 {
+        for _ in 0..40 {
             for voice in [&mut *own, &mut *other] {
                 voice.idle(1500);
                 voice.credit(Flow::Update, Class::Posted, CREDITS[0]);
