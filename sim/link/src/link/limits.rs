@@ -17,8 +17,6 @@ pub const fn replay_limit(max_payload: u32) -> u32 {
     3 * ack_limit(max_payload)
 }
 
-/// Credits are initialised again at least so often: 34 us.
-pub const INIT_INTERVAL: u64 = 8500;
 /// Credits of a type that is not infinite are updated at least so often: 30 us.
 pub const UPDATE_INTERVAL: u64 = 7500;
 /// Most TLPs that may be unacknowledged.
