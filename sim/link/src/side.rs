@@ -1,5 +1,7 @@
 //! One side of a link: physical layer, LTSSM and data link layer, a cycle at a time.
 
+use std::collections::VecDeque;
+
 use crate::damage::{Mischief, Trouble};
 use crate::electrical::Electrical;
 use crate::link::dllp::Power;
@@ -64,8 +66,11 @@ pub struct Side {
     transmitter: Transmitter,
     /// The cycle in which the last packet was on the lane.
     busy: Cycle,
+    history: VecDeque<(Cycle, State)>,
 }
 
+/// States that are remembered.
+const HISTORY: usize = 256;
 /// Cycles without a packet after which nothing is under way any more.
 const STILL: Cycle = 64;
 
@@ -84,6 +89,7 @@ impl Side {
             link: DataLink::new(link, Trouble::new(mischief, seed)),
             transmitter: Transmitter::default(),
             busy: 0,
+            history: VecDeque::new(),
         }
     }
 
@@ -135,6 +141,10 @@ impl Side {
         }
         if self.ltssm.tick(&line) {
             let state = self.ltssm.state();
+            if self.history.len() == HISTORY {
+                self.history.pop_front();
+            }
+            self.history.push_back((self.now, state));
             self.link.set_up(state.link_up());
             if state == State::L0 {
                 self.link.resumed();
@@ -153,6 +163,12 @@ impl Side {
     /// The state of the LTSSM.
     pub fn state(&self) -> State {
         self.ltssm.state()
+    }
+
+    /// The last states that the LTSSM entered, each with its cycle: what to look at when a link does not
+    /// come up.
+    pub fn history(&self) -> impl Iterator<Item = (Cycle, State)> + '_ {
+        self.history.iter().copied()
     }
 
     /// LinkUp: the LTSSM is in L0, Recovery or L1.

@@ -45,6 +45,10 @@ fn cold(seed: u64, starts: (u64, u64), to: Damage, from: Damage) -> (Path, Path,
 fn a_cold_link_goes_the_way_of_the_specification() {
     let (down, up, cycles) = cold(1, (0, 0), Damage::default(), Damage::default());
     assert_eq!((down.0, up.0), (WAY.to_vec(), WAY.to_vec()));
+    let mut pair = Pair::healthy(1);
+    pair.train();
+    let history: Vec<_> = pair.port.side().history().map(|(_, state)| state).collect();
+    assert_eq!(history, WAY[1..], "it is remembered");
     // Detect.Quiet, then 1024 TS1 of 8 cycles each and some SKP.
     assert!((12 * MS + 8192..13 * MS).contains(&cycles), "{cycles}");
 }

@@ -216,7 +216,6 @@ impl DataLink {
         self.now = old.now;
         self.epoch = old.epoch + 1;
         self.activity = if up { Activity::Init1 } else { Activity::Inactive };
-        self.grants.iter_mut().for_each(|grant| grant.sent(self.now));
     }
 
     /// Two symbol times pass in L0. Says whether the link has to be retrained.
