@@ -170,6 +170,19 @@ mod tests {
     }
 
     #[test]
+    fn edb_and_the_complemented_lcrc_belong_together() {
+        for nullified in [false, true] {
+            let mut symbols = frame_tlp(7, &READ, nullified);
+            let last = symbols.len() - 1;
+            symbols[last] = if nullified { Symbol::END } else { Symbol::EDB };
+            assert_eq!(frames(&symbols), [Frame::BadTlp]);
+        }
+        let mut dllp = frame_dllp(Dllp::Ack(1));
+        dllp[7] = Symbol::EDB;
+        assert_eq!(frames(&dllp), [Frame::BadDllp]);
+    }
+
+    #[test]
     fn nothing_grows_without_end() {
         let mut deframer = Deframer::default();
         deframer.push(Some(Symbol::STP));
