@@ -65,6 +65,8 @@ struct Observed {
     began: u64,
     /// When the last packet ended.
     ended: u64,
+    /// The other side has left the link, and this one has not noticed: its packets mean nothing.
+    left: bool,
 }
 
 impl Observed {
@@ -88,6 +90,7 @@ impl Observed {
             time: 0,
             began: 0,
             ended: 0,
+            left: false,
         }
     }
 }

@@ -28,7 +28,11 @@ impl Monitor {
     /// An item of a side's.
     pub(super) fn item(&mut self, party: Party, item: &Item, faults: &mut Vec<Fault>) {
         let symbols = 2 * self.cycle;
+        if matches!(item, Item::Training(_) | Item::Silence) {
+            self.of(party).left = false;
+        }
         match item {
+            Item::Dllp(_) | Item::Tlp { .. } if self.of(party).left => {}
             Item::Training(set) => self.training(party, set, symbols),
             Item::Silence | Item::Idle => self.of(party.other()).phases.other_rests(),
             Item::Start => {
@@ -74,6 +78,7 @@ impl Monitor {
         let unnamed = set.link.is_none() && set.lane.is_none();
         // Only a root port in Polling names neither; an endpoint does so in Configuration too.
         if party == Party::Root && (unnamed || set.control & ENDS != 0) {
+            self.endpoint.left = self.endpoint.phases.is_data();
             for observed in [&mut self.endpoint, &mut self.root] {
                 observed.sequence = Sequence::default();
                 observed.answer = Answer::default();
