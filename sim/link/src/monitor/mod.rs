@@ -178,12 +178,15 @@ impl Monitor {
         if observed.lane.items.is_empty() {
             return;
         }
+        let packet = watch::longest(self.options.max_payload);
+        let observed = self.of(party);
         let mut items = std::mem::take(&mut observed.lane.items);
         let mut faults = std::mem::take(&mut observed.lane.faults);
         for item in &items {
             let observed = self.of(party);
             if matches!(item, Item::Training(_)) && observed.phases.is_data() {
                 observed.hold();
+                observed.answer.left(observed.time, packet);
             }
             observed.phases.item(item, &mut faults);
             self.item(party, item, &mut faults);

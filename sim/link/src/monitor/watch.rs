@@ -10,7 +10,7 @@ use super::{Answer, Monitor, Sequence};
 const ENDS: u8 = 3;
 
 /// Most symbols of a packet with this Max_Payload_Size: framing, number, header, digest, LCRC.
-const fn longest(max_payload: u32) -> u64 {
+pub(super) const fn longest(max_payload: u32) -> u64 {
     max_payload as u64 + 2 + 2 + 16 + 4 + 4
 }
 
@@ -71,7 +71,7 @@ impl Monitor {
         let observed = self.of(party);
         observed.sequence.retrained(observed.time);
         if other_talks {
-            // It has left L0: what comes meanwhile it may miss.
+            // What comes meanwhile it may miss.
             observed.answer.left(observed.time, longest(payload));
         }
         self.of(party.other()).phases.other_trains(symbols);
