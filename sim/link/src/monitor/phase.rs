@@ -76,6 +76,16 @@ impl Phases {
         self.is_data() && (self.spoke || other.seen_idle) && other.phase != Phase::Training
     }
 
+    /// It has just begun to send idle: from now on it counts the other side's.
+    pub fn begins_idle(&self) -> bool {
+        self.phase == Phase::Idle(1)
+    }
+
+    /// The other side begins to count its idle symbols.
+    pub fn is_counted(&mut self) {
+        (self.run, self.seen_idle) = (0, false);
+    }
+
     /// A symbol passes, in electrical idle or not.
     pub fn symbol(&mut self) {
         self.symbols += u64::from(self.phase != Phase::Silent);

@@ -34,7 +34,14 @@ impl Monitor {
         match item {
             Item::Dllp(_) | Item::Tlp { .. } if self.of(party).left => {}
             Item::Training(set) => self.training(party, set, symbols),
-            Item::Silence | Item::Idle => self.of(party.other()).phases.other_rests(),
+            Item::Silence | Item::Idle => {
+                let begins = self.of(party).phases.begins_idle();
+                let other = &mut self.of(party.other()).phases;
+                other.other_rests();
+                if begins {
+                    other.is_counted();
+                }
+            }
             Item::Start => {
                 let observed = self.of(party);
                 observed.began = observed.time;
