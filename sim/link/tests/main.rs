@@ -1,0 +1,13 @@
+//! The link partner's tests: two of them against each other, and the monitor.
+
+mod bench;
+mod damage;
+mod garbage;
+mod load;
+mod monitor;
+mod mutants;
+mod power;
+mod reset;
+mod rules;
+mod script;
+mod training;
