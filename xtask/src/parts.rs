@@ -79,6 +79,7 @@ pub const PARTS: &[Part] = &[
     quick("hdl", Cargo, &[Runner, Simulator], Action::Unit("viaduct-hdl"), "unit tests: every block's exported Verilog in Verilator, and the source lint"),
     quick("flow", Cargo, &[Runner, Simulator, Synthesis, Proof], Action::Unit("viaduct-flow"), "unit tests: the gates refuse what they are there for"),
     quick("sim", Cargo, &[Runner, Simulator], Action::Unit("viaduct-sim"), "unit tests: root complex, fabric, functional model"),
+    part("link", Cargo, &[Runner], Action::Unit("viaduct-link"), "unit tests: a PCI Express link partner from the specification, and the monitor of the symbol seam"),
     quick("models", Cargo, &[Runner, Simulator, Decode], Action::Models, "the co-simulation suite, with functional models in place of RTL NICs"),
     quick("walks", Cargo, &[Simulator], Action::Walks, "random walks: the RTL held against one schedule of the functional model, on the corpus of seeds and as many drawn from the commit's hash"),
     part("bench", Cargo, &[Runner, Simulator], Action::Unit("viaduct-bench"), "unit tests: the bounds of the figures; every figure holds its bar"),
