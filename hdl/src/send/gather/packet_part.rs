@@ -45,6 +45,8 @@ pub struct PacketPart {
     whole: Signal<Local, Bits<13>>,
     high: Signal<Local, Bits<2>>,
     low: Signal<Local, Bits<11>>,
+    /// The high bits of `behind`.
+    high_behind: Signal<Local, Bits<2>>,
     /// What is left behind the part.
     behind: Signal<Local, Bits<13>>,
     /// All that is left is one part.
@@ -67,8 +69,9 @@ impl Logic for PacketPart {
         self.fits.next = !self.high.val().any() | ((self.high.val() == bits::<2>(1)) & !self.low.val().any());
         // A part of 2048 bytes leaves the low bits as they are.
         self.part.next = self.most.val();
+        self.high_behind.next = self.high.val() - 1;
         self.behind.next =
-            (bit_cast::<13, 2>(self.high.val() - 1) << 11) | bit_cast::<13, 11>(self.low.val());
+            (bit_cast::<13, 2>(self.high_behind.val()) << 11) | bit_cast::<13, 11>(self.low.val());
         if self.fits.val() {
             self.part.next = self.whole.val();
             self.behind.next = bits::<13>(0);
