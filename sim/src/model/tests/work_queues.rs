@@ -2,10 +2,11 @@
 
 use viaduct_spec::descriptor::{control, status};
 use viaduct_spec::doorbell::page;
+use viaduct_spec::profile::SEND_WINDOW;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::{region, vi_states};
 
-use super::bench::{handle, Bench, Descriptor, End, Level, DATA, DATA_REGION, RECEIVED, SENT};
+use super::bench::{handle, Bench, Descriptor, End, Level, DATA, DATA_REGION, RECEIVED, RING_LOG2, SENT};
 use crate::fabric::Faults;
 
 const A: End = (0, 1);
@@ -109,12 +110,12 @@ fn rule_4_a_vi_that_breaks_completes_all_in_order() {
     // What is sent is lost; the VI breaks at the time-out.
     bench.faults(Faults { drop: (1..100).collect(), ..Faults::default() });
     let receives = [0, 1].map(|_| bench.receive(A, &Descriptor::of(DATA, 100)));
-    let sends: Vec<u64> = (0..20).map(|_| bench.send(A, &Descriptor::of(DATA, 40))).collect();
+    let sends: Vec<u64> = (0..SEND_WINDOW + 4).map(|_| bench.send(A, &Descriptor::of(DATA, 40))).collect();
     bench.settle();
     let ends: Vec<u32> = sends.iter().map(|place| bench.peek(0, *place).1).collect();
     let sent = ends.iter().take_while(|end| **end == SENT | status::TRANSPORT_ERROR).count();
     // The window: what went out whole; the rest never began.
-    assert_eq!(sent, 16);
+    assert_eq!(sent, SEND_WINDOW);
     assert!(ends[sent..].iter().all(|end| *end == SENT | FLUSHED), "{ends:x?}");
     assert!(receives.iter().all(|place| bench.peek(0, *place).1 == RECEIVED | FLUSHED));
     assert_eq!(bench.events(0), [(event_code::CONN_LOST, 1, false, true)]);
@@ -166,7 +167,7 @@ fn rule_6_a_position_outside_the_ring_breaks_the_vi_and_what_it_holds_is_flushed
             let mut bench = pair(level);
             let (place, token) = bench.prepare(A, receive, &Descriptor::of(DATA, 10));
             let offset = if receive { page::RECEIVE } else { page::SEND };
-            bench.ring(0, A.1, offset, 8, token | 32 << 50);
+            bench.ring(0, A.1, offset, 8, token | 1 << RING_LOG2 << 50);
             bench.settle();
             assert_eq!(bench.state(A), vi_states::ERROR);
             assert_eq!(bench.events(0), [(event_code::VI_OVERRUN, 1, receive, true)]);

@@ -19,7 +19,7 @@ pub const TAG: u64 = 7;
 pub(super) const SYSTEM_TAG: u64 = 9;
 /// Key of the data region.
 pub(super) const KEY: u64 = 0x5A5A;
-pub(super) const RING_LOG2: u64 = 5;
+pub const RING_LOG2: u64 = 6;
 pub(super) const RING_BYTES: u64 = 8 << RING_LOG2;
 /// Where completion queues' rings are in the arena.
 pub(super) const CQ_RINGS: u64 = 0x8_0000;

@@ -30,7 +30,7 @@ use crate::network::{Activity, Network, Options, Port};
 
 pub use connection::{End, Level};
 pub use descriptor::{handle, Completion, Descriptor, RECEIVED, SENT};
-pub use layout::{DATA, DATA_REGION, ERROR_RING, PSN, TAG};
+pub use layout::{DATA, DATA_REGION, ERROR_RING, PSN, RING_LOG2, TAG};
 use layout::{DESCRIPTORS, ERROR_RING_LOG2};
 pub use registers::{moved, row};
 
