@@ -129,7 +129,7 @@ pub struct Lines {
     first: Signal<Local, Bits<14>>,
     position: Signal<Local, Bits<14>>,
     place_now: Signal<Local, Bits<3>>,
-    /// Its place among the queue's.
+    /// Place of the token among the 16 of its queue.
     slot_now: Signal<Local, Bits<TOKENS_LOG2>>,
     /// There is no token of the position in its slot.
     wrong: Signal<Local, bool>,

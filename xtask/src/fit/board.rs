@@ -17,7 +17,7 @@ use crate::need::Need;
 use crate::project::{read, write, Project};
 use crate::setup;
 use anyhow::{ensure, Context, Result};
-use serde_json::{json, Map, Value};
+use serde_json::{json, Value};
 use sha2::{Digest, Sha256};
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -175,7 +175,7 @@ impl Made {
 
 /// How much of what was asked for the worst clock reaches.
 fn slack(report: &Report) -> f64 {
-    report.clocks.iter().map(|clock| clock.achieved / clock.constraint).fold(f64::INFINITY, f64::min)
+    report.slowest_clock().map_or(f64::INFINITY, |clock| clock.achieved / clock.constraint)
 }
 
 /// The report for programs.
@@ -183,16 +183,9 @@ fn summary(report: &Report, made: &Made) -> Result<Value> {
     let usage = |name| report.usage(name).with_context(|| format!("nextpnr counts no {name}"));
     let (luts, luts_available) = usage("LUT4")?;
     let (bram, bram_available) = usage("block RAMs")?;
-    let clocks: Map<String, Value> = report
-        .clocks
-        .iter()
-        .map(|clock| {
-            (clock.name.clone(), json!({"achieved": clock.achieved, "constraint": clock.constraint}))
-        })
-        .collect();
     Ok(json!({
         "luts": luts, "luts_available": luts_available, "bram": bram, "bram_available": bram_available,
-        "fmax": clocks, "verilog_sha256": made.verilog, "core_sha256": made.core, "bitstream_sha256": made.bitstream,
+        "fmax": report.json()["fmax"], "verilog_sha256": made.verilog, "core_sha256": made.core, "bitstream_sha256": made.bitstream,
     }))
 }
 
@@ -211,7 +204,7 @@ pub fn code_digest(file: &Path) -> Result<String> {
     Ok(hexadecimal(code.concat().as_bytes()))
 }
 
-/// SHA-256.
+/// SHA-256 of bytes, in hexadecimal.
 fn hexadecimal(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
