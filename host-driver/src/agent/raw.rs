@@ -175,7 +175,10 @@ impl RawChannel {
         self.vi.index()
     }
 
-    /// Sets which frames it takes.
+    /// Sets which frames it takes. When it returns, the NIC knows: every frame that comes from then on meets the new filter.
+    ///
+    /// # Errors
+    /// The device's.
     pub fn set_filter(&self, filter: Filter) -> Result<(), AgentError> {
         let mut word = [0];
         raw_channel::VI.put(&mut word, self.vi.index().into());
@@ -183,7 +186,11 @@ impl RawChannel {
         raw_channel::BROADCAST.put(&mut word, filter.broadcast.into());
         raw_channel::MULTICAST.put(&mut word, filter.multicast.into());
         raw_channel::PROMISCUOUS.put(&mut word, filter.promiscuous.into());
-        Ok(self.agent().device.write32(Bar::Registers, registers::RAW_CHANNEL, word[0] as u32)?)
+        let device = &self.agent().device;
+        device.write32(Bar::Registers, registers::RAW_CHANNEL, word[0] as u32)?;
+        // A write is posted and may be on its way yet; no read passes it (PCIe base specification 2.4.1).
+        device.read32(Bar::Registers, registers::RAW_CHANNEL)?;
+        Ok(())
     }
 
     /// Sends a frame of [`SHORTEST_FRAME`] to [`LONGEST_FRAME`] bytes, as it is. When it returns, the frame is copied

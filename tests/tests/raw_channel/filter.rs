@@ -7,12 +7,14 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::{Mac, Service};
 use viaduct_driver::agent::raw::{Filter, RawChannel};
 use viaduct_driver::agent::AgentError;
+use viaduct_sim::setup::Kind;
 use viaduct_spec::register::counter;
 use viaduct_spec::wire::opcode;
 use viaduct_tests::frame::Frame;
 use viaduct_tests::raw::pair;
+use viaduct_tests::world::{quick, World};
 
-use super::{by_name, noise, on_each, BROADCAST};
+use super::{by_name, next, noise, on_each, BROADCAST};
 
 /// Rules RAW-1; and RAW-5: how they are counted.
 #[test]
@@ -59,6 +61,30 @@ fn the_filter_is_what_it_says() {
         assert_eq!(scene.events(1), []);
         scene.others_go_on();
     });
+}
+
+/// The NIC is a thousand cycles away from its host, and a frame comes right after the agent has spoken.
+#[test]
+fn what_the_agent_has_set_holds_when_it_returns() {
+    for kind in [Kind::Rtl, Kind::Model] {
+        let mut setup = quick(4);
+        setup.kinds = vec![kind];
+        setup.network.bus.conditions.round_trip = 2000;
+        let world = World::new(&setup);
+        let [_, host] = [0, 1].map(|n| world.host(n));
+        let mut random = ChaCha8Rng::seed_from_u64(4);
+        let channel = host.agent.open_raw(Filter::default()).expect("a VI is free");
+        let frame = noise(&mut random, host.agent.mac(), 100);
+        world.inject(1, &frame);
+        assert_eq!(next(&world, &channel), frame);
+        for broadcast in [true, false] {
+            channel.set_filter(Filter { broadcast, ..Filter::default() }).expect("the NIC answers");
+            let frame = noise(&mut random, BROADCAST, 100);
+            world.inject(1, &frame);
+            world.settle();
+            assert_eq!(channel.receive().expect("the channel is open"), broadcast.then_some(frame));
+        }
+    }
 }
 
 /// Rules RAW-1 and RAW-3.
