@@ -7,9 +7,9 @@
 //!       records, record ──►└───────────────┘
 //! ```
 //! Contract: in Idle the block takes up what the intake shows, in Load its window (`row`), and in each later step it makes the window
-//! what `after` says. In Fetch it takes up the message at `place` behind the oldest, in Look and Read the one that the step before asked
-//! for: Apply and Compare ask for the one at `place`, any other step for the oldest. With `records` it keeps `record` at `place`. It writes the
-//! window in Look, Settle, Write and Committed.
+//! what `after` says. In Fetch it takes up the message at `place` behind the oldest, in Look and Take the one that the step before asked
+//! for: Apply asks for the one at `place`, any other step for the oldest. With `records` it keeps `record` at `place`, which may be asked for
+//! two steps later. It writes the window in Look, Settle, Write and Committed.
 //!
 //! Latency: 1. `read_after` is of the message that is taken up, in the same cycle. `connected` in `hand`, and `flying`, are as of the
 //! cycle before.
@@ -24,7 +24,7 @@ use super::ring::MessageRing;
 use super::steps::SendStep;
 use super::timers::TimerEnd;
 use super::window::{SentMessage, Window, COUNT_BITS};
-use crate::bus::{Acknowledged, Sent, StateWrite, Vi};
+use crate::bus::{Acknowledged, Position, Sent, StateWrite, Vi};
 use crate::prims::{LutRam, Number, Ram};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
@@ -97,6 +97,8 @@ pub struct AtHand {
     window: DFF<Window>,
     message: DFF<SentMessage>,
     flies: DFF<bool>,
+    /// Position of the message at `place`.
+    place_position: Signal<Local, Position>,
     connected_state: Number<2, { vi_states::CONNECTED as u64 }>,
 }
 
@@ -115,8 +117,11 @@ impl Logic for AtHand {
         self.connected.d.next = self.states.read_data.val() == self.connected_state.val();
         self.flies.d.next = self.window.q.val().fresh != self.window.q.val().oldest;
 
+        self.place_position.next =
+            self.window.q.val().completed + bit_cast::<14, COUNT_BITS>(self.place.val());
         drive!(self, vi => windows.read_address; held_vi.q => windows.write_address, ring.vi;
-            window.q => windows.write_data; records => ring.write; record => ring.record);
+            window.q => windows.write_data; records => ring.write; record => ring.record;
+            place_position => ring.place);
         self.windows.write_enable.next = false;
         self.ring.position.next = self.window.q.val().completed;
         self.window.d.next = self.after.val();
@@ -131,21 +136,16 @@ impl Logic for AtHand {
                 self.window.d.next = self.windows.read_data.val();
             }
             SendStep::Apply => {
-                self.ring.position.next =
-                    self.window.q.val().completed + bit_cast::<14, COUNT_BITS>(self.place.val());
+                self.ring.position.next = self.place_position.val();
             }
             SendStep::Fetch => {
                 self.message.d.next = self.ring.message.val();
-            }
-            SendStep::Compare => {
-                self.ring.position.next =
-                    self.window.q.val().completed + bit_cast::<14, COUNT_BITS>(self.place.val());
             }
             SendStep::Look => {
                 self.windows.write_enable.next = true;
                 self.message.d.next = self.ring.message.val();
             }
-            SendStep::Read => {
+            SendStep::Take => {
                 self.message.d.next = self.ring.message.val();
             }
             SendStep::Settle => {

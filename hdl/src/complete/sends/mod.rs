@@ -28,8 +28,8 @@
 //!   before it, behind the completions of that, and behind the VI's rewind; meanwhile nothing else comes in.
 //! - `sent` is always taken after a while, whatever waits: transmit needs it to let a rewind through.
 //!
-//! Latency: 6 cycles from `acknowledged` to `completion`, 7 from `sent`; 4 more for each further one. A message and its acknowledgement
-//! take 14 cycles of the block's time.
+//! Latency: 6 cycles from `acknowledged` to `completion`, 8 from `sent`; 4 more for each further one. A message and its acknowledgement
+//! take 15 cycles of the block's time.
 //! The row of `completed` is that of its index in the cycle before.
 //!
 //! Example: a message of one packet with PSN 5 leaves: `sent` puts it into the ring and starts its VI's timer. The ACK of PSN 5 moves the

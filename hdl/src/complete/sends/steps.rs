@@ -9,15 +9,15 @@
 //! Contract: in Idle the block takes what the intake `shows`, in each other step it goes on as the effect says and the neighbours let it:
 //!
 //! ```text
-//!  Idle ─► Load ─► Apply ─► (Fetch ─► Compare) ─► Look ─► (Read) ─► Decide ─► Settle ─► (Write) ─► Idle
-//!                                                  ▲                  │
-//!                                                  ├── Break ◄────────┤
-//!                                                  └── Again ◄─ Emit ◄┘
+//!  Idle ─► Load ─► Apply ─► (Fetch ─► Compare) ─► Look ─► (Read ─► Take) ─► Decide ─► Settle ─► (Write) ─► Idle
+//!                                                  ▲                          │
+//!                                                  ├── Break ◄────────────────┤
+//!                                                  └── Again ◄─ Emit ◄────────┘
 //!  Idle ─► Commit ─► Committed ─► Idle
 //! ```
-//! Fetch and Compare are for a message that is known. The oldest message is asked for in the step before Look, and there in Look; Read is
-//! for when that step asks for another one, which Apply does for what has left, and Compare does. From Apply it goes straight to Settle,
-//! if the oldest message `stays` as it was. A window without messages goes from Look to Settle, or to Break. In Decide and
+//! Fetch and Compare are for a message that is known. The oldest message is asked for in the step before Look, and there in Look. When
+//! something has left, the ring may be written in Look, and the oldest message may be what it is written with: then it is asked for in
+//! Read, and there in Take. From Apply it goes straight to Settle, if the oldest message `stays` as it was. A window without messages goes from Look to Settle, or to Break. In Decide and
 //! Settle the VI may be put off (`queues`): then it is looked at again later.
 //!
 //! Latency: 1 cycle a step; Break, Emit, Again and Committed last until what they give is taken.
@@ -63,8 +63,10 @@ pub enum SendStep {
     Compare,
     /// Write the window; the oldest message comes.
     Look,
-    /// The oldest message comes, which was not asked for before Look.
+    /// The oldest message is asked for: the ring was being written before.
     Read,
+    /// The oldest message comes.
+    Take,
     /// Decide what becomes of the oldest message.
     Decide,
     /// Break the VI; then look again.
@@ -172,6 +174,9 @@ impl Logic for SendSteps {
                 }
             }
             SendStep::Read => {
+                self.at.d.next = SendStep::Take;
+            }
+            SendStep::Take => {
                 self.at.d.next = SendStep::Decide;
             }
             SendStep::Decide => {
