@@ -19,6 +19,7 @@ pub mod fetch;
 pub mod interrupt;
 pub mod mac;
 pub mod nic;
+pub mod pcie;
 pub mod prims;
 pub mod proofs;
 pub mod protect;

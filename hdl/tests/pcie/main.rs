@@ -1,0 +1,1 @@
+//! The layers of the PCI Express endpoint, as exported Verilog in Verilator.
