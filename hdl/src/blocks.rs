@@ -7,7 +7,7 @@ use rust_hdl::prelude::*;
 
 use crate::export::{reference, verilog};
 use crate::{
-    admin, arithmetic, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, prims,
+    admin, arithmetic, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, pcie, prims,
     protect, quiet, receive, reply, send, vi,
 };
 
@@ -139,6 +139,12 @@ pub fn all() -> Vec<Entry> {
         // Interrupts.
         entry!("interrupt/notify", interrupt::Notify::default(), 140, 1, 271),
         entry!("interrupt/vectors", interrupt::Vectors::default(), 600, 0, 149),
+        // The PCI Express endpoint.
+        entry!("pcie/crossing", pcie::crossing::PcieCrossing::default(), 950, 0, 0),
+        entry!("pcie/crossing/widen", pcie::crossing::Widen::default(), 50, 0, 0),
+        entry!("pcie/crossing/arrange", pcie::crossing::Arrange::default(), 216, 0, 0),
+        entry!("pcie/crossing/narrow", pcie::crossing::Narrow::default(), 82, 0, 0),
+        entry!("pcie/crossing/credit_counter", pcie::crossing::CreditCounter::default(), 272, 0, 0),
         // The Ethernet MAC.
         entry!("mac/async_fifo", mac::AsyncFifo::<mac::MacBeat, 4, 5>::default(), 156, 0, 0),
         entry!("mac/line_receiver", mac::LineReceiver::default(), 177, 0, 0),

@@ -18,6 +18,9 @@ mod transmit;
 pub use complete::TlpComplete;
 pub use enabled_bytes::EnabledBytes;
 pub use packet_sort::PacketSort;
-pub use ports::{Config, Credits, EthRx, EthTx, EthWatch, TlpRx, TlpTx};
+pub use ports::{
+    Config, ConfigSource, Credits, CreditsSource, EthRx, EthTx, EthWatch, TlpRx, TlpRxSource, TlpTx,
+    TlpTxSink,
+};
 pub use receive::TlpReceive;
 pub use transmit::TlpTransmit;

@@ -8,6 +8,7 @@ use rust_hdl::prelude::*;
 
 /// Packets from the host. There is no `ready`: the NIC has room.
 #[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "TlpRxSource"]
 pub struct TlpRx {
     /// A beat comes in this cycle.
     pub valid: Signal<In, bool>,
@@ -21,8 +22,25 @@ pub struct TlpRx {
     pub bar: Signal<In, Bits<3>>,
 }
 
+/// The other end of [`TlpRx`]: an endpoint's.
+#[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "TlpRx"]
+pub struct TlpRxSource {
+    /// A beat comes in this cycle.
+    pub valid: Signal<Out, bool>,
+    /// Two double words, the earlier in bits 31:0.
+    pub data: Signal<Out, Bits<64>>,
+    /// Which of the two double words are there: 01 or 11; 01 only with `last`.
+    pub keep: Signal<Out, Bits<2>>,
+    /// The beat is the last of its packet.
+    pub last: Signal<Out, bool>,
+    /// The BAR that a request hits, 0 or 2; it counts in the first beat.
+    pub bar: Signal<Out, Bits<3>>,
+}
+
 /// Packets to the host.
 #[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "TlpTxSink"]
 pub struct TlpTx {
     /// A beat is offered.
     pub valid: Signal<Out, bool>,
@@ -38,8 +56,27 @@ pub struct TlpTx {
     pub class: Signal<Out, Bits<2>>,
 }
 
+/// The other end of [`TlpTx`]: an endpoint's.
+#[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "TlpTx"]
+pub struct TlpTxSink {
+    /// A beat is offered.
+    pub valid: Signal<In, bool>,
+    /// The host has room: the beat moves at the next rising edge.
+    pub ready: Signal<Out, bool>,
+    /// Two double words, the earlier in bits 31:0.
+    pub data: Signal<In, Bits<64>>,
+    /// Which of the two double words are there: 01 or 11; 01 only with `last`.
+    pub keep: Signal<In, Bits<2>>,
+    /// The beat is the last of its packet.
+    pub last: Signal<In, bool>,
+    /// `viaduct_spec::tlp::class` of the packet.
+    pub class: Signal<In, Bits<2>>,
+}
+
 /// What may be sent to the host now.
 #[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "CreditsSource"]
 pub struct Credits {
     /// Number of headers of posted packets.
     pub ph: Signal<In, Bits<8>>,
@@ -53,8 +90,25 @@ pub struct Credits {
     pub cd: Signal<In, Bits<12>>,
 }
 
+/// The other end of [`Credits`]: an endpoint's.
+#[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "Credits"]
+pub struct CreditsSource {
+    /// Number of headers of posted packets.
+    pub ph: Signal<Out, Bits<8>>,
+    /// Data of posted packets, in units of 16 bytes.
+    pub pd: Signal<Out, Bits<12>>,
+    /// Number of headers of non-posted packets.
+    pub nph: Signal<Out, Bits<8>>,
+    /// Number of headers of completions.
+    pub ch: Signal<Out, Bits<8>>,
+    /// Data of completions, in units of 16 bytes.
+    pub cd: Signal<Out, Bits<12>>,
+}
+
 /// The function's configuration space, as far as the NIC looks at it. System software may change it at any time.
 #[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "ConfigSource"]
 pub struct Config {
     /// The function's bus, device and function number.
     pub requester_id: Signal<In, Bits<16>>,
@@ -74,6 +128,30 @@ pub struct Config {
     pub msix_enable: Signal<In, bool>,
     /// All vectors are masked.
     pub msix_mask: Signal<In, bool>,
+}
+
+/// The other end of [`Config`]: an endpoint's.
+#[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "Config"]
+pub struct ConfigSource {
+    /// The function's bus, device and function number.
+    pub requester_id: Signal<Out, Bits<16>>,
+    /// MaxPayload: 128 << n bytes.
+    pub max_payload: Signal<Out, Bits<3>>,
+    /// MaxReadRequest: 128 << n bytes.
+    pub max_read: Signal<Out, Bits<3>>,
+    /// Read completion boundary, 1 = 128 bytes. The NIC does not look at it: its own completions are of 8 bytes at most.
+    pub rcb: Signal<Out, bool>,
+    /// 8-bit tags are allowed.
+    pub extended_tag: Signal<Out, bool>,
+    /// Memory requests may be sent.
+    pub bus_master: Signal<Out, bool>,
+    /// Function-level reset; it stays high until `function_reset_done`.
+    pub function_reset: Signal<Out, bool>,
+    /// MSI-X is enabled.
+    pub msix_enable: Signal<Out, bool>,
+    /// All vectors are masked.
+    pub msix_mask: Signal<Out, bool>,
 }
 
 /// Frames from the MAC. There is no `ready`: a frame that finds no room is dropped whole and counted.

@@ -78,3 +78,26 @@ pub struct Limits {
     /// Completions.
     pub completions: Limit,
 }
+
+/// What the core looks at of the function's configuration space: see [`Config`](crate::edge::Config).
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+pub struct CoreConfig {
+    /// The function's bus, device and function number.
+    pub requester_id: Bits<16>,
+    /// MaxPayload: 128 << n bytes.
+    pub max_payload: Bits<3>,
+    /// MaxReadRequest: 128 << n bytes.
+    pub max_read: Bits<3>,
+    /// Read completion boundary, 1 = 128 bytes.
+    pub rcb: bool,
+    /// 8-bit tags are allowed.
+    pub extended_tag: bool,
+    /// Memory requests may be sent.
+    pub bus_master: bool,
+    /// Function-level reset; it stays high until `function_reset_done`.
+    pub function_reset: bool,
+    /// MSI-X is enabled.
+    pub msix_enable: bool,
+    /// All vectors are masked.
+    pub msix_mask: bool,
+}

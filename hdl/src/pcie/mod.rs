@@ -3,5 +3,7 @@
 //! | folder | what for |
 //! |---|---|
 //! | [`bus`] | what crosses between the layers |
+//! | [`crossing`] | packets, credits and configuration between `pclk` and the core's clock |
 
 pub mod bus;
+pub mod crossing;

@@ -1,1 +1,8 @@
 //! The layers of the PCI Express endpoint, as exported Verilog in Verilator.
+
+mod crossing;
+
+#[path = "../common/bundle.rs"]
+mod bundle;
+#[path = "../common/clock.rs"]
+mod clock;

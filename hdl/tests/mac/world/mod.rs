@@ -1,5 +1,6 @@
 //! The MAC between a core and a PHY, each with its own clock, down to single edges.
 
+#[path = "../../common/clock.rs"]
 mod clock;
 mod phy;
 
