@@ -58,6 +58,7 @@ pub struct CreditCounter {
     units: DFF<Bits<12>>,
     data: Signal<Local, Bits<64>>,
     length: Signal<Local, Bits<10>>,
+    rounded: Signal<Local, Bits<12>>,
     ends: Signal<Local, bool>,
     posted_class: Number<2, { class::POSTED as u64 }>,
     non_posted_class: Number<2, { class::NON_POSTED as u64 }>,
@@ -81,10 +82,11 @@ impl Logic for CreditCounter {
             completions.data => completion_data; beat.val().data => data);
         // The first double word has the length in double words, 0 for 1024, and says whether there is data.
         self.length.next = bit_cast::<10, 64>(self.data.val());
+        self.rounded.next = bit_cast::<12, 10>(self.length.val()) + 3;
         if self.moves.val() {
             self.under_way.d.next = !self.beat.val().last;
             if !self.under_way.q.val() {
-                self.units.d.next = bit_cast::<12, 10>((self.length.val() + 3) >> 2);
+                self.units.d.next = self.rounded.val() >> 2;
                 if !self.length.val().any() {
                     self.units.d.next = self.most.val();
                 }

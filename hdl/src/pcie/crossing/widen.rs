@@ -52,6 +52,8 @@ pub struct Widen {
     long: Signal<Local, bool>,
     /// The word is of the header.
     heads: Signal<Local, bool>,
+    swapped_half: Signal<Local, Bits<16>>,
+    swapped_data: Signal<Local, Bits<16>>,
     /// The double word that ends with this word: of the header, and behind it.
     header_double: Signal<Local, Bits<32>>,
     data_double: Signal<Local, Bits<32>>,
@@ -79,9 +81,10 @@ impl Logic for Widen {
         self.data.next = self.word.val().data;
         self.long.next = self.data.val().get_bit(5);
         self.heads.next = self.in_header.q.val() | self.word.val().first;
-        self.header_double.next = (bit_cast::<32, 16>((self.half.q.val() << 8) | (self.half.q.val() >> 8))
-            << 16)
-            | bit_cast::<32, 16>((self.data.val() << 8) | (self.data.val() >> 8));
+        self.swapped_half.next = (self.half.q.val() << 8) | (self.half.q.val() >> 8);
+        self.swapped_data.next = (self.data.val() << 8) | (self.data.val() >> 8);
+        self.header_double.next =
+            (bit_cast::<32, 16>(self.swapped_half.val()) << 16) | bit_cast::<32, 16>(self.swapped_data.val());
         self.data_double.next =
             (bit_cast::<32, 16>(self.data.val()) << 16) | bit_cast::<32, 16>(self.half.q.val());
         self.double.next = self.data_double.val();
