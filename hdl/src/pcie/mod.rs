@@ -3,5 +3,7 @@
 //! | folder | what for |
 //! |---|---|
 //! | [`bus`] | what crosses between the layers |
+//! | [`transaction`] | configuration space, requests that the core does not see, completions of those |
 
 pub mod bus;
+pub mod transaction;
