@@ -2,6 +2,7 @@
 //! the tables in docs/ all come from here.
 
 pub mod cm;
+pub mod config_space;
 pub mod descriptor;
 pub mod doorbell;
 pub mod handle;

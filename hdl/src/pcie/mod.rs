@@ -3,7 +3,9 @@
 //! | folder | what for |
 //! |---|---|
 //! | [`bus`] | what crosses between the layers |
+//! | [`transaction`] | configuration space, requests that the core does not see, completions of those |
 //! | [`crossing`] | packets, credits and configuration between `pclk` and the core's clock |
 
 pub mod bus;
 pub mod crossing;
+pub mod transaction;

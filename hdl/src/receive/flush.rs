@@ -98,8 +98,6 @@ pub struct Flush {
     change: Signal<Local, bool>,
     state_now: Signal<Local, Bits<2>>,
     filled_state: Signal<Local, Bits<2>>,
-    /// The marks are not being written for another reason.
-    free: Signal<Local, bool>,
     /// A descriptor of `filled_by` came in the cycle before.
     fills: DFF<bool>,
     filled_by: DFF<Vi>,
@@ -134,8 +132,8 @@ impl Logic for Flush {
         // For a descriptor in the cycle of the change the old state is read; but the change itself queues the VI in the next cycle.
         self.failed.d.next = self.state.valid.val() & (self.state.data.val().state == self.error_state.val());
         self.failed_vi.d.next = self.state.data.val().vi;
-        self.free.next = !self.state.valid.val() & !self.set_aside.valid.val();
-        self.pushed.next = self.fills.q.val() & !self.failed.q.val() & self.free.val();
+        // `set_aside` does not come meanwhile: while a descriptor waits here, there was a change two cycles ago or later.
+        self.pushed.next = self.fills.q.val() & !self.failed.q.val() & !self.state.valid.val();
         self.queue.push.valid.next =
             self.failed.q.val() | (self.fills.q.val() & (self.filled_state.val() == self.error_state.val()));
         self.queue.push.data.next = self.filled_by.q.val();

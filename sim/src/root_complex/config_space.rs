@@ -1,48 +1,19 @@
-//! Configuration space of the function: a type-0 header with power management, PCI Express and
-//! MSI-X capabilities. What software writes here becomes the NIC's `cfg_*` side band.
+//! Configuration space of the function: [`viaduct_spec::config_space`] behind a platform that has
+//! enumerated it. What software writes here becomes the NIC's `cfg_*` side band.
 
-use viaduct_spec::profile::{BAR2_BYTES, VECTORS};
-use viaduct_spec::register::{BAR0_BYTES, MSIX_PENDING, MSIX_TABLE, PCI_DEVICE, PCI_VENDOR};
+use viaduct_spec::config_space::{
+    command, device_control, link_control, msix, power_control, word, Word, COMMAND, DEVICE_CONTROL,
+    LINK_CONTROL, MAX_PAYLOAD_SUPPORTED, MAX_READ_LARGEST, MSIX, POWER_CONTROL, TABLE,
+};
 
 use super::options::Options;
 
-/// Size of a PCI Express function's configuration space in bytes.
-pub const CONFIG_BYTES: usize = 4096;
+pub use viaduct_spec::config_space::CONFIG_BYTES;
 
-/// COMMAND register.
-const COMMAND: usize = 0x04;
-const COMMAND_MEMORY: u16 = 1 << 1;
-const COMMAND_MASTER: u16 = 1 << 2;
-/// Parity response, SERR and interrupt disable can be set too; they change nothing here.
-const COMMAND_WRITABLE: u16 = COMMAND_MEMORY | COMMAND_MASTER | 1 << 6 | 1 << 8 | 1 << 10;
-
-const BAR0: usize = 0x10;
-const BAR2: usize = 0x18;
-/// 64-bit memory, not prefetchable: stores to doorbells must not be merged.
-const BAR_64: u32 = 0b100;
-
-const POWER: usize = 0x40;
-/// Its control and status register, of which the low two bits are the power state.
-const POWER_CONTROL: usize = POWER + 4;
-const POWER_STATE: u8 = 3;
-/// What a function keeps in D3hot comes back with it: No_Soft_Reset.
-const POWER_KEEPS: u16 = 1 << 3;
-const EXPRESS: usize = 0x50;
-const DEVICE_CAPABILITIES: usize = EXPRESS + 4;
-const DEVICE_CONTROL: usize = EXPRESS + 8;
-const LINK_CAPABILITIES: usize = EXPRESS + 12;
-const LINK_CONTROL: usize = EXPRESS + 16;
-const LINK_STATUS: usize = EXPRESS + 18;
-const MSIX: usize = 0x90;
-const MSIX_CONTROL: usize = MSIX + 2;
-
-const CONTROL_EXTENDED_TAG: u16 = 1 << 8;
-const CONTROL_FUNCTION_RESET: u16 = 1 << 15;
-const LINK_CONTROL_RCB_128: u16 = 1 << 3;
-const MSIX_ENABLE: u16 = 1 << 15;
-const MSIX_MASK: u16 = 1 << 14;
-/// Largest payload that the NIC takes and makes, encoded 128 << n.
-const MAX_PAYLOAD_SUPPORTED: u16 = 1;
+/// The BARs, and what may come behind them.
+const BARS: std::ops::Range<usize> = 0x10..0x28;
+/// Size fields of Device Control.
+const SIZES: u32 = 7 << device_control::MAX_PAYLOAD | 7 << device_control::MAX_READ;
 
 /// What a write asks for beyond changing a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -52,92 +23,33 @@ pub struct Effect {
     pub function_reset: bool,
 }
 
-/// The configuration space.
+/// The configuration space: [`TABLE`] with what the platform has set.
 #[derive(Debug)]
 pub struct ConfigSpace {
     value: Box<[u8; CONFIG_BYTES]>,
-    /// Bits that software may change.
-    mask: Box<[u8; CONFIG_BYTES]>,
     options: Options,
 }
 
 impl ConfigSpace {
     /// The registers after power-up and the platform's enumeration.
     pub fn new(options: &Options) -> Self {
-        let mut space = Self {
-            value: Box::new([0; CONFIG_BYTES]),
-            mask: Box::new([0; CONFIG_BYTES]),
-            options: options.clone(),
-        };
-        space.header();
-        space.express();
-        space.msix();
-        space
-    }
-
-    fn header(&mut self) {
-        self.put16(0x00, PCI_VENDOR);
-        self.put16(0x02, PCI_DEVICE);
+        let mut space = Self { value: Box::new([0; CONFIG_BYTES]), options: options.clone() };
+        for word in &TABLE {
+            space.put(word.offset, word.reset);
+        }
         // Whoever hands a function to user space has enabled its memory (Linux's vfio-pci does);
         // Bus Master stays off until the driver asks.
-        self.put16(COMMAND, COMMAND_MEMORY);
-        self.writable(COMMAND, &COMMAND_WRITABLE.to_le_bytes());
-        // Status: there is a capability list.
-        self.put16(0x06, 1 << 4);
-        // Revision 0; class: network controller, other.
-        self.put32(0x08, 0x0280_0000);
-        self.writable(0x0C, &[0xFF]);
-        self.writable(BAR0, &(!(BAR0_BYTES as u32 - 1)).to_le_bytes());
-        self.put32(BAR2, BAR_64);
-        self.writable(BAR2, &(!(BAR2_BYTES - 1)).to_le_bytes());
-        self.put16(0x2C, PCI_VENDOR);
-        self.put16(0x2E, PCI_DEVICE);
-        self.value[0x34] = POWER as u8;
-        // Interrupt line; there is no interrupt pin.
-        self.writable(0x3C, &[0xFF]);
-        // Power management, version 3; there are D0 and D3hot. Linux' vfio-pci sends a function that
-        // nobody has open to D3hot, and who emulates one (QEMU) takes its word for the state.
-        self.put16(POWER, 0x01 | (EXPRESS as u16) << 8);
-        self.put16(POWER + 2, 3);
-        self.put16(POWER_CONTROL, POWER_KEEPS);
-        self.writable(POWER_CONTROL, &[POWER_STATE]);
-    }
-
-    fn express(&mut self) {
-        self.put16(EXPRESS, 0x10 | (MSIX as u16) << 8);
-        // Version 2, endpoint.
-        self.put16(EXPRESS + 2, 2);
-        // Extended tags, role-based error reporting, function level reset.
-        let capabilities = u32::from(MAX_PAYLOAD_SUPPORTED) | 1 << 5 | 1 << 15 | 1 << 28;
-        self.put32(DEVICE_CAPABILITIES, capabilities);
-        let options = &self.options.conditions;
-        let control = u16::from(options.max_payload.min(MAX_PAYLOAD_SUPPORTED as u8)) << 5
-            | u16::from(options.max_read) << 12
-            | if options.extended_tag { CONTROL_EXTENDED_TAG } else { 0 };
-        let rcb = if options.rcb == 128 { LINK_CONTROL_RCB_128 } else { 0 };
-        self.put16(DEVICE_CONTROL, control);
-        self.writable(DEVICE_CONTROL, &0x7FFFu16.to_le_bytes());
-        // 2.5 GT/s, four lanes: 64 bits at 125 MHz.
-        self.put32(LINK_CAPABILITIES, 0x041);
-        // The read completion boundary is the root complex's; software only reads it.
-        self.put16(LINK_CONTROL, rcb);
-        self.writable(LINK_CONTROL, &0x00C3u16.to_le_bytes());
-        self.put16(LINK_STATUS, 0x041);
-    }
-
-    fn msix(&mut self) {
-        self.put16(MSIX, 0x11);
-        self.put16(MSIX_CONTROL, VECTORS as u16 - 1);
-        // Table and pending bits are in BAR 0. Nothing here can be written by a driver in user
-        // space, under Linux neither: the kernel enables what has an eventfd.
-        self.put32(MSIX + 4, MSIX_TABLE as u32);
-        self.put32(MSIX + 8, MSIX_PENDING as u32);
+        space.put(COMMAND, space.get(COMMAND) | command::MEMORY);
+        let conditions = &options.conditions;
+        space.set_sizes(conditions.max_payload.min(MAX_PAYLOAD_SUPPORTED as u8), conditions.max_read);
+        space.set_extended_tag(conditions.extended_tag);
+        space.set(LINK_CONTROL, link_control::RCB_128, conditions.rcb == 128);
+        space
     }
 
     /// Sets or clears MSI-X Enable, which is the platform's.
     pub fn enable_msix(&mut self, enable: bool) {
-        let control = self.get16(MSIX_CONTROL) & !MSIX_ENABLE;
-        self.put16(MSIX_CONTROL, if enable { control | MSIX_ENABLE } else { control });
+        self.set(MSIX, msix::ENABLE, enable);
     }
 
     /// Reads from `offset` on; what lies past the end reads as all ones.
@@ -147,19 +59,17 @@ impl ConfigSpace {
         }
     }
 
-    /// Writes from `offset` on; bits that are read only stay.
+    /// Writes from `offset` on; bits that are read only, or the platform's, stay.
     pub fn write(&mut self, offset: usize, data: &[u8]) -> Effect {
         let mut effect = Effect::default();
         for (n, &byte) in data.iter().enumerate() {
             let Some(at) = offset.checked_add(n).filter(|&at| at < CONFIG_BYTES) else { break };
-            if at == POWER_CONTROL && ![0, POWER_STATE].contains(&(byte & POWER_STATE)) {
-                // A state that there is not is ignored, as the specification wants it.
-                continue;
-            }
-            self.value[at] = self.value[at] & !self.mask[at] | byte & self.mask[at];
-            if at == DEVICE_CONTROL + 1 {
-                effect.function_reset = u16::from(byte) << 8 & CONTROL_FUNCTION_RESET != 0;
-            }
+            let (start, shift) = ((at & !3) as u16, 8 * (at & 3));
+            let Some(word) = word(start) else { continue };
+            let (data, enabled) = (u32::from(byte) << shift, 0xFF << shift);
+            let word = Word { writable: word.writable & !word.platform, ..*word };
+            self.put(start, word.written(self.get(start), data, enabled));
+            effect.function_reset |= start == DEVICE_CONTROL && data & device_control::FUNCTION_RESET != 0;
         }
         effect
     }
@@ -167,96 +77,97 @@ impl ConfigSpace {
     /// Back to the values of power-up, but for the BARs and the platform's settings: what the
     /// operating system restores after a function reset.
     pub fn reset(&mut self) {
-        let bars: Vec<u8> = self.value[BAR0..0x28].to_vec();
+        let bars: Vec<u8> = self.value[BARS].to_vec();
         *self = Self::new(&self.options);
-        self.value[BAR0..0x28].copy_from_slice(&bars);
+        self.value[BARS].copy_from_slice(&bars);
     }
 
     /// In D0; in D3hot only configuration space answers.
     fn awake(&self) -> bool {
-        self.value[POWER_CONTROL] & POWER_STATE == 0
+        self.get(POWER_CONTROL) & power_control::STATE == 0
     }
 
     /// Memory Space Enable: the function answers at its BARs.
     pub fn memory(&self) -> bool {
-        self.awake() && self.get16(COMMAND) & COMMAND_MEMORY != 0
+        self.awake() && self.get(COMMAND) & command::MEMORY != 0
     }
 
     /// Bus Master Enable: the function may send memory requests.
     pub fn bus_master(&self) -> bool {
-        self.awake() && self.get16(COMMAND) & COMMAND_MASTER != 0
+        self.awake() && self.get(COMMAND) & command::MASTER != 0
     }
 
     /// Max_Payload_Size, encoded 128 << n.
     pub fn max_payload(&self) -> u8 {
-        (self.get16(DEVICE_CONTROL) >> 5 & 7).min(MAX_PAYLOAD_SUPPORTED) as u8
+        (self.get(DEVICE_CONTROL) >> device_control::MAX_PAYLOAD & 7).min(MAX_PAYLOAD_SUPPORTED) as u8
     }
 
     /// Max_Read_Request_Size, encoded 128 << n.
     pub fn max_read(&self) -> u8 {
-        (self.get16(DEVICE_CONTROL) >> 12 & 7).min(5) as u8
+        (self.get(DEVICE_CONTROL) >> device_control::MAX_READ & 7).min(MAX_READ_LARGEST) as u8
     }
 
     /// Extended Tag Field Enable.
     pub fn extended_tag(&self) -> bool {
-        self.get16(DEVICE_CONTROL) & CONTROL_EXTENDED_TAG != 0
+        self.get(DEVICE_CONTROL) & device_control::EXTENDED_TAG != 0
     }
 
     /// Sets Max_Payload_Size and Max_Read_Request_Size, encoded 128 << n, as system software does.
     pub fn set_sizes(&mut self, max_payload: u8, max_read: u8) {
-        let control = self.get16(DEVICE_CONTROL) & !(7 << 5 | 7 << 12);
-        self.put16(DEVICE_CONTROL, control | u16::from(max_payload & 7) << 5 | u16::from(max_read & 7) << 12);
+        let sizes = u32::from(max_payload & 7) << device_control::MAX_PAYLOAD
+            | u32::from(max_read & 7) << device_control::MAX_READ;
+        self.put(DEVICE_CONTROL, self.get(DEVICE_CONTROL) & !SIZES | sizes);
     }
 
     /// Sets or clears Extended Tag Field Enable.
     pub fn set_extended_tag(&mut self, enable: bool) {
-        let control = self.get16(DEVICE_CONTROL) & !CONTROL_EXTENDED_TAG;
-        self.put16(DEVICE_CONTROL, if enable { control | CONTROL_EXTENDED_TAG } else { control });
+        self.set(DEVICE_CONTROL, device_control::EXTENDED_TAG, enable);
     }
 
     /// MSI-X Enable.
     pub fn msix_enable(&self) -> bool {
-        self.get16(MSIX_CONTROL) & MSIX_ENABLE != 0
+        self.get(MSIX) & msix::ENABLE != 0
     }
 
     /// MSI-X Function Mask.
     pub fn msix_mask(&self) -> bool {
-        self.get16(MSIX_CONTROL) & MSIX_MASK != 0
+        self.get(MSIX) & msix::MASK != 0
     }
 
-    fn get16(&self, at: usize) -> u16 {
-        u16::from_le_bytes([self.value[at], self.value[at + 1]])
+    fn set(&mut self, at: u16, bits: u32, on: bool) {
+        let others = self.get(at) & !bits;
+        self.put(at, if on { others | bits } else { others });
     }
 
-    fn put16(&mut self, at: usize, value: u16) {
-        self.value[at..at + 2].copy_from_slice(&value.to_le_bytes());
+    fn get(&self, at: u16) -> u32 {
+        let at = at as usize;
+        u32::from_le_bytes([self.value[at], self.value[at + 1], self.value[at + 2], self.value[at + 3]])
     }
 
-    fn put32(&mut self, at: usize, value: u32) {
-        self.value[at..at + 4].copy_from_slice(&value.to_le_bytes());
-    }
-
-    fn writable(&mut self, at: usize, mask: &[u8]) {
-        self.mask[at..at + mask.len()].copy_from_slice(mask);
+    fn put(&mut self, at: u16, value: u32) {
+        self.value[at as usize..at as usize + 4].copy_from_slice(&value.to_le_bytes());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use viaduct_spec::config_space::{BAR0, BAR2};
+    use viaduct_spec::profile::{BAR2_BYTES, VECTORS};
+    use viaduct_spec::register::{BAR0_BYTES, PCI_DEVICE, PCI_VENDOR};
 
     fn space() -> ConfigSpace {
         ConfigSpace::new(&Options::default())
     }
 
-    fn read32(space: &ConfigSpace, at: usize) -> u32 {
+    fn read32(space: &ConfigSpace, at: u16) -> u32 {
         let mut data = [0; 4];
-        space.read(at, &mut data);
+        space.read(at.into(), &mut data);
         u32::from_le_bytes(data)
     }
 
-    fn write32(space: &mut ConfigSpace, at: usize, value: u32) -> Effect {
-        space.write(at, &value.to_le_bytes())
+    fn write32(space: &mut ConfigSpace, at: u16, value: u32) -> Effect {
+        space.write(at.into(), &value.to_le_bytes())
     }
 
     #[test]
@@ -276,7 +187,7 @@ mod tests {
         let bar2 = u64::from(read32(&space, BAR2 + 4)) << 32 | u64::from(read32(&space, BAR2));
         assert_eq!(u64::from(!(read32(&space, BAR0) & !0xF)) + 1, BAR0_BYTES);
         assert_eq!(!(bar2 & !0xF) + 1, BAR2_BYTES);
-        assert_eq!(bar2 & 0xF, u64::from(BAR_64));
+        assert_eq!(bar2 & 0xF, 0b100);
         assert_eq!((read32(&space, 0x14), read32(&space, 0x20), read32(&space, 0x24)), (0, 0, 0));
         let _ = write32(&mut space, BAR0, 0xFEBF_1234);
         assert_eq!(read32(&space, BAR0), 0xFEBF_0000);
@@ -287,12 +198,12 @@ mod tests {
     #[test]
     fn the_capability_list_ends_and_holds_what_a_driver_looks_for() {
         let space = space();
-        let (mut found, mut at) = (Vec::new(), read32(&space, 0x34) as usize & 0xFF);
+        let (mut found, mut at) = (Vec::new(), read32(&space, 0x34) as u16 & 0xFF);
         while at != 0 {
             assert!(at >= 0x40 && at % 4 == 0 && found.len() < 48);
             let header = read32(&space, at);
             found.push(header & 0xFF);
-            at = (header >> 8 & 0xFF) as usize;
+            at = (header >> 8 & 0xFF) as u16;
         }
         assert_eq!(found, [0x01, 0x10, 0x11]);
         assert_eq!(read32(&space, MSIX) >> 16 & 0x7FF, VECTORS as u32 - 1);
@@ -304,15 +215,15 @@ mod tests {
         assert!(space.memory() && !space.bus_master() && !space.msix_enable());
         let _ = write32(&mut space, COMMAND, 0x6);
         let _ = write32(&mut space, DEVICE_CONTROL, 0x5000 | 7 << 5);
-        let _ = space.write(MSIX_CONTROL, &(MSIX_ENABLE | MSIX_MASK).to_le_bytes());
+        let _ = write32(&mut space, MSIX, msix::ENABLE | msix::MASK);
         assert!(space.bus_master() && !space.msix_enable() && !space.msix_mask());
         space.enable_msix(true);
         assert!(space.msix_enable());
-        assert_eq!(read32(&space, MSIX) >> 16, u32::from(MSIX_ENABLE) | (VECTORS as u32 - 1));
+        assert_eq!(read32(&space, MSIX) >> 16, 0x8000 | (VECTORS as u32 - 1));
         assert_eq!(space.max_payload(), MAX_PAYLOAD_SUPPORTED as u8, "never more than is supported");
         assert_eq!(space.max_read(), 5);
         assert!(!space.extended_tag());
-        let asked = space.write(DEVICE_CONTROL + 1, &[0x80]);
+        let asked = space.write(DEVICE_CONTROL as usize + 1, &[0x80]);
         assert!(asked.function_reset, "a byte write counts too");
         assert_eq!(read32(&space, DEVICE_CONTROL) & 0x8000, 0, "the bit reads as 0");
         space.reset();
@@ -325,16 +236,67 @@ mod tests {
         let _ = write32(&mut space, COMMAND, 0x6);
         let _ = write32(&mut space, BAR0, 0xFEBF_0000);
         for (state, shown) in [(1, 0), (3, 3), (2, 3)] {
-            let _ = space.write(POWER_CONTROL, &[state]);
-            assert_eq!(read32(&space, POWER_CONTROL), u32::from(POWER_KEEPS) | shown, "asked for D{state}");
+            let _ = space.write(POWER_CONTROL.into(), &[state]);
+            assert_eq!(
+                read32(&space, POWER_CONTROL),
+                power_control::NO_SOFT_RESET | shown,
+                "asked for D{state}"
+            );
             assert_eq!((space.memory(), space.bus_master()), (shown == 0, shown == 0));
         }
-        let _ = space.write(POWER_CONTROL, &[0, 0]);
+        let _ = space.write(POWER_CONTROL.into(), &[0, 0]);
         assert!(space.memory() && space.bus_master());
         assert_eq!(read32(&space, BAR0), 0xFEBF_0000);
-        let _ = space.write(POWER_CONTROL, &[3]);
+        let _ = space.write(POWER_CONTROL.into(), &[3]);
         space.reset();
         assert!(space.memory(), "a reset wakes it");
+    }
+
+    /// Every double word, and every byte enable, against the table.
+    #[test]
+    fn every_register_is_the_table_s() {
+        for at in (0..CONFIG_BYTES as u16).step_by(4) {
+            let row = word(at).copied().unwrap_or(Word { writable: 0, clearable: 0, reset: 0, ..TABLE[0] });
+            for enables in 1..16u32 {
+                for data in [0, !0, 0x5A5A_5A5A, 0xA5A5_A5A5] {
+                    let mut space = space();
+                    // As if the function had seen every error.
+                    space.put(at, space.get(at) | row.clearable);
+                    let mut model = space.get(at);
+                    for byte in (0..4).filter(|byte| enables >> byte & 1 == 1) {
+                        let bits = 0xFFu32 << (8 * byte);
+                        let writable = row.writable & !row.platform & bits;
+                        let odd_state = at == POWER_CONTROL && byte == 0 && [1, 2].contains(&(data & 3));
+                        if !odd_state {
+                            model = model & !writable | data & writable;
+                        }
+                        model &= !(data & bits & row.clearable);
+                        let effect =
+                            space.write(at as usize + byte, &[(data >> (8 * byte)) as u8]).function_reset;
+                        assert_eq!(effect, at == DEVICE_CONTROL && byte == 1 && data & 0x8000 != 0);
+                    }
+                    assert_eq!(read32(&space, at), model, "{at:#x}, {data:#x}, enables {enables:04b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_link_is_what_the_card_has() {
+        let space = space();
+        assert_eq!(read32(&space, 0x5C) & 0x3FF, 0x011, "Link Capabilities: one lane, 2.5 GT/s");
+        assert_eq!(read32(&space, 0x60) >> 16, 0x011, "Link Status");
+    }
+
+    #[test]
+    fn device_status_is_cleared_by_ones() {
+        let mut space = space();
+        let control = read32(&space, DEVICE_CONTROL);
+        space.set(DEVICE_CONTROL, 0xF << 16, true);
+        let _ = space.write(DEVICE_CONTROL as usize + 2, &[0x5]);
+        assert_eq!(read32(&space, DEVICE_CONTROL), control | 0xA << 16);
+        let _ = space.write(DEVICE_CONTROL as usize, &[0xFF, 0]);
+        assert_eq!(read32(&space, DEVICE_CONTROL) >> 16, 0xA, "a write beside it leaves it alone");
     }
 
     #[test]
