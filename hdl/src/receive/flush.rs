@@ -148,15 +148,15 @@ impl Logic for Flush {
             self.filled_by.d.next = self.filled.data.val().vi;
         }
 
-        // Marks are written by a change of state, by `Lookup` (`set_aside`), and when a receive has come.
+        // Marks are written by a change of state, when a receive has come, and by `Lookup` (`set_aside`), which comes with neither of these
+        // two. So only the write waits for `Lookup`, which is late in its cycle.
         self.marks.write_enable.next =
             self.state.valid.val() | self.set_aside.valid.val() | self.pushed.val();
-        self.marks.write_address.next = self.filled_by.q.val();
-        fill!(self, marks.write_data, filled_state => state; false => aside, late);
-        if self.set_aside.valid.val() {
-            self.marks.write_address.next = self.set_aside.data.val().vi;
-            fill!(self, marks.write_data, state_now => state; true => aside;
-                set_aside.data.val().late => late);
+        self.marks.write_address.next = self.set_aside.data.val().vi;
+        fill!(self, marks.write_data, state_now => state; true => aside; set_aside.data.val().late => late);
+        if self.pushed.val() {
+            self.marks.write_address.next = self.filled_by.q.val();
+            fill!(self, marks.write_data, filled_state => state; false => aside, late);
         }
         if self.state.valid.val() {
             self.marks.write_address.next = self.state.data.val().vi;
