@@ -3,5 +3,7 @@
 //! | folder | what for |
 //! |---|---|
 //! | [`bus`] | what crosses between the layers |
+//! | [`mac`] | symbols: alignment, scrambling, ordered sets, SKP, the LTSSM |
 
 pub mod bus;
+pub mod mac;

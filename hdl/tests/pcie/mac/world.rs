@@ -1,0 +1,425 @@
+//! The layer between a root port and a data link layer.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_hdl::export::verilog;
+use viaduct_hdl::pcie::mac::state::codes;
+use viaduct_hdl::pcie::mac::PcieMac;
+use viaduct_link::link::frame::Deframer;
+use viaduct_link::link::{DataLink, LinkOptions, What};
+use viaduct_link::ltssm::{LowPower, Role, State, Times};
+use viaduct_link::monitor::{Monitor, MonitorOptions, Party, Rule};
+use viaduct_link::port::{Port, PortOptions};
+use viaduct_link::seam::{FromEndpoint, ToEndpoint};
+use viaduct_link::symbol::Symbol;
+use viaduct_link::tlp::Tlp;
+use viaduct_verilate::{Dut, Handle, Options};
+
+/// Cycles in a millisecond.
+pub const MS: u64 = 125_000;
+
+/// The seed of a test: `VIADUCT_SEED`, or always the same one; printed.
+pub fn seed(name: &str) -> u64 {
+    let seed = std::env::var("VIADUCT_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(0x7063_6965);
+    println!("{name}, seed {seed} (VIADUCT_SEED={seed})");
+    seed
+}
+
+/// A root port that waits in Detect.Quiet for 16 us only, and polls with 64 TS1.
+pub fn quick(seed: u64) -> PortOptions {
+    let mut options = PortOptions::new(seed);
+    options.side.times = Times { detect_quiet: 2000, polling_sets: 64, ..Times::default() };
+    options
+}
+
+struct Ports {
+    reset: Handle,
+    phy_ready: Handle,
+    rx: [Handle; 4],
+    rx_invert: Handle,
+    tx: [Handle; 3],
+    detect_request: Handle,
+    detect: [Handle; 2],
+    symbols: [Handle; 2],
+    line: Handle,
+    line_valid: Handle,
+    line_ready: Handle,
+    levels: [Handle; 3],
+    wishes: [Handle; 3],
+    state: Handle,
+    deepest: Handle,
+}
+
+impl Ports {
+    fn of(dut: &Dut) -> Self {
+        let port = |name: &str| dut.port(name);
+        Self {
+            reset: port("reset"),
+            phy_ready: port("seam_phy_ready"),
+            rx: ["seam_rx_data", "seam_rx_k", "seam_rx_error", "seam_rx_idle"].map(port),
+            rx_invert: port("seam_rx_invert"),
+            tx: ["seam_tx_data", "seam_tx_k", "seam_tx_idle"].map(port),
+            detect_request: port("seam_detect_request"),
+            detect: ["seam_detect_done", "seam_detect_present"].map(port),
+            symbols: ["symbols", "symbols_valid"].map(port),
+            line: port("line"),
+            line_valid: port("line_valid"),
+            line_ready: port("line_ready"),
+            levels: ["link_up", "in_l0", "hot_reset"].map(port),
+            wishes: ["retrain", "sleep", "wake"].map(port),
+            state: port("state"),
+            deepest: port("deepest"),
+        }
+    }
+}
+
+/// A packet at `line`.
+struct Leaving {
+    words: Vec<u64>,
+    place: usize,
+    what: What,
+}
+
+/// See the module's description.
+pub struct World {
+    pub dut: Dut,
+    ports: Ports,
+    pub port: Port,
+    pub monitor: Monitor,
+    pub random: ChaCha8Rng,
+    pub cycle: u64,
+    pub to: ToEndpoint,
+    pub from: FromEndpoint,
+    /// The data link layer, the way in to it, and the packet that it sends.
+    pub link: DataLink,
+    deframer: Deframer,
+    leaving: Option<Leaving>,
+    /// Per thousand of cycles in which nothing is begun.
+    pub pauses: u32,
+    /// Levels of the cycle before, and the wishes of the test.
+    pub link_up: bool,
+    pub in_l0: bool,
+    pub hot_reset: bool,
+    pub retrain: bool,
+    pub sleep: bool,
+    pub wake: bool,
+    /// No packets are sent.
+    pub mute: bool,
+    /// States entered, each with its cycle.
+    pub path: Vec<(u64, u64)>,
+    last_state: u64,
+}
+
+impl World {
+    /// With a root port, and the layer's options `no_scramble` and `ignore_detect`.
+    pub fn with(name: &str, options: PortOptions, no_scramble: bool, ignore_detect: bool) -> Self {
+        let seed = options.side.seed;
+        let damaged = options.to_endpoint != Default::default();
+        let source = verilog(PcieMac::new(no_scramble, ignore_detect));
+        let dut = match Dut::seeded(&source, &Options::named(name), seed) {
+            Ok(dut) => dut,
+            Err(error) => panic!("{error}"),
+        };
+        let monitor = MonitorOptions { root: !damaged, ..MonitorOptions::default() };
+        let quiet = viaduct_link::damage::Trouble::new(Default::default(), seed);
+        Self {
+            ports: Ports::of(&dut),
+            dut,
+            port: Port::new(options),
+            monitor: Monitor::new(monitor),
+            random: ChaCha8Rng::seed_from_u64(seed ^ 0x5eed),
+            cycle: 0,
+            to: ToEndpoint::default(),
+            from: FromEndpoint::default(),
+            link: DataLink::new(LinkOptions::new(Role::Upstream, 128), quiet),
+            deframer: Deframer::default(),
+            leaving: None,
+            pauses: 100,
+            link_up: false,
+            in_l0: false,
+            hot_reset: false,
+            retrain: false,
+            sleep: false,
+            wake: false,
+            mute: false,
+            path: vec![(0, codes::DETECT_QUIET)],
+            last_state: codes::DETECT_QUIET,
+        }
+        .after_reset()
+    }
+
+    /// With a root port.
+    pub fn new(options: PortOptions) -> Self {
+        Self::with("pcie_mac", options, false, false)
+    }
+
+    fn after_reset(mut self) -> Self {
+        self.dut.write(self.ports.reset, 1);
+        self.dut.write(self.ports.phy_ready, 1);
+        self.dut.write(self.ports.rx[2], 3);
+        self.dut.write(self.ports.rx[3], 1);
+        (0..8).for_each(|_| self.dut.tick());
+        self.dut.write(self.ports.reset, 0);
+        self
+    }
+
+    /// The state of the LTSSM.
+    pub fn state(&self) -> u64 {
+        self.dut.read(self.ports.state)
+    }
+
+    /// How far training has come.
+    pub fn deepest(&self) -> u64 {
+        self.dut.read(self.ports.deepest)
+    }
+
+    /// A cycle.
+    pub fn step(&mut self) {
+        self.cycle += 1;
+        self.to = self.port.cycle(self.from);
+        let to = self.to;
+        let values = [to.rx_data.into(), to.rx_k.into(), to.rx_error.into(), to.rx_idle.into()];
+        for (port, value) in self.ports.rx.into_iter().zip(values) {
+            self.dut.write(port, value);
+        }
+        self.dut.write(self.ports.detect[0], to.detect_done.into());
+        self.dut.write(self.ports.detect[1], to.detect_present.into());
+        self.dut.write(self.ports.phy_ready, to.phy_ready.into());
+        self.offer();
+        let low_power = self.link.low_power() == LowPower::Agreed;
+        let wishes = [
+            self.in_l0 && self.retrain,
+            self.in_l0 && (self.sleep || low_power),
+            self.wake || self.state() == codes::L1 && self.link.has_work(),
+        ];
+        for (port, value) in self.ports.wishes.into_iter().zip(wishes) {
+            self.dut.write(port, value.into());
+        }
+        self.dut.eval();
+        self.take();
+        self.dut.tick();
+        let [tx_data, tx_k, tx_idle] = self.ports.tx.map(|port| self.dut.read(port));
+        self.from = FromEndpoint {
+            tx_data: tx_data as u16,
+            tx_k: tx_k as u8,
+            tx_idle: tx_idle == 1,
+            detect_request: self.dut.read(self.ports.detect_request) == 1,
+            rx_invert: self.dut.read(self.ports.rx_invert) == 1,
+        };
+        self.monitor.watch(&self.from, &self.to);
+        self.follow();
+        let state = self.state();
+        if self.last_state != state {
+            self.last_state = state;
+            self.path.push((self.cycle, state));
+        }
+    }
+
+    /// The data link layer offers a packet.
+    fn offer(&mut self) {
+        let begun = self.leaving.as_ref().is_some_and(|packet| packet.place > 0);
+        if !self.in_l0 && !begun {
+            // It was not begun before L0 was left: it is lost, as one that is damaged on its way.
+            if let Some(packet) = self.leaving.take() {
+                self.link.spoken(packet.what);
+            }
+        }
+        let pauses = self.random.random_range(0..1000) < self.pauses;
+        if self.leaving.is_none() && self.in_l0 && !pauses && !self.mute {
+            self.leaving = self.link.speak().map(|packet| Leaving {
+                words: words(&packet.symbols),
+                place: 0,
+                what: packet.what,
+            });
+        }
+        self.dut.write(self.ports.line_valid, self.leaving.is_some().into());
+        // What is not valid means nothing.
+        let junk = self.random.random::<u64>() & 0x7ffff;
+        let word = self.leaving.as_ref().map_or(junk, |packet| packet.words[packet.place]);
+        self.dut.write(self.ports.line, word);
+    }
+
+    /// What moves at this edge.
+    fn take(&mut self) {
+        let ready = self.dut.read(self.ports.line_ready) == 1;
+        if let Some(packet) = &mut self.leaving {
+            assert!(ready || packet.place == 0, "ready falls within a packet");
+            packet.place += usize::from(ready);
+            if packet.place == packet.words.len() {
+                self.link.spoken(packet.what);
+                self.leaving = None;
+            }
+        }
+        if self.dut.read(self.ports.symbols[1]) == 1 {
+            let word = self.dut.read(self.ports.symbols[0]);
+            for place in 0..2 {
+                let bit = |low: u64| word >> (low + place) & 1 == 1;
+                let symbol = Symbol { value: (word >> (8 * place)) as u8, k: bit(16) };
+                assert!(place == 0 || bit(18 + place - 1) || symbol != Symbol::COM || bit(18), "COM is high");
+                if let Some(frame) = self.deframer.push((!bit(18)).then_some(symbol)) {
+                    self.link.heard(frame);
+                }
+            }
+        }
+    }
+
+    /// The data link layer follows the levels.
+    fn follow(&mut self) {
+        let was_in_l0 = self.in_l0;
+        [self.link_up, self.in_l0, self.hot_reset] =
+            self.ports.levels.map(|port| self.dut.read(port) == 1);
+        self.link.set_up(self.link_up);
+        if self.in_l0 && !was_in_l0 {
+            self.link.resumed();
+        }
+        if self.in_l0 && self.link.tick() {
+            self.retrain = true;
+        } else if !self.in_l0 {
+            (self.retrain, self.sleep) = (false, false);
+        }
+    }
+
+    /// So many cycles.
+    pub fn run(&mut self, cycles: u64) {
+        (0..cycles).for_each(|_| self.step());
+    }
+
+    /// Until something is so, which has to be within so many cycles. Says how many it took.
+    #[track_caller]
+    pub fn until(&mut self, cycles: u64, mut done: impl FnMut(&mut Self) -> bool) -> u64 {
+        for passed in 0..cycles {
+            if done(self) {
+                return passed;
+            }
+            self.step();
+        }
+        let tail: Vec<_> = self.path.iter().rev().take(12).collect();
+        panic!("not within {cycles} cycles: {:?}, ours {tail:?}, now {}", self.port.state(), self.cycle);
+    }
+
+    /// Until the LTSSM is in a state.
+    #[track_caller]
+    pub fn reach(&mut self, cycles: u64, state: u64) -> u64 {
+        self.until(cycles, |world| world.state() == state)
+    }
+
+    /// Until both data link layers are active.
+    #[track_caller]
+    pub fn train(&mut self) -> u64 {
+        self.until(60 * MS, |world| world.is_active())
+    }
+
+    /// Both data link layers are active, and both sides in L0.
+    pub fn is_active(&self) -> bool {
+        self.port.is_active() && self.link.is_active() && self.in_l0 && self.port.state() == State::L0
+    }
+
+    /// The monitor has seen nothing wrong.
+    #[track_caller]
+    pub fn assert_silent(&self) {
+        self.assert_only(&[]);
+    }
+
+    /// The endpoint has kept all rules of the lane; damage makes no exception of them.
+    #[track_caller]
+    pub fn assert_lane(&self) {
+        use Rule::*;
+        let lane = [
+            SetCut, SetMalformed, SkpLate, SkpEarly, Scrambling, StrayControl, PacketCut, PacketOutsideL0,
+            TooFewTs1, TooFewTs2, SilenceUnannounced, TrainingIgnored, CodeError,
+        ];
+        let broken: Vec<_> = self.monitor.counts().keys().filter(|(_, rule)| !lane.contains(rule)).collect();
+        let broken: Vec<_> = broken.into_iter().copied().collect();
+        self.assert_only(&broken);
+    }
+
+    #[track_caller]
+    fn assert_only(&self, allowed: &[(Party, Rule)]) {
+        let counts = self.monitor.counts().iter().filter(|(what, _)| !allowed.contains(what));
+        let counts: Vec<_> = counts.collect();
+        let first: Vec<_> = self.monitor.violations().iter().take(8).map(ToString::to_string).collect();
+        assert!(counts.is_empty(), "{counts:?}\n{}\n{:?}", first.join("\n"), self.path);
+    }
+
+    /// The states entered since the last call.
+    pub fn take_path(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.path).into_iter().map(|(_, state)| state).collect()
+    }
+}
+
+/// A packet as words of `line`.
+fn words(symbols: &[Symbol]) -> Vec<u64> {
+    let word = |pair: &[Symbol]| {
+        pair.iter().zip(0..).fold(0, |word, (symbol, place)| {
+            word | u64::from(symbol.value) << (8 * place) | u64::from(symbol.k) << (16 + place)
+        })
+    };
+    let mut words: Vec<_> = symbols.chunks(2).map(word).collect();
+    if let Some(last) = words.last_mut() {
+        *last |= 1 << 18;
+    }
+    words
+}
+
+/// Memory writes both ways, which come once and in order.
+pub struct Traffic {
+    pub count: u32,
+    sent: [u32; 2],
+    came: [u32; 2],
+    /// What has not come yet.
+    waits: [std::collections::VecDeque<Tlp>; 2],
+}
+
+impl Traffic {
+    /// So many each way.
+    pub fn new(count: u32) -> Self {
+        Self { count, sent: [0; 2], came: [0; 2], waits: Default::default() }
+    }
+
+    /// Sends and takes what it can.
+    pub fn step(&mut self, world: &mut World) {
+        for way in 0..2 {
+            let (up, backlog) =
+                [(world.port.is_active(), world.port.backlog()), (world.link.is_active(), world.link.backlog())][way];
+            if self.sent[way] < self.count && up && backlog < 8 {
+                self.sent[way] += 1;
+                let length = world.random.random_range(1..=32);
+                let mut tlp = vec![0x4000_0000 | length, 0xff, self.sent[way]];
+                tlp.extend((0..length).map(|_| world.random.random::<u32>()));
+                self.waits[way].push_back(tlp.clone());
+                let taken = if way == 0 { world.port.send(tlp) } else { world.link.send(tlp) };
+                taken.expect("the link is up");
+            }
+        }
+        while let Some(tlp) = world.link.receive() {
+            self.came(0, &tlp);
+        }
+        while let Some(tlp) = world.port.receive() {
+            self.came(1, &tlp);
+        }
+    }
+
+    fn came(&mut self, way: usize, tlp: &Tlp) {
+        self.came[way] += 1;
+        assert_eq!(self.waits[way].pop_front().as_ref(), Some(tlp), "TLP {} of way {way}", self.came[way]);
+    }
+
+    /// Everything has come.
+    pub fn is_done(&self) -> bool {
+        self.came == [self.count; 2]
+    }
+
+    /// Runs it to its end, with something else in each cycle.
+    #[track_caller]
+    pub fn run(&mut self, world: &mut World, cycles: u64, mut each: impl FnMut(&mut World, u64)) {
+        for passed in 0..cycles {
+            if self.is_done() {
+                return;
+            }
+            self.step(world);
+            each(world, passed);
+            world.step();
+        }
+        panic!("{:?} of {} within {cycles} cycles: {:?}", self.came, self.count, world.port.counters());
+    }
+}
