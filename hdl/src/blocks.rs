@@ -7,7 +7,7 @@ use rust_hdl::prelude::*;
 
 use crate::export::{reference, verilog};
 use crate::{
-    admin, arithmetic, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, prims,
+    admin, arithmetic, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, pcie, prims,
     protect, quiet, receive, reply, send, vi,
 };
 
@@ -148,6 +148,20 @@ pub fn all() -> Vec<Entry> {
         entry!("mac/mdio", mac::Mdio::default(), 82, 0, 0),
         entry!("mac/rgmii", mac::Rgmii::new(80, 80), 4, 0, 0),
         entry!("mac", mac::Mac::default(), 1265, 0, 0),
+        // The PCI Express endpoint's physical layer.
+        entry!("pcie/mac/unskip", pcie::mac::Unskip::default(), 1000, 0, 0),
+        entry!("pcie/mac/align", pcie::mac::Align::default(), 1000, 0, 0),
+        entry!("pcie/mac/descramble", pcie::mac::Descramble::default(), 1000, 0, 0),
+        entry!("pcie/mac/set_reader", pcie::mac::SetReader::default(), 1000, 0, 0),
+        entry!("pcie/mac/electrical", pcie::mac::Electrical::default(), 1000, 0, 0),
+        entry!("pcie/mac/steps", pcie::mac::Steps::new(false, false), 1000, 0, 0),
+        entry!("pcie/mac/orders", pcie::mac::Orders::new(false), 1000, 0, 0),
+        entry!("pcie/mac/progress", pcie::mac::Progress::default(), 1000, 0, 0),
+        entry!("pcie/mac/timer", pcie::mac::Timer::default(), 1000, 0, 0),
+        entry!("pcie/mac/ltssm", pcie::mac::Ltssm::new(false, false), 1000, 0, 0),
+        entry!("pcie/mac/lane", pcie::mac::Lane::new(false), 1000, 0, 0),
+        entry!("pcie/mac/scramble", pcie::mac::Scramble::default(), 1000, 0, 0),
+        entry!("pcie/mac", pcie::mac::PcieMac::new(false, false), 2000, 0, 0),
         // A board's first light: ARP and ping.
         entry!("echo/question", echo::Question::default(), 730, 0, 0),
         entry!("echo/answerer", echo::Answerer::default(), 541, 4, 0),

@@ -5,12 +5,12 @@
 //!    begun ──►│ SkpDue │
 //!             └────────┘
 //! ```
-//! Contract: a set is due every 1216 symbols; it may be 1180 to 1538. Up to three are owed, as a packet of 4096 bytes makes them; `begun`
+//! Contract: a set is due every 1216 symbols; it may be 1180 to 1538. Up to seven are owed; a packet of 4096 bytes makes four. `begun`
 //! takes one off. In electrical idle none is due, and the time begins anew behind it.
 //!
 //! Latency: 1 cycle.
 //!
-//! Example: a packet of 3000 symbols begins 100 symbols before a set is due. Behind it three sets are sent.
+//! Example: a packet of 3000 symbols begins 100 symbols before a set is due. Behind it three sets are sent, one behind the other.
 //!
 //! Tests: `tests/pcie/mac/skp.rs`.
 
@@ -35,7 +35,7 @@ pub struct SkpDue {
     passed: DFF<Bits<10>>,
     /// The interval ends.
     ends: DFF<bool>,
-    owed: DFF<Bits<2>>,
+    owed: DFF<Bits<3>>,
     last: Number<10, { INTERVAL - 2 }>,
 }
 
@@ -57,7 +57,7 @@ impl Logic for SkpDue {
         }
         if self.silent.val() {
             self.passed.d.next = bits::<10>(0);
-            self.owed.d.next = bits::<2>(0);
+            self.owed.d.next = bits::<3>(0);
             self.ends.d.next = false;
         }
     }

@@ -1,5 +1,7 @@
 //! The layer between a root port and a data link layer.
 
+use std::collections::VecDeque;
+
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::export::verilog;
@@ -9,8 +11,10 @@ use viaduct_link::link::frame::Deframer;
 use viaduct_link::link::{DataLink, LinkOptions, What};
 use viaduct_link::ltssm::{LowPower, Role, State, Times};
 use viaduct_link::monitor::{Monitor, MonitorOptions, Party, Rule};
+use viaduct_link::ordered_set::TrainingSet;
 use viaduct_link::port::{Port, PortOptions};
-use viaduct_link::seam::{FromEndpoint, ToEndpoint};
+use viaduct_link::scrambler::Scrambler;
+use viaduct_link::seam::{FromEndpoint, Heard, ToEndpoint};
 use viaduct_link::symbol::Symbol;
 use viaduct_link::tlp::Tlp;
 use viaduct_verilate::{Dut, Handle, Options};
@@ -25,10 +29,10 @@ pub fn seed(name: &str) -> u64 {
     seed
 }
 
-/// A root port that waits in Detect.Quiet for 16 us only, and polls with 64 TS1.
+/// A root port that waits in Detect.Quiet for 16 us only.
 pub fn quick(seed: u64) -> PortOptions {
     let mut options = PortOptions::new(seed);
-    options.side.times = Times { detect_quiet: 2000, polling_sets: 64, ..Times::default() };
+    options.side.times = Times { detect_quiet: 2000, ..Times::default() };
     options
 }
 
@@ -73,6 +77,58 @@ impl Ports {
     }
 }
 
+/// What somebody else than a root port sends: symbols, and then something over and over.
+#[derive(Default)]
+pub struct Script {
+    symbols: VecDeque<Symbol>,
+    over: Vec<Symbol>,
+    /// Idle, scrambled, and not `over`.
+    idle: bool,
+    scrambler: Scrambler,
+}
+
+impl Script {
+    /// Logical idle.
+    pub fn idle() -> Self {
+        Self { idle: true, ..Self::default() }
+    }
+
+    /// Sets over and over.
+    pub fn over(over: Vec<Symbol>) -> Self {
+        Self { over, ..Self::default() }
+    }
+
+    /// A training set over and over.
+    pub fn sets(set: TrainingSet) -> Self {
+        Self::over(set.encode().to_vec())
+    }
+
+    /// So many sets before it.
+    pub fn first(mut self, count: usize, set: TrainingSet) -> Self {
+        (0..count).for_each(|_| self.symbols.extend(set.encode()));
+        self
+    }
+
+    fn cycle(&mut self, from: FromEndpoint) -> ToEndpoint {
+        let symbols = [0; 2].map(|_| {
+            if self.symbols.is_empty() && !self.idle {
+                self.symbols.extend(self.over.iter().copied());
+            }
+            match self.symbols.pop_front() {
+                // All of it is training sets.
+                Some(symbol) => Some(self.scrambler.pass(symbol, true)),
+                None => self.idle.then(|| self.scrambler.pass(Symbol::IDLE, false)),
+            }
+        });
+        let to = ToEndpoint {
+            detect_done: from.detect_request,
+            detect_present: from.detect_request,
+            ..ToEndpoint::default()
+        };
+        to.carry(Heard { symbols, idle: symbols == [None; 2] }, Symbol::IDLE)
+    }
+}
+
 /// A packet at `line`.
 struct Leaving {
     words: Vec<u64>,
@@ -103,8 +159,8 @@ pub struct World {
     pub retrain: bool,
     pub sleep: bool,
     pub wake: bool,
-    /// No packets are sent.
-    pub mute: bool,
+    /// In place of the root port.
+    pub script: Option<Script>,
     /// States entered, each with its cycle.
     pub path: Vec<(u64, u64)>,
     last_state: u64,
@@ -120,7 +176,8 @@ impl World {
             Ok(dut) => dut,
             Err(error) => panic!("{error}"),
         };
-        let monitor = MonitorOptions { root: !damaged, ..MonitorOptions::default() };
+        let max_payload = options.side.link.max_payload;
+        let monitor = MonitorOptions { root: !damaged, max_payload, ..MonitorOptions::default() };
         let quiet = viaduct_link::damage::Trouble::new(Default::default(), seed);
         Self {
             ports: Ports::of(&dut),
@@ -131,7 +188,7 @@ impl World {
             cycle: 0,
             to: ToEndpoint::default(),
             from: FromEndpoint::default(),
-            link: DataLink::new(LinkOptions::new(Role::Upstream, 128), quiet),
+            link: DataLink::new(LinkOptions::new(Role::Upstream, max_payload), quiet),
             deframer: Deframer::default(),
             leaving: None,
             pauses: 100,
@@ -141,7 +198,7 @@ impl World {
             retrain: false,
             sleep: false,
             wake: false,
-            mute: false,
+            script: None,
             path: vec![(0, codes::DETECT_QUIET)],
             last_state: codes::DETECT_QUIET,
         }
@@ -176,7 +233,10 @@ impl World {
     /// A cycle.
     pub fn step(&mut self) {
         self.cycle += 1;
-        self.to = self.port.cycle(self.from);
+        self.to = match &mut self.script {
+            None => self.port.cycle(self.from),
+            Some(script) => script.cycle(self.from),
+        };
         let to = self.to;
         let values = [to.rx_data.into(), to.rx_k.into(), to.rx_error.into(), to.rx_idle.into()];
         for (port, value) in self.ports.rx.into_iter().zip(values) {
@@ -206,7 +266,9 @@ impl World {
             detect_request: self.dut.read(self.ports.detect_request) == 1,
             rx_invert: self.dut.read(self.ports.rx_invert) == 1,
         };
-        self.monitor.watch(&self.from, &self.to);
+        if self.script.is_none() {
+            self.monitor.watch(&self.from, &self.to);
+        }
         self.follow();
         let state = self.state();
         if self.last_state != state {
@@ -225,7 +287,7 @@ impl World {
             }
         }
         let pauses = self.random.random_range(0..1000) < self.pauses;
-        if self.leaving.is_none() && self.in_l0 && !pauses && !self.mute {
+        if self.leaving.is_none() && self.in_l0 && !pauses {
             self.leaving = self.link.speak().map(|packet| Leaving {
                 words: words(&packet.symbols),
                 place: 0,
@@ -266,8 +328,7 @@ impl World {
     /// The data link layer follows the levels.
     fn follow(&mut self) {
         let was_in_l0 = self.in_l0;
-        [self.link_up, self.in_l0, self.hot_reset] =
-            self.ports.levels.map(|port| self.dut.read(port) == 1);
+        [self.link_up, self.in_l0, self.hot_reset] = self.ports.levels.map(|port| self.dut.read(port) == 1);
         self.link.set_up(self.link_up);
         if self.in_l0 && !was_in_l0 {
             self.link.resumed();
@@ -325,11 +386,23 @@ impl World {
     pub fn assert_lane(&self) {
         use Rule::*;
         let lane = [
-            SetCut, SetMalformed, SkpLate, SkpEarly, Scrambling, StrayControl, PacketCut, PacketOutsideL0,
-            TooFewTs1, TooFewTs2, SilenceUnannounced, TrainingIgnored, CodeError,
+            SetCut,
+            SetMalformed,
+            SkpLate,
+            SkpEarly,
+            Scrambling,
+            StrayControl,
+            PacketCut,
+            PacketOutsideL0,
+            TooFewTs1,
+            TooFewTs2,
+            SilenceUnannounced,
+            TrainingIgnored,
+            CodeError,
         ];
-        let broken: Vec<_> = self.monitor.counts().keys().filter(|(_, rule)| !lane.contains(rule)).collect();
-        let broken: Vec<_> = broken.into_iter().copied().collect();
+        let counts = self.monitor.counts().keys().copied();
+        let others = counts.filter(|(party, rule)| *party == Party::Root || !lane.contains(rule));
+        let broken: Vec<_> = others.collect();
         self.assert_only(&broken);
     }
 
@@ -339,6 +412,11 @@ impl World {
         let counts: Vec<_> = counts.collect();
         let first: Vec<_> = self.monitor.violations().iter().take(8).map(ToString::to_string).collect();
         assert!(counts.is_empty(), "{counts:?}\n{}\n{:?}", first.join("\n"), self.path);
+    }
+
+    /// Both sides forget what has come.
+    pub fn forget(&mut self) {
+        while self.link.receive().is_some() || self.port.receive().is_some() {}
     }
 
     /// The states entered since the last call.
@@ -367,7 +445,7 @@ pub struct Traffic {
     sent: [u32; 2],
     came: [u32; 2],
     /// What has not come yet.
-    waits: [std::collections::VecDeque<Tlp>; 2],
+    waits: [VecDeque<Tlp>; 2],
 }
 
 impl Traffic {
@@ -379,8 +457,10 @@ impl Traffic {
     /// Sends and takes what it can.
     pub fn step(&mut self, world: &mut World) {
         for way in 0..2 {
-            let (up, backlog) =
-                [(world.port.is_active(), world.port.backlog()), (world.link.is_active(), world.link.backlog())][way];
+            let (up, backlog) = [
+                (world.port.is_active(), world.port.backlog()),
+                (world.link.is_active(), world.link.backlog()),
+            ][way];
             if self.sent[way] < self.count && up && backlog < 8 {
                 self.sent[way] += 1;
                 let length = world.random.random_range(1..=32);
