@@ -168,6 +168,6 @@ impl Logic for Ltssm {
             & !self.progress.last.val().second;
         self.timer.clear.next = self.steps.enters.val()
             | self.said.val()
-            | (self.skipped.val() & (self.steps.at.val() == LtssmState::L0));
+            | (self.skipped.val() & (self.steps.at.val() == LtssmState::ActiveL0));
     }
 }

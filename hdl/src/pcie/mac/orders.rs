@@ -151,7 +151,7 @@ impl Logic for Orders {
                 self.given.d.next.idle = true;
                 self.levels.d.next.receiving = true;
             }
-            LtssmState::L0 => {
+            LtssmState::ActiveL0 => {
                 fill!(self, levels.d, true => receiving, link_up, in_l0);
             }
             LtssmState::RecoveryLock => {
@@ -185,7 +185,7 @@ impl Logic for Orders {
                 self.given.d.next.silent = true;
                 self.levels.d.next.link_up = true;
             }
-            LtssmState::L1 => {
+            LtssmState::AsleepL1 => {
                 self.given.d.next.silent = true;
                 self.levels.d.next.link_up = true;
             }

@@ -26,7 +26,7 @@ pub enum LtssmState {
     /// Logical idle before L0.
     ConfigurationIdle,
     /// Packets.
-    L0,
+    ActiveL0,
     /// TS1 with both numbers.
     RecoveryLock,
     /// TS2 with both numbers.
@@ -42,7 +42,7 @@ pub enum LtssmState {
     /// EIOS and electrical idle: the other side follows.
     L1Entry,
     /// L1.
-    L1,
+    AsleepL1,
 }
 
 /// The codes of the states.

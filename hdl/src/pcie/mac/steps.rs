@@ -217,12 +217,12 @@ impl Logic for Steps {
             }
             LtssmState::ConfigurationIdle => {
                 if self.idle_done.val() {
-                    self.now.d.next = LtssmState::L0;
+                    self.now.d.next = LtssmState::ActiveL0;
                 } else if self.after_2.val() {
                     self.now.d.next = LtssmState::DetectQuiet;
                 }
             }
-            LtssmState::L0 => {
+            LtssmState::ActiveL0 => {
                 if self.any.val() | self.retrain.val() | self.still.val() {
                     self.now.d.next = LtssmState::RecoveryLock;
                 } else if self.sleep.val() {
@@ -257,7 +257,7 @@ impl Logic for Steps {
             }
             LtssmState::RecoveryIdle => {
                 if self.idle_done.val() {
-                    self.now.d.next = LtssmState::L0;
+                    self.now.d.next = LtssmState::ActiveL0;
                 } else if self.firsts.val() & self.last.val().lane_pad {
                     self.now.d.next = LtssmState::LinkwidthStart;
                 } else if self.eight.val() & self.firsts.val() & self.last.val().ours {
@@ -290,10 +290,10 @@ impl Logic for Steps {
                 if self.any.val() | self.after_2.val() {
                     self.now.d.next = LtssmState::RecoveryLock;
                 } else if self.quiet.val() & self.settled.val() {
-                    self.now.d.next = LtssmState::L1;
+                    self.now.d.next = LtssmState::AsleepL1;
                 }
             }
-            LtssmState::L1 => {
+            LtssmState::AsleepL1 => {
                 if self.any.val() | self.wake.val() | !self.quiet.val() {
                     self.now.d.next = LtssmState::RecoveryLock;
                 }
@@ -311,7 +311,7 @@ impl Logic for Steps {
         }
         if self.reset.val() {
             self.now.d.next = LtssmState::DetectQuiet;
-            self.was.d.next = LtssmState::L1;
+            self.was.d.next = LtssmState::AsleepL1;
             self.inverted.d.next = false;
             self.scrambled.d.next = true;
         }
