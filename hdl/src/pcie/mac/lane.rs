@@ -36,7 +36,7 @@ enum Mode {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Lane {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -46,6 +46,8 @@ pub struct Lane {
     pub line: Sink<LineWord>,
     /// What is to be sent, from the LTSSM.
     pub order: Signal<In, Order>,
+    /// We ask for scrambling off; a constant of the whole.
+    pub no_scramble: Signal<In, bool>,
     /// Two symbols, for `Scramble`.
     pub word: Signal<Out, Outgoing>,
     /// A training set or a word of ordered idle is begun, for `Progress`.
@@ -73,36 +75,6 @@ pub struct Lane {
     still: DFF<Bits<5>>,
 }
 
-impl Lane {
-    /// All training sets ask for scrambling off, or do not.
-    pub fn new(no_scramble: bool) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            line: Default::default(),
-            order: Default::default(),
-            word: Default::default(),
-            began: Default::default(),
-            began_tag: Default::default(),
-            settled: Default::default(),
-            mode: Default::default(),
-            kind: Default::default(),
-            place: Default::default(),
-            obeyed: Default::default(),
-            begins: Default::default(),
-            begins_tag: Default::default(),
-            ends: Default::default(),
-            skips: Default::default(),
-            writer: SetWriter::new(no_scramble),
-            skp: Default::default(),
-            packet: Default::default(),
-            packet_k: Default::default(),
-            sent: Default::default(),
-            still: Default::default(),
-        }
-    }
-}
-
 impl Logic for Lane {
     #[wires]
     #[hdl_gen]
@@ -110,6 +82,7 @@ impl Logic for Lane {
         dff_setup!(self, clock, mode, kind, place, obeyed, begins, begins_tag, sent, still);
         clock!(self, clock, skp);
         drive!(self, sent.q => word; begins.q => began; begins_tag.q => began_tag; kind.q => writer.kind;
+            no_scramble => writer.no_scramble;
             place.q => writer.place; obeyed.q => writer.order; line.data.val().data => packet;
             line.data.val().k => packet_k; order.val().tag => begins_tag.d; false => begins.d, skips);
         self.line.ready.next = self.mode.q.val() == Mode::Open;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   quiet, settled, detect_* ──►┌───────┐──► order, detect_request, rx_invert
-//!   set, broken, idle, ... ────►│ Ltssm │──► number, scrambled, receiving
+//!   found, broken, idle, ... ──►│ Ltssm │──► number, scrambled, receiving
 //!   retrain, sleep, wake ──────►└───────┘──► link_up, in_l0, hot_reset, state, deepest
 //! ```
 //! Contract: docs/pcie.md, "The LTSSM":
@@ -33,7 +33,7 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Ltssm {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -48,7 +48,7 @@ pub struct Ltssm {
     /// There is a receiver.
     pub detect_present: Signal<In, bool>,
     /// A training set, from `SetReader`.
-    pub set: FlowSink<TrainingSet>,
+    pub found: FlowSink<TrainingSet>,
     /// A word that is no part of one.
     pub broken: Signal<In, bool>,
     /// A SKP set, from `Unskip`.
@@ -67,6 +67,10 @@ pub struct Ltssm {
     pub sleep: Signal<In, bool>,
     /// Leave L1.
     pub wake: Signal<In, bool>,
+    /// We ask for scrambling off; a constant of the whole.
+    pub no_scramble: Signal<In, bool>,
+    /// Receiver detection is left out; a constant of the whole.
+    pub ignore_detect: Signal<In, bool>,
     /// What is to be sent, for `Lane`.
     pub order: Signal<Out, Order>,
     /// Look for a receiver; for the seam.
@@ -98,54 +102,14 @@ pub struct Ltssm {
     current: Signal<Local, Order>,
 }
 
-impl Ltssm {
-    /// Scrambling is off, or not; receiver detection is left out, or not.
-    pub fn new(no_scramble: bool, ignore_detect: bool) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            quiet: Default::default(),
-            settled: Default::default(),
-            detect_done: Default::default(),
-            detect_present: Default::default(),
-            set: Default::default(),
-            broken: Default::default(),
-            skipped: Default::default(),
-            idle: Default::default(),
-            busy: Default::default(),
-            began: Default::default(),
-            began_tag: Default::default(),
-            retrain: Default::default(),
-            sleep: Default::default(),
-            wake: Default::default(),
-            order: Default::default(),
-            detect_request: Default::default(),
-            rx_invert: Default::default(),
-            number: Default::default(),
-            scrambled: Default::default(),
-            receiving: Default::default(),
-            link_up: Default::default(),
-            in_l0: Default::default(),
-            hot_reset: Default::default(),
-            state: Default::default(),
-            deepest: Default::default(),
-            steps: Steps::new(no_scramble, ignore_detect),
-            orders: Orders::new(ignore_detect),
-            progress: Default::default(),
-            timer: Default::default(),
-            said: Default::default(),
-            current: Default::default(),
-        }
-    }
-}
-
 impl Logic for Ltssm {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         clock!(self, clock, steps, orders, progress, timer);
-        FlowSink::<TrainingSet>::link(&mut self.set, &mut self.progress.set);
-        drive!(self, reset => steps.reset, orders.reset; broken => progress.broken; idle => progress.idle;
+        FlowSink::<TrainingSet>::link(&mut self.found, &mut self.progress.found);
+        drive!(self, reset => steps.reset, orders.reset; no_scramble => steps.no_scramble;
+            ignore_detect => steps.ignore_detect, orders.ignore_detect; broken => progress.broken; idle => progress.idle;
             busy => progress.busy; began => progress.began; began_tag => progress.began_tag;
             orders.order => current, order; current.val().tag => progress.tag;
             orders.awaits => progress.awaits; steps.enters => progress.clear, orders.enters);

@@ -31,7 +31,7 @@ struct Levels {
 }
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Orders {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -43,6 +43,8 @@ pub struct Orders {
     pub enters: Signal<In, bool>,
     /// The link's number.
     pub link: Signal<In, Bits<8>>,
+    /// Receiver detection is left out; a constant of the whole.
+    pub ignore_detect: Signal<In, bool>,
     /// What is to be sent, for `Lane`.
     pub order: Signal<Out, Order>,
     /// The training sets that are awaited, for `Progress`.
@@ -68,37 +70,6 @@ pub struct Orders {
     code: DFF<Bits<5>>,
     deep: DFF<Bits<5>>,
     l0: Number<5, { codes::L0 }>,
-    ignore_detect: Constant<bool>,
-}
-
-impl Orders {
-    /// Receiver detection is left out, or not.
-    pub fn new(ignore_detect: bool) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            at: Default::default(),
-            enters: Default::default(),
-            link: Default::default(),
-            order: Default::default(),
-            awaits: Default::default(),
-            detect_request: Default::default(),
-            receiving: Default::default(),
-            link_up: Default::default(),
-            in_l0: Default::default(),
-            hot_reset: Default::default(),
-            state: Default::default(),
-            deepest: Default::default(),
-            given: Default::default(),
-            awaited: Default::default(),
-            levels: Default::default(),
-            cast: Default::default(),
-            code: Default::default(),
-            deep: Default::default(),
-            l0: Default::default(),
-            ignore_detect: Constant::new(ignore_detect),
-        }
-    }
 }
 
 impl Logic for Orders {

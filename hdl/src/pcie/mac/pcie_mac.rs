@@ -68,6 +68,8 @@ pub struct PcieMac {
     ltssm: Ltssm,
     lane: Lane,
     scramble: Scramble,
+    no_scramble: Constant<bool>,
+    ignore_detect: Constant<bool>,
 }
 
 impl PcieMac {
@@ -93,9 +95,11 @@ impl PcieMac {
             descramble: Default::default(),
             reader: Default::default(),
             electrical: Default::default(),
-            ltssm: Ltssm::new(no_scramble, ignore_detect),
-            lane: Lane::new(no_scramble),
+            ltssm: Default::default(),
+            lane: Default::default(),
             scramble: Default::default(),
+            no_scramble: Constant::new(no_scramble),
+            ignore_detect: Constant::new(ignore_detect),
         }
     }
 }
@@ -108,6 +112,7 @@ impl Logic for PcieMac {
         clock!(self, clock, unskip, align, descramble, reader, electrical, ltssm, lane, scramble);
         self.held.d.next = self.reset.val() | !self.seam.phy_ready.val();
         drive!(self, held.q => electrical.reset, ltssm.reset, lane.reset, scramble.reset);
+        drive!(self, no_scramble => ltssm.no_scramble, lane.no_scramble; ignore_detect => ltssm.ignore_detect);
         // In.
         drive!(self, seam.rx_data => unskip.rx_data; seam.rx_k => unskip.rx_k;
             seam.rx_error => unskip.rx_error, electrical.rx_error; seam.rx_idle => electrical.rx_idle;
@@ -123,7 +128,7 @@ impl Logic for PcieMac {
             lane.settled => ltssm.settled; lane.began => ltssm.began; lane.began_tag => ltssm.began_tag;
             seam.detect_done => ltssm.detect_done; seam.detect_present => ltssm.detect_present;
             retrain => ltssm.retrain; sleep => ltssm.sleep; wake => ltssm.wake);
-        join!(self, FlowSource<TrainingSet>, reader.set => ltssm.set);
+        join!(self, FlowSource<TrainingSet>, reader.found => ltssm.found);
         drive!(self, ltssm.detect_request => seam.detect_request; ltssm.rx_invert => seam.rx_invert;
             ltssm.link_up => link_up; ltssm.in_l0 => in_l0; ltssm.hot_reset => hot_reset;
             ltssm.state => state; ltssm.deepest => deepest; ltssm.order => lane.order);

@@ -1,7 +1,7 @@
 //! What has been received and sent in a state of the LTSSM.
 //!
 //! ```text
-//!   set, broken, idle, busy ──►┌──────────┐──► last, any, pair, eight, ready
+//! found, broken, idle, busy ──►┌──────────┐──► last, any, pair, eight, ready
 //!            awaits, clear ──►│ Progress │──► turned, unscrambled
 //!    began, began_tag, tag ──►└──────────┘──► answered, polled, idle_done
 //! ```
@@ -50,7 +50,7 @@ pub struct Progress {
     /// What the state waits for.
     pub awaits: Signal<In, Awaits>,
     /// A training set, from `SetReader`.
-    pub set: FlowSink<TrainingSet>,
+    pub found: FlowSink<TrainingSet>,
     /// A word that is no part of one.
     pub broken: Signal<In, bool>,
     /// A word of logical idle, from `Descramble`.
@@ -115,20 +115,20 @@ impl Logic for Progress {
         self.polled.next = self.sent.q.val().get_bit(10);
 
         // Training sets.
-        self.fits.next = ((self.awaits.val().unnamed & self.set.data.val().unnamed)
-            | (self.awaits.val().ours & self.set.data.val().ours))
-            & (self.set.data.val().second | !self.awaits.val().second);
-        if self.set.valid.val() {
-            self.shown.d.next = self.set.data.val();
+        self.fits.next = ((self.awaits.val().unnamed & self.found.data.val().unnamed)
+            | (self.awaits.val().ours & self.found.data.val().ours))
+            & (self.found.data.val().second | !self.awaits.val().second);
+        if self.found.valid.val() {
+            self.shown.d.next = self.found.data.val();
             self.fitting.d.next = self.fits.val();
             self.run.d.next = bits::<4>(1);
-            if self.set.data.val().again & self.run.q.val().any() {
+            if self.found.data.val().again & self.run.q.val().any() {
                 self.run.d.next = self.run.q.val() + 1;
                 if self.run.q.val().get_bit(3) {
                     self.run.d.next = self.run.q.val();
                 }
             }
-            if self.set.data.val().inverted & !self.awaits.val().inverted {
+            if self.found.data.val().inverted & !self.awaits.val().inverted {
                 self.run.d.next = bits::<4>(0);
             } else if self.fits.val() {
                 self.first.d.next = true;

@@ -1,11 +1,11 @@
 //! Reads training sets.
 //!
 //! ```text
-//!   aligned ──►┌───────────┐──► set
+//!   aligned ──►┌───────────┐──► found
 //!    number ──►│ SetReader │──► broken
 //!              └───────────┘
 //! ```
-//! Contract: `set` is given for each training set that came whole: COM, link, lane, N_FTS, rate, control, and ten equal identifiers of
+//! Contract: `found` is given for each training set that came whole: COM, link, lane, N_FTS, rate, control, and ten equal identifiers of
 //! TS1 or TS2, or those of an inverted lane. It is `again` if it has link, lane, control bits and kind of the one before, and nothing but
 //! SKP sets stood between them. `broken` pulses for each word of something else, EIOS among it: what counts of that is the electrical idle behind it.
 //!
@@ -13,7 +13,7 @@
 //!
 //! Latency: 2 cycles from the word with the last symbol.
 //!
-//! Example: two TS1 with link 3 and lane PAD come: `set` is given twice with `named` and `number` 3, the second time with `again`.
+//! Example: two TS1 with link 3 and lane PAD come: `found` is given twice with `named` and `number` 3, the second time with `again`.
 //!
 //! Tests: with the whole, `tests/pcie/mac/`.
 
@@ -80,7 +80,7 @@ pub struct SetReader {
     /// Our link's number, from the LTSSM.
     pub number: Signal<In, Bits<8>>,
     /// A training set, for `Progress`.
-    pub set: FlowSource<TrainingSet>,
+    pub found: FlowSource<TrainingSet>,
     /// A word came that is no part of a good set.
     pub broken: Signal<Out, bool>,
     seen: DFF<Seen>,
@@ -215,15 +215,15 @@ impl Logic for SetReader {
             }
         }
 
-        drive!(self, breaks.q => broken; ends.q => set.valid);
-        fill!(self, set.data, second.q => second; inverted.q => inverted; repeats.q => again;
+        drive!(self, breaks.q => broken; ends.q => found.valid);
+        fill!(self, found.data, second.q => second; inverted.q => inverted; repeats.q => again;
             lane_pad.q => lane_pad; link.q => number);
-        self.set.data.next.unnamed = self.link_pad.q.val() & self.lane_pad.q.val();
-        self.set.data.next.named = !self.link_pad.q.val() & self.lane_pad.q.val();
-        self.set.data.next.ours =
+        self.found.data.next.unnamed = self.link_pad.q.val() & self.lane_pad.q.val();
+        self.found.data.next.named = !self.link_pad.q.val() & self.lane_pad.q.val();
+        self.found.data.next.ours =
             !self.link_pad.q.val() & self.lane_zero.q.val() & (self.link.q.val() == self.number.val());
-        self.set.data.next.hot_reset = self.flags.q.val().get_bit(0);
-        self.set.data.next.disabled = self.flags.q.val().get_bit(1);
-        self.set.data.next.no_scramble = self.flags.q.val().get_bit(3);
+        self.found.data.next.hot_reset = self.flags.q.val().get_bit(0);
+        self.found.data.next.disabled = self.flags.q.val().get_bit(1);
+        self.found.data.next.no_scramble = self.flags.q.val().get_bit(3);
     }
 }

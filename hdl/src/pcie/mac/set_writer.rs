@@ -8,7 +8,7 @@
 //! Contract: `word` is the word number `place` of the set. A training set has eight words: COM, link or PAD, lane 0 or PAD, N_FTS 255, the
 //! data rate 2.5 GT/s, the control bits, and ten identifiers. A SKP set is COM and three SKP, EIOS is COM and three IDL: two words.
 //!
-//! The constant `no_scramble` sets control bit 3 in all training sets.
+//! `no_scramble` sets control bit 3 in all training sets.
 //!
 //! Latency: none, no state.
 //!
@@ -16,9 +16,11 @@
 //!
 //! Tests: with the whole, `tests/pcie/mac/`.
 
+#![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
+
 use super::symbol::{Outgoing, COM, IDL, PAD, SKP};
 use super::Order;
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
@@ -33,8 +35,18 @@ pub enum SetKind {
     Farewell,
 }
 
+/// The control bits.
+#[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
+struct Flags {
+    hot_reset: bool,
+    disabled: bool,
+    loopback: bool,
+    no_scramble: bool,
+    reserved: Bits<4>,
+}
+
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct SetWriter {
     /// The set, from `Lane`.
     pub kind: Signal<In, SetKind>,
@@ -42,12 +54,14 @@ pub struct SetWriter {
     pub place: Signal<In, Bits<3>>,
     /// What a training set says; it stays from the first word to the last.
     pub order: Signal<In, Order>,
+    /// Training sets ask for scrambling off; a constant of the whole.
+    pub no_scramble: Signal<In, bool>,
     /// The word.
     pub word: Signal<Out, Outgoing>,
     identifier: Signal<Local, Bits<8>>,
-    /// Control bits 0, 1 and 3.
+    flags: Signal<Local, Flags>,
+    octet: Cast<Flags, Bits<8>>,
     control: Signal<Local, Bits<8>>,
-    no_scramble: Constant<Bits<8>>,
     com: Number<8, COM>,
     skp: Number<8, SKP>,
     idl: Number<8, IDL>,
@@ -59,30 +73,6 @@ pub struct SetWriter {
     zero: Number<8, 0>,
 }
 
-impl SetWriter {
-    /// Scrambling is asked off by all training sets, or is not.
-    pub fn new(no_scramble: bool) -> Self {
-        Self {
-            kind: Default::default(),
-            place: Default::default(),
-            order: Default::default(),
-            word: Default::default(),
-            identifier: Default::default(),
-            control: Default::default(),
-            no_scramble: Constant::new(if no_scramble { 8u64.to_bits() } else { 0u64.to_bits() }),
-            com: Default::default(),
-            skp: Default::default(),
-            idl: Default::default(),
-            pad: Default::default(),
-            first: Default::default(),
-            second: Default::default(),
-            n_fts: Default::default(),
-            rate: Default::default(),
-            zero: Default::default(),
-        }
-    }
-}
-
 impl Logic for SetWriter {
     #[wires]
     #[hdl_gen]
@@ -91,13 +81,12 @@ impl Logic for SetWriter {
         if self.order.val().second {
             self.identifier.next = self.second.val();
         }
-        self.control.next = self.no_scramble.val();
-        if self.order.val().hot_reset {
-            self.control.next = self.no_scramble.val() | 1;
-        }
-        if self.order.val().disabled {
-            self.control.next = self.no_scramble.val() | 2;
-        }
+        self.flags.next.hot_reset = self.order.val().hot_reset;
+        self.flags.next.disabled = self.order.val().disabled;
+        self.flags.next.loopback = false;
+        self.flags.next.no_scramble = self.no_scramble.val();
+        self.flags.next.reserved = bits::<4>(0);
+        drive!(self, flags => octet.from; octet.to => control);
         fill!(self, word, identifier => low, high; false => low_k, high_k, com, skp, silent;
             true => training);
         match self.place.val().index() {

@@ -21,7 +21,7 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
 /// See the module's description.
-#[derive(LogicBlock)]
+#[derive(LogicBlock, Default)]
 pub struct Steps {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
@@ -71,6 +71,10 @@ pub struct Steps {
     pub after_24: Signal<In, bool>,
     /// 48 ms have passed.
     pub after_48: Signal<In, bool>,
+    /// We ask for scrambling off; a constant of the whole.
+    pub no_scramble: Signal<In, bool>,
+    /// Receiver detection is left out; a constant of the whole.
+    pub ignore_detect: Signal<In, bool>,
     /// The state, for `Orders`.
     pub at: Signal<Out, LtssmState>,
     /// It is its first cycle.
@@ -92,56 +96,6 @@ pub struct Steps {
     /// Two equal TS1 have come.
     firsts: Signal<Local, bool>,
     seconds: Signal<Local, bool>,
-    no_scramble: Constant<bool>,
-    ignore_detect: Constant<bool>,
-}
-
-impl Steps {
-    /// Scrambling is off, or not; receiver detection is left out, or not.
-    pub fn new(no_scramble: bool, ignore_detect: bool) -> Self {
-        Self {
-            clock: Default::default(),
-            reset: Default::default(),
-            quiet: Default::default(),
-            settled: Default::default(),
-            detect_done: Default::default(),
-            detect_present: Default::default(),
-            retrain: Default::default(),
-            sleep: Default::default(),
-            wake: Default::default(),
-            last: Default::default(),
-            any: Default::default(),
-            pair: Default::default(),
-            eight: Default::default(),
-            ready: Default::default(),
-            turned: Default::default(),
-            unscrambled: Default::default(),
-            answered: Default::default(),
-            polled: Default::default(),
-            idle_done: Default::default(),
-            still: Default::default(),
-            after_2: Default::default(),
-            after_12: Default::default(),
-            after_24: Default::default(),
-            after_48: Default::default(),
-            at: Default::default(),
-            enters: Default::default(),
-            link: Default::default(),
-            inverts: Default::default(),
-            scrambles: Default::default(),
-            now: Default::default(),
-            was: Default::default(),
-            entered: Default::default(),
-            silence: Default::default(),
-            number: Default::default(),
-            inverted: Default::default(),
-            scrambled: Default::default(),
-            firsts: Default::default(),
-            seconds: Default::default(),
-            no_scramble: Constant::new(no_scramble),
-            ignore_detect: Constant::new(ignore_detect),
-        }
-    }
 }
 
 impl Logic for Steps {
