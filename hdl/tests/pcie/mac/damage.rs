@@ -3,7 +3,8 @@
 use rand::Rng;
 use viaduct_link::damage::Damage;
 
-use super::world::{quick, seed, Traffic, World};
+use super::traffic::Traffic;
+use super::world::{quick, seed, World};
 
 #[test]
 fn skp_sets_of_one_to_five_move_nothing_away() {

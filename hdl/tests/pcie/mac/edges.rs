@@ -3,7 +3,8 @@
 use viaduct_hdl::pcie::mac::state::codes::*;
 use viaduct_link::ordered_set::{self, Kind, TrainingSet, DISABLE, SKP_SET};
 
-use super::world::{quick, seed, Script, World, MS};
+use super::script::Script;
+use super::world::{quick, seed, World, MS};
 
 fn ts(kind: Kind, link: Option<u8>, lane: Option<u8>) -> TrainingSet {
     TrainingSet::new(kind, link, lane)

@@ -5,7 +5,8 @@ use viaduct_link::damage::Damage;
 use viaduct_link::link::dllp::Power;
 use viaduct_link::ltssm::State;
 
-use super::world::{quick, seed, Traffic, World};
+use super::traffic::Traffic;
+use super::world::{quick, seed, World};
 
 const WRITE: [u32; 4] = [0x4000_0001, 0x0000_000F, 0x100, 0x1234_5678];
 

@@ -5,7 +5,8 @@ use viaduct_hdl::pcie::mac::state::codes::*;
 use viaduct_link::damage::Damage;
 use viaduct_link::ltssm::{State, MS};
 
-use super::world::{quick, seed, Traffic, World};
+use super::traffic::Traffic;
+use super::world::{quick, seed, World};
 
 const BACK: [u64; 4] = [RECOVERY_LOCK, RECOVERY_CONFIGURATION, RECOVERY_IDLE, L0];
 

@@ -4,7 +4,8 @@ use viaduct_hdl::pcie::mac::state::codes::*;
 use viaduct_link::damage::Damage;
 use viaduct_link::ltssm::State;
 
-use super::world::{quick, seed, Traffic, World, MS};
+use super::traffic::Traffic;
+use super::world::{quick, seed, World, MS};
 
 #[test]
 fn hot_reset_is_obeyed_and_the_link_trains_again() {

@@ -8,6 +8,7 @@ use viaduct_link::receiver::Receiver;
 use viaduct_link::recogniser::Event;
 use viaduct_link::symbol::Symbol;
 
+use super::traffic::Traffic;
 use super::world::{quick, seed, World};
 
 #[test]
@@ -67,7 +68,7 @@ fn scrambling_is_off_if_either_side_asks_for_it() {
         let mut world = World::with("pcie_mac", options, bits & 2 == 2, false);
         world.train();
         assert_eq!(world.port.side().is_scrambled(), bits == 0);
-        super::world::Traffic::new(200).run(&mut world, 100_000, |world, passed| {
+        Traffic::new(200).run(&mut world, 100_000, |world, passed| {
             if passed % 3000 == 0 {
                 world.port.retrain();
             }

@@ -4,7 +4,8 @@ use rand::Rng;
 use viaduct_hdl::pcie::mac::state::codes::*;
 use viaduct_link::damage::Damage;
 
-use super::world::{quick, seed, Traffic, World, MS};
+use super::traffic::Traffic;
+use super::world::{quick, seed, World, MS};
 
 /// The way to L0.
 const WAY: [u64; 10] = [

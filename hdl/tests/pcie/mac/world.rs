@@ -1,7 +1,5 @@
 //! The layer between a root port and a data link layer.
 
-use std::collections::VecDeque;
-
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::export::verilog;
@@ -10,14 +8,14 @@ use viaduct_hdl::pcie::mac::PcieMac;
 use viaduct_link::link::frame::Deframer;
 use viaduct_link::link::{DataLink, LinkOptions, What};
 use viaduct_link::ltssm::{LowPower, Role, State, Times};
-use viaduct_link::monitor::{Monitor, MonitorOptions, Party, Rule};
-use viaduct_link::ordered_set::TrainingSet;
+use viaduct_link::monitor::{Monitor, MonitorOptions};
 use viaduct_link::port::{Port, PortOptions};
-use viaduct_link::scrambler::Scrambler;
-use viaduct_link::seam::{FromEndpoint, Heard, ToEndpoint};
+use viaduct_link::seam::{FromEndpoint, ToEndpoint};
 use viaduct_link::symbol::Symbol;
-use viaduct_link::tlp::Tlp;
-use viaduct_verilate::{Dut, Handle, Options};
+use viaduct_verilate::{Dut, Options};
+
+use super::ports::{words, Ports};
+use super::script::Script;
 
 /// Cycles in a millisecond.
 pub const MS: u64 = 125_000;
@@ -34,99 +32,6 @@ pub fn quick(seed: u64) -> PortOptions {
     let mut options = PortOptions::new(seed);
     options.side.times = Times { detect_quiet: 2000, ..Times::default() };
     options
-}
-
-struct Ports {
-    reset: Handle,
-    phy_ready: Handle,
-    rx: [Handle; 4],
-    rx_invert: Handle,
-    tx: [Handle; 3],
-    detect_request: Handle,
-    detect: [Handle; 2],
-    symbols: [Handle; 2],
-    line: Handle,
-    line_valid: Handle,
-    line_ready: Handle,
-    levels: [Handle; 3],
-    wishes: [Handle; 3],
-    state: Handle,
-    deepest: Handle,
-}
-
-impl Ports {
-    fn of(dut: &Dut) -> Self {
-        let port = |name: &str| dut.port(name);
-        Self {
-            reset: port("reset"),
-            phy_ready: port("seam_phy_ready"),
-            rx: ["seam_rx_data", "seam_rx_k", "seam_rx_error", "seam_rx_idle"].map(port),
-            rx_invert: port("seam_rx_invert"),
-            tx: ["seam_tx_data", "seam_tx_k", "seam_tx_idle"].map(port),
-            detect_request: port("seam_detect_request"),
-            detect: ["seam_detect_done", "seam_detect_present"].map(port),
-            symbols: ["symbols", "symbols_valid"].map(port),
-            line: port("line"),
-            line_valid: port("line_valid"),
-            line_ready: port("line_ready"),
-            levels: ["link_up", "in_l0", "hot_reset"].map(port),
-            wishes: ["retrain", "sleep", "wake"].map(port),
-            state: port("state"),
-            deepest: port("deepest"),
-        }
-    }
-}
-
-/// What somebody else than a root port sends: symbols, and then something over and over.
-#[derive(Default)]
-pub struct Script {
-    symbols: VecDeque<Symbol>,
-    over: Vec<Symbol>,
-    /// Idle, scrambled, and not `over`.
-    idle: bool,
-    scrambler: Scrambler,
-}
-
-impl Script {
-    /// Logical idle.
-    pub fn idle() -> Self {
-        Self { idle: true, ..Self::default() }
-    }
-
-    /// Sets over and over.
-    pub fn over(over: Vec<Symbol>) -> Self {
-        Self { over, ..Self::default() }
-    }
-
-    /// A training set over and over.
-    pub fn sets(set: TrainingSet) -> Self {
-        Self::over(set.encode().to_vec())
-    }
-
-    /// So many sets before it.
-    pub fn first(mut self, count: usize, set: TrainingSet) -> Self {
-        (0..count).for_each(|_| self.symbols.extend(set.encode()));
-        self
-    }
-
-    fn cycle(&mut self, from: FromEndpoint) -> ToEndpoint {
-        let symbols = [0; 2].map(|_| {
-            if self.symbols.is_empty() && !self.idle {
-                self.symbols.extend(self.over.iter().copied());
-            }
-            match self.symbols.pop_front() {
-                // All of it is training sets.
-                Some(symbol) => Some(self.scrambler.pass(symbol, true)),
-                None => self.idle.then(|| self.scrambler.pass(Symbol::IDLE, false)),
-            }
-        });
-        let to = ToEndpoint {
-            detect_done: from.detect_request,
-            detect_present: from.detect_request,
-            ..ToEndpoint::default()
-        };
-        to.carry(Heard { symbols, idle: symbols == [None; 2] }, Symbol::IDLE)
-    }
 }
 
 /// A packet at `line`.
@@ -375,45 +280,6 @@ impl World {
         self.port.is_active() && self.link.is_active() && self.in_l0 && self.port.state() == State::L0
     }
 
-    /// The monitor has seen nothing wrong.
-    #[track_caller]
-    pub fn assert_silent(&self) {
-        self.assert_only(&[]);
-    }
-
-    /// The endpoint has kept all rules of the lane; damage makes no exception of them.
-    #[track_caller]
-    pub fn assert_lane(&self) {
-        use Rule::*;
-        let lane = [
-            SetCut,
-            SetMalformed,
-            SkpLate,
-            SkpEarly,
-            Scrambling,
-            StrayControl,
-            PacketCut,
-            PacketOutsideL0,
-            TooFewTs1,
-            TooFewTs2,
-            SilenceUnannounced,
-            TrainingIgnored,
-            CodeError,
-        ];
-        let counts = self.monitor.counts().keys().copied();
-        let others = counts.filter(|(party, rule)| *party == Party::Root || !lane.contains(rule));
-        let broken: Vec<_> = others.collect();
-        self.assert_only(&broken);
-    }
-
-    #[track_caller]
-    fn assert_only(&self, allowed: &[(Party, Rule)]) {
-        let counts = self.monitor.counts().iter().filter(|(what, _)| !allowed.contains(what));
-        let counts: Vec<_> = counts.collect();
-        let first: Vec<_> = self.monitor.violations().iter().take(8).map(ToString::to_string).collect();
-        assert!(counts.is_empty(), "{counts:?}\n{}\n{:?}", first.join("\n"), self.path);
-    }
-
     /// Both sides forget what has come.
     pub fn forget(&mut self) {
         while self.link.receive().is_some() || self.port.receive().is_some() {}
@@ -422,84 +288,5 @@ impl World {
     /// The states entered since the last call.
     pub fn take_path(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.path).into_iter().map(|(_, state)| state).collect()
-    }
-}
-
-/// A packet as words of `line`.
-fn words(symbols: &[Symbol]) -> Vec<u64> {
-    let word = |pair: &[Symbol]| {
-        pair.iter().zip(0..).fold(0, |word, (symbol, place)| {
-            word | u64::from(symbol.value) << (8 * place) | u64::from(symbol.k) << (16 + place)
-        })
-    };
-    let mut words: Vec<_> = symbols.chunks(2).map(word).collect();
-    if let Some(last) = words.last_mut() {
-        *last |= 1 << 18;
-    }
-    words
-}
-
-/// Memory writes both ways, which come once and in order.
-pub struct Traffic {
-    pub count: u32,
-    sent: [u32; 2],
-    came: [u32; 2],
-    /// What has not come yet.
-    waits: [VecDeque<Tlp>; 2],
-}
-
-impl Traffic {
-    /// So many each way.
-    pub fn new(count: u32) -> Self {
-        Self { count, sent: [0; 2], came: [0; 2], waits: Default::default() }
-    }
-
-    /// Sends and takes what it can.
-    pub fn step(&mut self, world: &mut World) {
-        for way in 0..2 {
-            let (up, backlog) = [
-                (world.port.is_active(), world.port.backlog()),
-                (world.link.is_active(), world.link.backlog()),
-            ][way];
-            if self.sent[way] < self.count && up && backlog < 8 {
-                self.sent[way] += 1;
-                let length = world.random.random_range(1..=32);
-                let mut tlp = vec![0x4000_0000 | length, 0xff, self.sent[way]];
-                tlp.extend((0..length).map(|_| world.random.random::<u32>()));
-                self.waits[way].push_back(tlp.clone());
-                let taken = if way == 0 { world.port.send(tlp) } else { world.link.send(tlp) };
-                taken.expect("the link is up");
-            }
-        }
-        while let Some(tlp) = world.link.receive() {
-            self.came(0, &tlp);
-        }
-        while let Some(tlp) = world.port.receive() {
-            self.came(1, &tlp);
-        }
-    }
-
-    fn came(&mut self, way: usize, tlp: &Tlp) {
-        self.came[way] += 1;
-        assert_eq!(self.waits[way].pop_front().as_ref(), Some(tlp), "TLP {} of way {way}", self.came[way]);
-    }
-
-    /// Everything has come.
-    pub fn is_done(&self) -> bool {
-        self.came == [self.count; 2]
-    }
-
-    /// Runs it to its end, with something else in each cycle.
-    #[track_caller]
-    pub fn run(&mut self, world: &mut World, cycles: u64, mut each: impl FnMut(&mut World, u64)) {
-        for passed in 0..cycles {
-            if self.is_done() {
-                return;
-            }
-            self.step(world);
-            each(world, passed);
-            world.step();
-        }
-        panic!("{:?} of {} within {cycles} cycles: {:?}", self.came, self.count, world.port.counters());
     }
 }
