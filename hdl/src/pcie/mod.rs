@@ -3,9 +3,11 @@
 //! | folder | what for |
 //! |---|---|
 //! | [`bus`] | what crosses between the layers |
+//! | [`mac`] | symbols: alignment, scrambling, ordered sets, SKP, the LTSSM |
 //! | [`transaction`] | configuration space, requests that the core does not see, completions of those |
 //! | [`crossing`] | packets, credits and configuration between `pclk` and the core's clock |
 
 pub mod bus;
 pub mod crossing;
+pub mod mac;
 pub mod transaction;
