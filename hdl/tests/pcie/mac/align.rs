@@ -30,7 +30,7 @@ fn through(seed: u64, symbols: &[Came]) -> Vec<(Came, bool)> {
     let word = Bundle::of::<Aligned>("aligned");
     let mut out = Vec::new();
     // Nothing but data is in the registers at first, and their contents go out at last.
-    let still = vec![Some(Symbol::data(0x11)); 24];
+    let still = [Some(Symbol::data(0x11)); 24];
     let all = [&still[..], symbols, &still[..]].concat();
     for (cycle, pair) in all.chunks_exact(2).enumerate() {
         for bundle in &left {
