@@ -178,6 +178,19 @@ pub fn all() -> Vec<Entry> {
         entry!("board/ticks", board::Ticks::default(), 70, 0, 0),
         entry!("board/boundary", board::Boundary::default(), 80, 0, 0),
         entry!("board/mac-echo", board::EchoBoard::<4, 0xf>::default(), 2295, 4, 0),
+        // The PCI Express endpoint.
+        entry!("pcie/transaction/kind_sort", pcie::transaction::KindSort::default(), 20, 0, 0),
+        entry!("pcie/transaction/bar_match", pcie::transaction::BarMatch::default(), 70, 0, 0),
+        entry!("pcie/transaction/header_reader", pcie::transaction::HeaderReader::default(), 220, 0, 0),
+        entry!("pcie/transaction/inbox", pcie::transaction::Inbox::default(), 385, 0, 0),
+        entry!("pcie/transaction/request_queue", pcie::transaction::RequestQueue::default(), 42, 1, 0),
+        entry!("pcie/transaction/completer", pcie::transaction::Completer::default(), 120, 0, 0),
+        entry!("pcie/transaction/config_space", pcie::transaction::ConfigSpace::default(), 160, 0, 0),
+        entry!("pcie/transaction/function_reset", pcie::transaction::FunctionReset::default(), 6, 0, 0),
+        entry!("pcie/transaction/outbox", pcie::transaction::Outbox::default(), 55, 0, 0),
+        entry!("pcie/transaction/own_credits", pcie::transaction::OwnCredits::default(), 60, 0, 0),
+        entry!("pcie/transaction/freed_count", pcie::transaction::FreedCount::default(), 12, 0, 0),
+        entry!("pcie/transaction", pcie::transaction::PcieTransaction::default(), 835, 1, 0),
         // All of it.
         entry!(CORE, nic::Nic::default(), 25_700, 90, 0),
     ]

@@ -96,6 +96,9 @@ pub struct Completer {
     message: DFF<bool>,
     /// The request is refused.
     refusing: DFF<bool>,
+    /// It is a locked read.
+    locked: DFF<bool>,
+    refuses: Signal<Local, bool>,
     /// The request is a write.
     writes: DFF<bool>,
     resets: DFF<bool>,
@@ -109,10 +112,9 @@ pub struct Completer {
     with_data: Signal<Local, bool>,
     last: Signal<Local, bool>,
     shown: Signal<Local, Bits<16>>,
-    locked: Signal<Local, bool>,
     carry_out: Number<2, { verdict::CARRY_OUT }>,
     refuse: Number<2, { verdict::REFUSE }>,
-    locked_kind: Number<5, 1>,
+    refuse_locked: Number<2, { verdict::REFUSE_LOCKED }>,
     data_kind: Number<16, { kind::COMPLETION_DATA as u64 }>,
     bare_kind: Number<16, { kind::COMPLETION as u64 }>,
     /// A completion of a locked read.
@@ -133,19 +135,8 @@ impl Logic for Completer {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(
-            self,
-            clock,
-            step,
-            at,
-            turning_off,
-            has_parted,
-            has_left,
-            message,
-            refusing,
-            writes,
-            resets
-        );
+        dff_setup!(self, clock, step, at, turning_off, has_parted, has_left, message, refusing, locked);
+        dff_setup!(self, clock, writes, resets);
         dff_setup!(self, clock, byte_enables, target, own, number, low, high);
         drive!(self, number.q => index; byte_enables.q => enables; has_parted.q => parted;
             has_left.q => leaves);
@@ -161,13 +152,11 @@ impl Logic for Completer {
         self.with_data.next = !self.refusing.q.val() & !self.writes.q.val() & !self.message.q.val();
 
         // What is sent, word by word.
-        self.locked.next =
-            self.refusing.q.val() & (self.word.val().get_bits::<5>(0) == self.locked_kind.val());
         self.shown.next = bits::<16>(0);
         match self.at.q.val().index() {
             0 => {
                 self.shown.next = (self.word.val() & self.class_bits.val()) | self.bare_kind.val();
-                if self.locked.val() {
+                if self.locked.q.val() {
                     self.shown.next = (self.word.val() & self.class_bits.val()) | self.locked_bare_kind.val();
                 }
                 if self.with_data.val() {
@@ -226,12 +215,14 @@ impl Logic for Completer {
         self.tlp.data.next.first = !self.at.q.val().any();
         self.tlp.data.next.last = self.last.val();
 
+        self.refuses.next = (self.entry.data.val() == self.refuse.val())
+            | (self.entry.data.val() == self.refuse_locked.val());
         self.next_at.next = bits::<3>(0);
         match self.step.q.val() {
             Step::Idle => {
                 self.message.d.next = self.turning_off.q.val();
-                self.refusing.d.next =
-                    !self.turning_off.q.val() & (self.entry.data.val() == self.refuse.val());
+                self.refusing.d.next = !self.turning_off.q.val() & self.refuses.val();
+                self.locked.d.next = self.entry.data.val() == self.refuse_locked.val();
                 self.writes.d.next = false;
                 self.resets.d.next = false;
                 if self.turning_off.q.val() {
@@ -244,7 +235,7 @@ impl Logic for Completer {
                     if self.entry.data.val() == self.carry_out.val() {
                         self.step.d.next = Step::Gather;
                     }
-                    if self.entry.data.val() == self.refuse.val() {
+                    if self.refuses.val() {
                         self.step.d.next = Step::Send;
                         self.count_completion.next = true;
                     }

@@ -27,6 +27,8 @@ pub mod verdict {
     pub const REFUSE: u64 = 1;
     /// Give its credits back, and nothing else: it is malformed.
     pub const DROP: u64 = 2;
+    /// Answer it as unsupported; it is a locked read, which has a completion of its own kind.
+    pub const REFUSE_LOCKED: u64 = 3;
 }
 
 /// A word of a request that is queued.

@@ -30,6 +30,7 @@ use crate::prims::Number;
 use crate::stream::{FlowSink, FlowSource, Pulse};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
+use viaduct_spec::tlp::packet_type;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -121,6 +122,7 @@ pub struct HeaderReader {
     is_non_posted: DFF<bool>,
     is_known: DFF<bool>,
     is_turn_off: DFF<bool>,
+    is_locked: DFF<bool>,
     /// It has to have one double word, because of its type.
     wants_single: DFF<bool>,
     spoiled: DFF<bool>,
@@ -144,6 +146,8 @@ pub struct HeaderReader {
     carry_out: Number<2, { verdict::CARRY_OUT }>,
     refuse: Number<2, { verdict::REFUSE }>,
     drop: Number<2, { verdict::DROP }>,
+    refuse_locked: Number<2, { verdict::REFUSE_LOCKED }>,
+    locked_read: Number<5, { packet_type::LOCKED_READ as u64 }>,
 }
 
 impl Logic for HeaderReader {
@@ -153,7 +157,16 @@ impl Logic for HeaderReader {
         dff_setup!(self, clock, at_hand, here, place, odd, in_tlp, kind, digest, poisoned, single);
         dff_setup!(self, clock, turn_off_code, function_0, left, excess, held, holds, held_ends, decided);
         dff_setup!(self, clock, deciding, checking, ended, judging, rechecking, length_fits, is_memory);
-        dff_setup!(self, clock, is_completion, is_configuration, is_message, is_non_posted, is_known);
+        dff_setup!(
+            self,
+            clock,
+            is_completion,
+            is_configuration,
+            is_message,
+            is_non_posted,
+            is_known,
+            is_locked
+        );
         dff_setup!(
             self,
             clock,
@@ -281,6 +294,7 @@ impl Logic for HeaderReader {
             sort.non_posted => is_non_posted.d; sort.known => is_known.d);
         self.is_turn_off.d.next =
             (self.kind.q.val() == self.turn_off_kind.val()) & self.turn_off_code.q.val();
+        self.is_locked.d.next = self.kind.q.val().get_bits::<5>(0) == self.locked_read.val();
         self.wants_single.d.next = self.sort.single.val() & !self.single.q.val();
         self.spoiled.d.next = self.poisoned.q.val() & self.kind.q.val().get_bit(6);
 
@@ -300,6 +314,9 @@ impl Logic for HeaderReader {
         self.given_fate.d.next.high_bar = self.is_memory.q.val() & self.bars.high.val();
         self.given_fate.d.next.non_posted = self.is_non_posted.q.val();
         self.given_fate.d.next.verdict = self.refuse.val();
+        if self.is_locked.q.val() {
+            self.given_fate.d.next.verdict = self.refuse_locked.val();
+        }
         if self.carried_out.val() {
             self.given_fate.d.next.verdict = self.carry_out.val();
         }

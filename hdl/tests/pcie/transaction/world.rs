@@ -13,7 +13,7 @@ use super::tlp::{answer, configuration};
 use crate::bundle::{Bundle, Fields};
 
 /// Cycles after which something that must happen has not.
-const PATIENCE: u64 = 20_000;
+const PATIENCE: u64 = 300_000;
 
 /// A TLP that the core was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
