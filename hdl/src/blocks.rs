@@ -7,7 +7,7 @@ use rust_hdl::prelude::*;
 
 use crate::export::{reference, verilog};
 use crate::{
-    admin, arithmetic, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, prims,
+    admin, arithmetic, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, pcie, prims,
     protect, quiet, receive, reply, send, vi,
 };
 
@@ -148,6 +148,19 @@ pub fn all() -> Vec<Entry> {
         entry!("mac/mdio", mac::Mdio::default(), 82, 0, 0),
         entry!("mac/rgmii", mac::Rgmii::new(80, 80), 4, 0, 0),
         entry!("mac", mac::Mac::default(), 1265, 0, 0),
+        // The PCI Express endpoint: the data link layer.
+        entry!("pcie/link/deframe", pcie::link::Deframe::default(), 999, 0, 0),
+        entry!("pcie/link/dllps", pcie::link::Dllps::default(), 999, 0, 0),
+        entry!("pcie/link/receive", pcie::link::Receive::default(), 999, 1, 0),
+        entry!("pcie/link/acks", pcie::link::Acks::default(), 999, 0, 0),
+        entry!("pcie/link/grant", pcie::link::Grant::default(), 999, 0, 0),
+        entry!("pcie/link/activity", pcie::link::Activity::default(), 999, 0, 0),
+        entry!("pcie/link/credits", pcie::link::Credits::default(), 999, 0, 0),
+        entry!("pcie/link/replay", pcie::link::Replay::default(), 999, 3, 0),
+        entry!("pcie/link/say", pcie::link::Say::default(), 999, 0, 0),
+        entry!("pcie/link/frame", pcie::link::Frame::default(), 999, 0, 0),
+        entry!("pcie/link/power", pcie::link::Power::default(), 999, 0, 0),
+        entry!("pcie/link", pcie::link::PcieLink::default(), 2400, 4, 0),
         // A board's first light: ARP and ping.
         entry!("echo/question", echo::Question::default(), 730, 0, 0),
         entry!("echo/answerer", echo::Answerer::default(), 541, 4, 0),

@@ -3,5 +3,7 @@
 //! | folder | what for |
 //! |---|---|
 //! | [`bus`] | what crosses between the layers |
+//! | [`link`] | the data link layer: packets, sequence numbers, replay, credits |
 
 pub mod bus;
+pub mod link;
