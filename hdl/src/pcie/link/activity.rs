@@ -3,12 +3,12 @@
 //! ```text
 //!     heard ──►┌──────────┐──► init1, init2, active
 //!       tlp ──►│ Activity │──► hears
-//!  complete ──►│          │──► class
+//!  complete ──►│          │──► sort
 //! init_said ──►└──────────┘
 //! ```
 //! Contract: when `reset` falls, InitFC1 are sent in sets of three, posted, non-posted, completions, until the limits are `complete`; then
 //! InitFC2, until InitFC2, UpdateFC or a TLP has come. The set is finished and eight more follow: some partners want a whole one behind
-//! theirs. Then the link is `active`, until `reset`. `class` is that of the next InitFC. TLPs are heard from Init2 on.
+//! theirs. Then the link is `active`, until `reset`. `sort` is the class of the next InitFC. TLPs are heard from Init2 on.
 //!
 //! Latency: 1 cycle.
 //!
@@ -54,7 +54,7 @@ pub struct Activity {
     /// TLPs may come.
     pub hears: Signal<Out, bool>,
     /// The class of the next InitFC.
-    pub class: Signal<Out, Bits<2>>,
+    pub sort: Signal<Out, Bits<2>>,
     state: DFF<State>,
     step: DFF<Bits<2>>,
     /// FI2: InitFC2, UpdateFC or a TLP has come.
@@ -70,7 +70,7 @@ impl Logic for Activity {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, state, step, ready, left);
-        drive!(self, step.q => class);
+        drive!(self, step.q => sort);
         self.init1.next = self.state.q.val() == State::Init1;
         self.init2.next = self.state.q.val() == State::Init2;
         self.active.next = self.state.q.val() == State::Active;

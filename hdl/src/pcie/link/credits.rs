@@ -59,7 +59,7 @@ pub struct Credits {
     /// No TLP is here.
     pub idle: Signal<Out, bool>,
     accounts: [Account; 3],
-    class: TlpClass,
+    sorter: TlpClass,
     state: DFF<State>,
     one: DFF<TlpWord>,
     two: DFF<TlpWord>,
@@ -92,7 +92,7 @@ impl Logic for Credits {
 
         // What the TLP's class has left.
         drive!(self, one.q.val().data => first_word; two.q.val().data => second_word);
-        self.class.kind.next = self.first_word.val().get_bits::<8>(0);
+        self.sorter.kind.next = self.first_word.val().get_bits::<8>(0);
         self.spend.next =
             (self.state.q.val() == State::Weigh) & self.enough.q.val() & self.passed.ready.val();
         for i in 0..3 {
@@ -103,8 +103,8 @@ impl Logic for Credits {
             self.accounts[i].init1.next = self.init1.val();
             self.accounts[i].units.next = self.cost.q.val();
             self.accounts[i].mine.next = self.heard.data.val().class.index() == i;
-            self.accounts[i].spend.next = self.spend.val() & (self.class.class.val().index() == i);
-            if self.class.class.val().index() == i {
+            self.accounts[i].spend.next = self.spend.val() & (self.sorter.sort.val().index() == i);
+            if self.sorter.sort.val().index() == i {
                 self.header.d.next = self.accounts[i].can_header.val();
                 self.left.d.next = self.accounts[i].left.val();
                 self.endless.d.next = self.accounts[i].endless.val();
@@ -131,7 +131,7 @@ impl Logic for Credits {
         self.enough.d.next = self.header.q.val()
             & (self.endless.q.val()
                 | (!self.left.q.val().get_bit(11) & (self.room.val() >= self.needs.val())));
-        if !self.class.with_data.val() {
+        if !self.sorter.with_data.val() {
             self.cost.d.next = bits::<12>(0);
             self.enough.d.next = self.header.q.val();
         }

@@ -47,7 +47,7 @@ pub struct Dllps {
     word: Signal<Local, Bits<16>>,
     kind: Signal<Local, Bits<8>>,
     family: Signal<Local, Bits<2>>,
-    class: Signal<Local, Bits<2>>,
+    sort: Signal<Local, Bits<2>>,
     /// A flow control DLLP of virtual channel 0.
     flow: Signal<Local, bool>,
     byte1: Signal<Local, Bits<8>>,
@@ -97,9 +97,9 @@ impl Logic for Dllps {
         self.byte2.next = self.second.q.val().get_bits::<8>(0);
         self.byte3.next = self.second.q.val().get_bits::<8>(8);
         self.family.next = self.kind.val().get_bits::<2>(6);
-        self.class.next = self.kind.val().get_bits::<2>(4);
+        self.sort.next = self.kind.val().get_bits::<2>(4);
         self.flow.next =
-            (self.kind.val().get_bits::<4>(0) == bits::<4>(0)) & (self.class.val() != bits::<2>(3));
+            (self.kind.val().get_bits::<4>(0) == bits::<4>(0)) & (self.sort.val() != bits::<2>(3));
         self.upper.next = self.byte1.val().get_bits::<6>(0);
         self.lower.next = self.byte2.val().get_bits::<2>(6);
         self.nibble.next = self.byte2.val().get_bits::<4>(0);
@@ -110,7 +110,7 @@ impl Logic for Dllps {
         self.tell.d.next.init1 = self.flow.val() & (self.family.val() == bits::<2>(1));
         self.tell.d.next.init2 = self.flow.val() & (self.family.val() == bits::<2>(3));
         self.tell.d.next.update = self.flow.val() & (self.family.val() == bits::<2>(2));
-        self.tell.d.next.class = self.class.val();
+        self.tell.d.next.class = self.sort.val();
         self.tell.d.next.headers =
             (bit_cast::<8, 6>(self.upper.val()) << 2) | bit_cast::<8, 2>(self.lower.val());
         self.tell.d.next.number =

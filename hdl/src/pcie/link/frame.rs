@@ -9,8 +9,8 @@
 //! one word a cycle: that is up to `line.ready`, which stays high within a packet. A packet that has begun and was not taken before L0 was
 //! left goes out later.
 //!
-//! `begins` says that the TLP `number` begins, `takes` that `row` is used; in the cycle behind it there is the next one. `ends` comes with
-//! END. `rests`: nothing is under way.
+//! `begins` says that the TLP `number` begins, `takes` that `row` is used; in the cycle behind it there is the next one. `ends` comes
+//! two words before END: in time for the next TLP. `rests`: nothing is under way.
 //!
 //! Latency: 2 cycles from `waits` to STP on the line. A DLLP takes 4 words, a TLP of n words n + 4. Throughput: no word between packets is
 //! lost.
@@ -65,7 +65,7 @@ pub struct Frame {
     pub begins: Signal<Out, bool>,
     /// The row is used.
     pub takes: Signal<Out, bool>,
-    /// It has been sent.
+    /// All its rows are used.
     pub ends: Signal<Out, bool>,
     /// Nothing is under way.
     pub rests: Signal<Out, bool>,
@@ -112,7 +112,7 @@ impl Logic for Frame {
         self.choose.next =
             self.step.val() & ((self.state.q.val() == State::Rest) | (self.state.q.val() == State::Close));
         drive!(self, choose => lcrc.start, crc.start; false => dllp.ready, begins, takes, feed);
-        self.ends.next = self.step.val() & (self.state.q.val() == State::Close) & !self.short.q.val();
+        self.ends.next = self.step.val() & (self.state.q.val() == State::Low);
         self.rests.next = (self.state.q.val() == State::Rest) & !self.skid.source.valid.val();
         self.number_high.next = self.number.val().get_bits::<4>(8);
         self.number_low.next = self.number.val().get_bits::<8>(0);

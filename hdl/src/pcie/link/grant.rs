@@ -55,7 +55,7 @@ pub struct Grant {
     waiting: DFF<Bits<4>>,
     /// Units of data that are not granted again.
     held: DFF<Bits<4>>,
-    time: DFF<Bits<12>>,
+    passed: DFF<Bits<12>>,
     changed: DFF<bool>,
     wanted: DFF<bool>,
     /// How often the time has passed.
@@ -74,19 +74,19 @@ impl Logic for Grant {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, headers_out, data_out, waiting, held, time, changed, wanted, calm);
+        dff_setup!(self, clock, headers_out, data_out, waiting, held, passed, changed, wanted, calm);
         drive!(self, headers_out.q => headers; data_out.q => data; wanted.q => due);
         self.comes.next = self.judged.val().taken & self.judged.val().non_posted;
         self.takes.next = self.comes.val() & self.judged.val().with_data;
         self.goes.next = self.freed.val() & self.waiting.q.val().any();
         self.gives.next = self.held.q.val() > self.waiting.q.val();
-        self.tick.next = self.time.q.val() == self.interval.val();
+        self.tick.next = self.passed.q.val() == self.interval.val();
         self.wanted.d.next = self.active.val() & (self.changed.q.val() | self.tick.val());
         if self.in_l0.val() & self.active.val() & !self.tick.val() {
-            self.time.d.next = self.time.q.val() + 1;
+            self.passed.d.next = self.passed.q.val() + 1;
         }
         if self.said.val() {
-            self.time.d.next = bits::<12>(0);
+            self.passed.d.next = bits::<12>(0);
             drive!(self, false => changed.d, wanted.d);
             if !self.calm.q.val().all() {
                 self.calm.d.next = self.calm.q.val() + 1;
@@ -122,7 +122,7 @@ impl Logic for Grant {
             self.data_out.d.next = self.first_data.val();
             self.waiting.d.next = bits::<4>(0);
             self.held.d.next = bits::<4>(0);
-            self.time.d.next = bits::<12>(0);
+            self.passed.d.next = bits::<12>(0);
             self.calm.d.next = bits::<2>(0);
             drive!(self, false => changed.d, wanted.d);
         }

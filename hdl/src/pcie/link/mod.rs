@@ -152,7 +152,7 @@ impl Logic for PcieLink {
 
         // How it becomes active.
         drive!(self, credits.complete => activity.complete; activity.active => active, grant.active;
-            activity.init1 => credits.init1, say.init1; activity.init2 => say.init2; activity.class => say.class;
+            activity.init1 => credits.init1, say.init1; activity.init2 => say.init2; activity.sort => say.sort;
             say.init_said => activity.init_said; credits.limits => limits);
 
         // What goes.

@@ -51,7 +51,7 @@ pub struct Receive {
     pub expected: Signal<Out, Bits<12>>,
     shelf: Shelf,
     crc: Lcrc,
-    class: TlpClass,
+    sorter: TlpClass,
     word: Signal<Local, Bits<16>>,
     high: Signal<Local, Bits<4>>,
     low: Signal<Local, Bits<8>>,
@@ -111,15 +111,15 @@ impl Logic for Receive {
             self.ended.q.val() & self.shelf.fits.val() & self.right.q.val() & !self.edb.q.val();
         self.nullified.d.next = self.shelf.fits.val() & self.opposite.q.val() & self.edb.q.val();
         self.taken.next = self.good.q.val() & self.is_next.q.val() & self.hears.val();
-        self.class.kind.next = self.shelf.kind.val();
+        self.sorter.kind.next = self.shelf.kind.val();
         self.verdict.d.next.taken = self.taken.val();
         self.verdict.d.next.again = self.good.q.val() & self.is_old.q.val() & self.hears.val();
         self.verdict.d.next.bad = self.hears.val()
             & (self.hurt.q.val()
                 | (self.over.q.val() & !self.good.q.val() & !self.nullified.q.val())
                 | (self.good.q.val() & !self.is_next.q.val() & !self.is_old.q.val()));
-        self.verdict.d.next.non_posted = self.class.class.val() == bits::<2>(1);
-        self.verdict.d.next.with_data = self.class.with_data.val();
+        self.verdict.d.next.non_posted = self.sorter.sort.val() == bits::<2>(1);
+        self.verdict.d.next.with_data = self.sorter.with_data.val();
         self.shelf.keep.next = self.taken.val();
         self.shelf.drop.next = (self.over.q.val() | self.hurt.q.val()) & !self.taken.val();
         if self.taken.val() {

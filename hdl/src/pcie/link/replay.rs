@@ -7,7 +7,7 @@
 //!            └────────┘──► empty
 //! ```
 //! Contract: while `waits`, `Frame` may begin the TLP `number`, whose first row is `row`. `begins` says that it does, `takes` that the row
-//! was used, `ends` that END is made. TLPs come in the order of their numbers.
+//! was used, `ends` that all its rows were. TLPs come in the order of their numbers.
 //!
 //! Ack and Nak free all TLPs up to their number, if it is that of one that was sent and is not acknowledged; otherwise they mean nothing, but
 //! that a Nak of the one before the oldest asks for a replay, too. A Nak, and REPLAY_TIMER, lead back to the oldest TLP when the one under
@@ -74,7 +74,7 @@ pub struct Replay {
     pub begins: Signal<In, bool>,
     /// The row is used.
     pub takes: Signal<In, bool>,
-    /// The TLP has been sent.
+    /// All its rows are used.
     pub ends: Signal<In, bool>,
     /// Go to Recovery.
     pub retrain: Signal<Out, bool>,
@@ -109,7 +109,6 @@ pub struct Replay {
     lag: DFF<Bits<8>>,
     replaying: Signal<Local, bool>,
     hold: Signal<Local, bool>,
-    is_answer: Signal<Local, bool>,
     next_low: Signal<Local, Bits<8>>,
     oldest_low: Signal<Local, Bits<8>>,
     frees_low: Signal<Local, Bits<8>>,
@@ -133,7 +132,7 @@ impl Logic for Replay {
         self.next_low.next = self.next.q.val().get_bits::<8>(0);
         self.oldest_low.next = self.oldest.q.val().get_bits::<8>(0);
         drive!(self, oldest_low => ring.oldest);
-        self.ring.until.next = self.named.q.val().get_bits::<6>(0);
+        self.ring.up_to.next = self.named.q.val().get_bits::<6>(0);
         self.nothing.d.next = self.ring.stored.val() == self.oldest_low.val();
 
         // What is sent. No TLP begins while it may have to be another one.

@@ -5,17 +5,17 @@
 //!  rewind ──►│ Ring │──► row
 //!   takes ──►│ 4 KiB│
 //!   purge ──►│      │
-//!   until ──►└──────┘
+//!   up_to ──►└──────┘
 //! ```
 //! Contract: a TLP is `stored` when its last word has come; then `stored` counts on. `row` is the row to send, `takes` moves on to the
 //! next one: a cycle later `row` is that. `rewind` goes back to the oldest TLP: two cycles later `row` is its first one.
 //!
-//! `purge` frees all up to TLP `until`, whose number has stood there for the two cycles before. Who purges a TLP that is not sent a second
+//! `purge` frees all up to TLP `up_to`, whose number has stood there for the two cycles before. Who purges a TLP that is not sent a second
 //! time yet rewinds in the cycle behind it. `sink` is not ready while there is no room, or while 64 TLPs are here.
 //!
 //! Latency: 1 cycle to write. Throughput: one word every cycle, each way.
 //!
-//! Example: TLPs 0 and 1 of 6 words are stored: `stored` is 2. `until` is 0, `purge` comes: 6 rows are free again.
+//! Example: TLPs 0 and 1 of 6 words are stored: `stored` is 2. `up_to` is 0, `purge` comes: 6 rows are free again.
 //!
 //! Tests: with the whole, `tests/pcie/link/replays.rs`.
 
@@ -43,10 +43,10 @@ pub struct Ring {
     pub takes: Signal<In, bool>,
     /// Go back to the oldest TLP.
     pub rewind: Signal<In, bool>,
-    /// Forget TLPs up to `until`.
+    /// Forget TLPs up to `up_to`.
     pub purge: Signal<In, bool>,
     /// The number of the last TLP to forget.
-    pub until: Signal<In, Bits<6>>,
+    pub up_to: Signal<In, Bits<6>>,
     /// The number of the oldest TLP, its low bits.
     pub oldest: Signal<In, Bits<8>>,
     ram: Ram<Row, 11>,
@@ -76,7 +76,7 @@ impl Logic for Ring {
         self.push.next = self.sink.valid.val() & self.room.q.val();
         self.next_tail.next = self.tail.q.val() + 1;
         drive!(self, push => ram.write_enable; tail.q => ram.write_address; next_tail => ends.write_data;
-            until => ends.read_address);
+            up_to => ends.read_address);
         fill!(self, ram.write_data, sink.data.val().data => data; sink.data.val().last => last);
         self.ends.write_address.next = self.count.q.val().get_bits::<6>(0);
         self.ends.write_enable.next = self.push.val() & self.sink.data.val().last;

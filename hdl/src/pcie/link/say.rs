@@ -1,7 +1,7 @@
 //! Makes the DLLPs to send, the most urgent one first.
 //!
 //! ```text
-//!     init1, init2, class ──►┌─────┐──► init_said
+//!      init1, init2, sort ──►┌─────┐──► init_said
 //!        nak_due, ack_due ──►│     │──► nak_said, ack_said
 //! update_due, headers, .. ──►│ Say │──► update_said
 //!     ask_l1, ask_l23     ──►└─────┘──► dllp
@@ -28,12 +28,12 @@ pub struct Say {
     pub clock: Signal<In, Clock>,
     /// Nothing waits.
     pub reset: Signal<In, bool>,
-    /// InitFC1 is due; from `Activity`, as `init2` and `class`.
+    /// InitFC1 is due; from `Activity`, as `init2` and `sort`.
     pub init1: Signal<In, bool>,
     /// InitFC2 is due.
     pub init2: Signal<In, bool>,
     /// The class of InitFC.
-    pub class: Signal<In, Bits<2>>,
+    pub sort: Signal<In, Bits<2>>,
     /// An InitFC is made.
     pub init_said: Signal<Out, bool>,
     /// A Nak is due; from `Acks`, as `ack_due` and `number`.
@@ -116,7 +116,7 @@ impl Logic for Say {
         if self.inits.val() {
             self.count.next = bits::<8>(0);
             self.value.next = bits::<12>(0);
-            if self.class.val() == bits::<2>(1) {
+            if self.sort.val() == bits::<2>(1) {
                 self.count.next = self.first_headers.val();
                 self.value.next = self.first_data.val();
             }
@@ -144,9 +144,9 @@ impl Logic for Say {
             } else if self.is_answer.val() {
                 self.kind.d.next = bits::<8>(0);
             } else if self.init1.val() {
-                self.kind.d.next = self.init1_kind.val() | (bit_cast::<8, 2>(self.class.val()) << 4);
+                self.kind.d.next = self.init1_kind.val() | (bit_cast::<8, 2>(self.sort.val()) << 4);
             } else if self.init2.val() {
-                self.kind.d.next = self.init2_kind.val() | (bit_cast::<8, 2>(self.class.val()) << 4);
+                self.kind.d.next = self.init2_kind.val() | (bit_cast::<8, 2>(self.sort.val()) << 4);
             } else if self.update_due.val() {
                 self.kind.d.next = self.update_kind.val();
             } else if self.ask_l23.val() {

@@ -89,7 +89,8 @@ impl Logic for Shelf {
         self.closes.next = self.ending.valid.val() & self.ending.data.val().tlp;
 
         // The newest three words wait: the last two are the LCRC, and the third is the last one of the TLP if the end comes now.
-        self.write.next = (self.comes.val() | self.closes.val())
+        // What waits when the next TLP begins is the LCRC of the one before.
+        self.write.next = ((self.comes.val() & !self.piece.data.val().first) | self.closes.val())
             & self.has_oldest.q.val()
             & (self.rows.q.val() != self.most.val());
         if self.comes.val() {

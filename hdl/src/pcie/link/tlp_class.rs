@@ -1,7 +1,7 @@
 //! Which credits a TLP needs, by its first byte.
 //!
 //! ```text
-//!  kind ──► [ TlpClass ] ──► class, with_data
+//!  kind ──► [ TlpClass ] ──► sort, with_data
 //! ```
 //! Contract: `kind` is byte 0 of the header, Fmt and Type. Class 0 is posted: memory writes and messages. Class 2 is completions. All else
 //! is class 1, non-posted.
@@ -21,12 +21,12 @@ pub struct TlpClass {
     /// Fmt and Type.
     pub kind: Signal<In, Bits<8>>,
     /// 0 posted, 1 non-posted, 2 completion.
-    pub class: Signal<Out, Bits<2>>,
+    pub sort: Signal<Out, Bits<2>>,
     /// It has data.
     pub with_data: Signal<Out, bool>,
     has_data: Signal<Local, bool>,
     message: Signal<Local, Bits<2>>,
-    sort: Signal<Local, Bits<5>>,
+    type_bits: Signal<Local, Bits<5>>,
     pair: Signal<Local, Bits<4>>,
     completion: Number<4, 0b0101>,
 }
@@ -37,14 +37,16 @@ impl Logic for TlpClass {
         self.has_data.next = self.kind.val().get_bit(6);
         self.with_data.next = self.has_data.val();
         self.message.next = self.kind.val().get_bits::<2>(3);
-        self.sort.next = self.kind.val().get_bits::<5>(0);
+        self.type_bits.next = self.kind.val().get_bits::<5>(0);
         self.pair.next = self.kind.val().get_bits::<4>(1);
-        self.class.next = bits::<2>(1);
+        self.sort.next = bits::<2>(1);
         if self.pair.val() == self.completion.val() {
-            self.class.next = bits::<2>(2);
+            self.sort.next = bits::<2>(2);
         }
-        if (self.message.val() == bits::<2>(2)) | (self.has_data.val() & (self.sort.val() == bits::<5>(0))) {
-            self.class.next = bits::<2>(0);
+        if (self.message.val() == bits::<2>(2))
+            | (self.has_data.val() & (self.type_bits.val() == bits::<5>(0)))
+        {
+            self.sort.next = bits::<2>(0);
         }
     }
 }
