@@ -75,6 +75,9 @@ pub struct Deframe {
     busy_between: Signal<Local, bool>,
     tlp_between: Signal<Local, bool>,
     odd_between: Signal<Local, bool>,
+    // And behind the high byte.
+    busy_behind: Signal<Local, bool>,
+    tlp_behind: Signal<Local, bool>,
     starts_low: Signal<Local, bool>,
     starts_high: Signal<Local, bool>,
     starts: Signal<Local, bool>,
@@ -138,16 +141,9 @@ impl Logic for Deframe {
         }
 
         // The high byte.
-        drive!(self, busy_between => busy.d; tlp_between => tlp.d; odd_between => odd.d);
+        drive!(self, busy_between => busy_behind; tlp_between => tlp_behind; odd_between => odd.d);
         if self.come.q.val() {
             self.held.d.next = self.high_byte.val();
-            if self.starts_high.val() {
-                self.busy.d.next = true;
-                self.tlp.d.next = self.high.q.val().stp;
-                self.odd.d.next = true;
-            } else if !self.high.q.val().plain {
-                self.busy.d.next = false;
-            }
             if !self.high.q.val().plain & self.busy_between.val() {
                 if self.high.q.val().closes & !self.odd_between.val() {
                     // The word of this cycle goes first.
@@ -156,7 +152,15 @@ impl Logic for Deframe {
                     self.cut.next = self.cut.val() | self.tlp_between.val();
                 }
             }
+            if self.starts_high.val() {
+                self.busy_behind.next = true;
+                self.tlp_behind.next = self.high.q.val().stp;
+                self.odd.d.next = true;
+            } else if !self.high.q.val().plain {
+                self.busy_behind.next = false;
+            }
         }
+        drive!(self, busy_behind => busy.d; tlp_behind => tlp.d);
         fill!(self, late.d, tlp_between => tlp; high.q.val().edb => edb);
 
         // The word.
@@ -179,7 +183,7 @@ impl Logic for Deframe {
 
         // L0 is left.
         if self.was_l0.q.val() & !self.in_l0.val() {
-            self.cut.next = self.cut.val() | (self.busy.q.val() & self.tlp.q.val());
+            self.cut.next = self.cut.val() | (self.busy_behind.val() & self.tlp_behind.val());
             self.busy.d.next = false;
         }
         self.hurt.d.next = self.cut.val();

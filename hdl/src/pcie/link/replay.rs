@@ -168,10 +168,11 @@ impl Logic for Replay {
                         false => asked.d, asked_nak.d);
                     self.state.d.next = State::Look;
                 } else if self.again.q.val() & !self.sending.q.val() & !self.wants.q.val() {
+                    self.state.d.next = State::Rewind;
                     // Meanwhile all may have been acknowledged.
-                    self.again.d.next = false;
-                    if self.sent.q.val().any() {
-                        self.state.d.next = State::Rewind;
+                    if !self.sent.q.val().any() {
+                        self.again.d.next = false;
+                        self.state.d.next = State::Idle;
                     }
                 }
             }
@@ -209,6 +210,7 @@ impl Logic for Replay {
                 self.state.d.next = State::Idle;
             }
             State::Rewind => {
+                self.again.d.next = false;
                 self.goes_back.next = true;
                 self.replays.d.next = self.replays.q.val() + 1;
                 if self.replays.q.val().all() {

@@ -32,7 +32,7 @@ pub struct Alone {
 impl Alone {
     /// The link is up, and nothing has been said.
     pub fn new(seed: u64) -> Self {
-        Self {
+        let mut alone = Self {
             device: Device::new(seed),
             lane: VecDeque::new(),
             deframer: Deframer::default(),
@@ -44,7 +44,9 @@ impl Alone {
             ready: true,
             pauses: false,
             inside: false,
-        }
+        };
+        alone.run(4);
+        alone
     }
 
     /// Active, with these credits: posted, non-posted, completions.
@@ -161,5 +163,23 @@ impl Alone {
     /// The numbers of the TLPs that were sent since the last question.
     pub fn numbers(&mut self) -> Vec<u16> {
         self.tlps.drain(..).map(|(_, _, (number, _))| number).collect()
+    }
+}
+
+impl Alone {
+    /// The link comes up again after it was down.
+    pub fn restart(&mut self) {
+        (self.link_up, self.in_l0, self.inside) = (true, true, false);
+        self.lane.clear();
+        self.deframer = Deframer::default();
+        self.tlps.clear();
+        self.dllps.clear();
+    }
+}
+
+impl Alone {
+    /// Symbols are still to come.
+    pub fn is_coming(&self) -> bool {
+        !self.lane.is_empty()
     }
 }
