@@ -59,6 +59,8 @@ pub struct Shelf {
     has_oldest: DFF<bool>,
     /// Words of this TLP that are stored.
     rows: DFF<Bits<8>>,
+    /// There were more than there may be.
+    long: DFF<bool>,
     /// The row to fill.
     tail: DFF<Bits<9>>,
     /// The row behind the last good TLP.
@@ -72,6 +74,7 @@ pub struct Shelf {
     word: Signal<Local, Bits<16>>,
     comes: Signal<Local, bool>,
     closes: Signal<Local, bool>,
+    is_row: Signal<Local, bool>,
     write: Signal<Local, bool>,
     most: Number<8, 138>,
     least: Number<8, 6>,
@@ -81,7 +84,7 @@ impl Logic for Shelf {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, newest, middle, oldest, has_newest, has_middle, has_oldest, rows, tail);
+        dff_setup!(self, clock, newest, middle, oldest, has_newest, has_middle, has_oldest, rows, tail, long);
         dff_setup!(self, clock, good, head, reading, valid, shown, first_byte);
         clock!(self, clock, ram);
         drive!(self, piece.data.val().data => word; first_byte.q => kind);
@@ -90,9 +93,12 @@ impl Logic for Shelf {
 
         // The newest three words wait: the last two are the LCRC, and the third is the last one of the TLP if the end comes now.
         // What waits when the next TLP begins is the LCRC of the one before.
-        self.write.next = ((self.comes.val() & !self.piece.data.val().first) | self.closes.val())
-            & self.has_oldest.q.val()
-            & (self.rows.q.val() != self.most.val());
+        self.is_row.next =
+            ((self.comes.val() & !self.piece.data.val().first) | self.closes.val()) & self.has_oldest.q.val();
+        self.write.next = self.is_row.val() & (self.rows.q.val() != self.most.val());
+        if self.is_row.val() & (self.rows.q.val() == self.most.val()) {
+            self.long.d.next = true;
+        }
         if self.comes.val() {
             drive!(self, word => newest.d; newest.q => middle.d; middle.q => oldest.d; true => has_newest.d;
                 has_newest.q => has_middle.d; has_middle.q => has_oldest.d);
@@ -108,11 +114,15 @@ impl Logic for Shelf {
             self.tail.d.next = self.tail.q.val() + 1;
             self.rows.d.next = self.rows.q.val() + 1;
         }
-        // More than the most, too: the last word was not stored then, and `oldest` still waits.
-        self.fits.next = !self.rows.q.val().get_bit(0) & (self.rows.q.val() >= self.least.val());
+        self.fits.next =
+            !self.long.q.val() & !self.rows.q.val().get_bit(0) & (self.rows.q.val() >= self.least.val());
+        if self.closes.val() {
+            // A packet without a word may end in the next cycle: nothing of this TLP may be stored for it.
+            self.has_oldest.d.next = false;
+        }
         if self.comes.val() & self.piece.data.val().first {
             // The sequence number is not stored.
-            drive!(self, false => has_newest.d, has_middle.d, has_oldest.d);
+            drive!(self, false => has_newest.d, has_middle.d, has_oldest.d, long.d);
             self.rows.d.next = bits::<8>(0);
         }
         if self.keep.val() {

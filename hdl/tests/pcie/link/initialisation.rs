@@ -67,7 +67,9 @@ fn initfc1_goes_on_until_all_three_classes_have_come_in_any_order() {
                     header: 99,
                     data: 99,
                 });
-                alone.update(Class::ALL[class], 77, 77);
+                if at < 2 {
+                    alone.update(Class::ALL[class], 77, 77);
+                }
             }
             alone.run(300);
             let [first, second] = sets(&mut alone);
@@ -116,7 +118,8 @@ fn initfc2_ends_with_initfc2_updatefc_or_a_tlp_and_eight_more_sets() {
             .any(|(_, _, dllp)| { matches!(dllp, Dllp::Credit { flow: Flow::Init1, .. }) }));
         let inits =
             alone.dllps.iter().filter(|(_, _, dllp)| matches!(dllp, Dllp::Credit { flow: Flow::Init2, .. }));
-        assert!((20..=28).contains(&inits.count()));
+        let inits = inits.count();
+        assert!((20..=28).contains(&inits), "{inits}");
     }
 }
 

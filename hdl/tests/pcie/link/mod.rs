@@ -2,9 +2,13 @@
 
 mod arrivals;
 mod checks;
+mod credits;
 mod damage;
 mod garbage;
+mod grants;
 mod initialisation;
 mod load;
+mod power;
 mod recovery;
+mod replays;
 mod world;

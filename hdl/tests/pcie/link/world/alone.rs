@@ -98,6 +98,7 @@ impl Alone {
     }
 
     pub fn step(&mut self) {
+        self.inside &= self.link_up;
         let pause = self.pauses && self.device.now % 3 == 0;
         let symbols = (!pause).then(|| [0; 2].map(|_| self.lane.pop_front().unwrap_or(Some(Symbol::IDLE))));
         let cycle = Cycle {
