@@ -48,7 +48,7 @@ fn endless_credits_never_end() {
     let mut alone = Alone::active(seed("endless"), [(0, 0); 3]);
     for round in 0..400_u16 {
         alone.device.send(&write(0, 64));
-        alone.run(150);
+        alone.run(300);
         alone.dllp(Dllp::Ack(round));
         if round % 50 == 7 {
             // Of what is endless an UpdateFC means nothing.
