@@ -139,12 +139,6 @@ pub fn all() -> Vec<Entry> {
         // Interrupts.
         entry!("interrupt/notify", interrupt::Notify::default(), 140, 1, 271),
         entry!("interrupt/vectors", interrupt::Vectors::default(), 600, 0, 149),
-        // The PCI Express endpoint.
-        entry!("pcie/crossing", pcie::crossing::PcieCrossing::default(), 950, 0, 0),
-        entry!("pcie/crossing/widen", pcie::crossing::Widen::default(), 50, 0, 0),
-        entry!("pcie/crossing/arrange", pcie::crossing::Arrange::default(), 216, 0, 0),
-        entry!("pcie/crossing/narrow", pcie::crossing::Narrow::default(), 82, 0, 0),
-        entry!("pcie/crossing/credit_counter", pcie::crossing::CreditCounter::default(), 272, 0, 0),
         // The Ethernet MAC.
         entry!("mac/async_fifo", mac::AsyncFifo::<mac::MacBeat, 4, 5>::default(), 156, 0, 0),
         entry!("mac/line_receiver", mac::LineReceiver::default(), 177, 0, 0),
@@ -154,7 +148,7 @@ pub fn all() -> Vec<Entry> {
         entry!("mac/mdio", mac::Mdio::default(), 82, 0, 0),
         entry!("mac/rgmii", mac::Rgmii::new(80, 80), 4, 0, 0),
         entry!("mac", mac::Mac::default(), 1265, 0, 0),
-        // The PCI Express endpoint's physical layer.
+        // The PCI Express endpoint, layer by layer.
         entry!("pcie/mac/unskip", pcie::mac::Unskip::default(), 30, 0, 400),
         entry!("pcie/mac/align", pcie::mac::Align::default(), 140, 0, 300),
         entry!("pcie/mac/descramble", pcie::mac::Descramble::default(), 90, 0, 300),
@@ -168,17 +162,18 @@ pub fn all() -> Vec<Entry> {
         entry!("pcie/mac/lane", pcie::mac::Lane::default(), 116, 0, 215),
         entry!("pcie/mac/scramble", pcie::mac::Scramble::default(), 58, 0, 350),
         entry!("pcie/mac", pcie::mac::PcieMac::new(false, false), 760, 0, 190),
-        // A board's first light: ARP and ping.
-        entry!("echo/question", echo::Question::default(), 730, 0, 0),
-        entry!("echo/answerer", echo::Answerer::default(), 541, 4, 0),
-        entry!("echo/finder", echo::Finder::default(), 20, 0, 0),
-        entry!("mac-echo", echo::Echo::default(), 2495, 4, 0),
-        // The blocks round a design on a board.
-        entry!("board/start", board::Start::default(), 36, 0, 0),
-        entry!("board/ticks", board::Ticks::default(), 70, 0, 0),
-        entry!("board/boundary", board::Boundary::default(), 80, 0, 0),
-        entry!("board/mac-echo", board::EchoBoard::<4, 0xf>::default(), 2295, 4, 0),
-        // The PCI Express endpoint.
+        entry!("pcie/link/deframe", pcie::link::Deframe::default(), 70, 0, 0),
+        entry!("pcie/link/dllps", pcie::link::Dllps::default(), 85, 0, 0),
+        entry!("pcie/link/receive", pcie::link::Receive::default(), 255, 1, 0),
+        entry!("pcie/link/acks", pcie::link::Acks::default(), 60, 0, 0),
+        entry!("pcie/link/grant", pcie::link::Grant::default(), 80, 0, 0),
+        entry!("pcie/link/activity", pcie::link::Activity::default(), 22, 0, 0),
+        entry!("pcie/link/credits", pcie::link::Credits::default(), 285, 0, 0),
+        entry!("pcie/link/replay", pcie::link::Replay::default(), 300, 3, 0),
+        entry!("pcie/link/say", pcie::link::Say::default(), 42, 0, 0),
+        entry!("pcie/link/frame", pcie::link::Frame::default(), 340, 0, 0),
+        entry!("pcie/link/power", pcie::link::Power::default(), 18, 0, 0),
+        entry!("pcie/link", pcie::link::PcieLink::default(), 1510, 4, 0),
         entry!("pcie/transaction/kind_sort", pcie::transaction::KindSort::default(), 20, 0, 0),
         entry!("pcie/transaction/bar_match", pcie::transaction::BarMatch::default(), 70, 0, 0),
         entry!("pcie/transaction/header_reader", pcie::transaction::HeaderReader::default(), 220, 0, 0),
@@ -191,6 +186,21 @@ pub fn all() -> Vec<Entry> {
         entry!("pcie/transaction/own_credits", pcie::transaction::OwnCredits::default(), 60, 0, 0),
         entry!("pcie/transaction/freed_count", pcie::transaction::FreedCount::default(), 12, 0, 0),
         entry!("pcie/transaction", pcie::transaction::PcieTransaction::default(), 835, 1, 0),
+        entry!("pcie/crossing", pcie::crossing::PcieCrossing::default(), 950, 0, 0),
+        entry!("pcie/crossing/widen", pcie::crossing::Widen::default(), 50, 0, 0),
+        entry!("pcie/crossing/arrange", pcie::crossing::Arrange::default(), 216, 0, 0),
+        entry!("pcie/crossing/narrow", pcie::crossing::Narrow::default(), 82, 0, 0),
+        entry!("pcie/crossing/credit_counter", pcie::crossing::CreditCounter::default(), 272, 0, 0),
+        // A board's first light: ARP and ping.
+        entry!("echo/question", echo::Question::default(), 730, 0, 0),
+        entry!("echo/answerer", echo::Answerer::default(), 541, 4, 0),
+        entry!("echo/finder", echo::Finder::default(), 20, 0, 0),
+        entry!("mac-echo", echo::Echo::default(), 2495, 4, 0),
+        // The blocks round a design on a board.
+        entry!("board/start", board::Start::default(), 36, 0, 0),
+        entry!("board/ticks", board::Ticks::default(), 70, 0, 0),
+        entry!("board/boundary", board::Boundary::default(), 80, 0, 0),
+        entry!("board/mac-echo", board::EchoBoard::<4, 0xf>::default(), 2295, 4, 0),
         // All of it.
         entry!(CORE, nic::Nic::default(), 25_700, 90, 0),
     ]

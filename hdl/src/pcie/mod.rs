@@ -4,10 +4,12 @@
 //! |---|---|
 //! | [`bus`] | what crosses between the layers |
 //! | [`mac`] | symbols: alignment, scrambling, ordered sets, SKP, the LTSSM |
+//! | [`link`] | the data link layer: packets, sequence numbers, replay, credits |
 //! | [`transaction`] | configuration space, requests that the core does not see, completions of those |
 //! | [`crossing`] | packets, credits and configuration between `pclk` and the core's clock |
 
 pub mod bus;
 pub mod crossing;
+pub mod link;
 pub mod mac;
 pub mod transaction;

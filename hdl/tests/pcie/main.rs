@@ -1,6 +1,7 @@
 //! The layers of the PCI Express endpoint, as exported Verilog in Verilator.
 
 mod crossing;
+mod link;
 mod mac;
 mod transaction;
 
