@@ -7,7 +7,7 @@ mod pair;
 mod traffic;
 
 pub use alone::Alone;
-pub use device::{Cycle, Device};
+pub use device::Device;
 pub use pair::{options, Pair};
 pub use traffic::{random_tlp, Traffic};
 
