@@ -24,9 +24,8 @@ impl Book {
         match self.deframer.push(symbol) {
             // The device keeps 69 double words at most.
             Some(Frame::Tlp(number, bytes)) if bytes.len() <= 276 => {
-                if self.inbound.tlp(number, 0, 0) == Verdict::Taken {
-                    self.taken.push(from_bytes(&bytes).expect("only whole ones are sent"));
-                }
+                let verdict = self.inbound.tlp(number, 0, 0);
+                self.taken.extend((verdict == Verdict::Taken).then(|| from_bytes(&bytes)).flatten());
             }
             Some(Frame::Tlp(..) | Frame::BadTlp) => {
                 self.inbound.bad();

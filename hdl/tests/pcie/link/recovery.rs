@@ -3,6 +3,7 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_link::damage::Mischief;
+use viaduct_link::link::dllp::Dllp;
 use viaduct_link::ltssm::{Request, State};
 
 use super::world::{options, read, seed, write, Alone, Pair, Traffic};
@@ -101,7 +102,7 @@ fn timers_hold_while_l0_is_left() {
     let cycles = alone.until(1000, |alone| !alone.tlps.is_empty());
     assert!((350..533).contains(&cycles), "{cycles}");
     assert_eq!(alone.numbers(), [0]);
-    assert!(matches!(alone.next_dllp(), Some(viaduct_link::link::dllp::Dllp::Ack(0))));
+    assert!(matches!(alone.next_dllp(), Some(Dllp::Ack(0))));
 }
 
 #[test]
@@ -129,9 +130,42 @@ fn a_tlp_that_recovery_cuts_is_asked_for_again() {
     // The rest of it comes: it belongs to nothing.
     alone.symbols(symbols[20..].iter().copied());
     alone.settle();
-    assert_eq!(alone.next_dllp(), Some(viaduct_link::link::dllp::Dllp::Nak(4095)));
+    assert_eq!(alone.next_dllp(), Some(Dllp::Nak(4095)));
     assert!(alone.device.arrived.is_empty());
     alone.tlp(0, &write(1, 4));
     alone.settle();
     assert_eq!(alone.device.arrived, [write(1, 4)]);
+}
+
+#[test]
+fn l0_ends_at_any_symbol_and_each_tlp_comes_once() {
+    let tlps = [write(1, 4), write(2, 1)];
+    for odd in [0, 1] {
+        for at in 0..50 {
+            let mut alone = Alone::active(seed("any symbol"), [(0, 0); 3]);
+            alone.idle(odd);
+            alone.tlp(0, &tlps[0]);
+            alone.tlp(1, &tlps[1]);
+            alone.run(at);
+            alone.in_l0 = false;
+            alone.run(60);
+            alone.in_l0 = true;
+            let arrived: Vec<_> = alone.device.arrived.drain(..).collect();
+            assert!(tlps.starts_with(&arrived));
+            // The link partner sends what the device says that it lacks.
+            alone.run(200);
+            let next = match alone.next_dllp() {
+                Some(Dllp::Ack(last) | Dllp::Nak(last)) => (last + 1) % 4096,
+                None => 0,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(usize::from(next), arrived.len(), "{at}: what is acknowledged has come");
+            for number in next..2 {
+                alone.tlp(number, &tlps[usize::from(number)]);
+            }
+            alone.settle();
+            let all: Vec<_> = arrived.into_iter().chain(alone.device.arrived.drain(..)).collect();
+            assert!(all == tlps, "{odd} {at}: {} TLPs", all.len());
+        }
+    }
 }

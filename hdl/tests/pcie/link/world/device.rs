@@ -29,16 +29,16 @@ pub struct Device {
     ports: Ports,
     limits: Bundle,
     random: ChaCha8Rng,
-    /// TLPs to send, as words, and how often in percent one is offered.
+    /// Words of the TLPs to send, and which are the first and the last of theirs.
     offers: VecDeque<u16>,
     firsts: VecDeque<bool>,
-    /// Words of TLPs that were given to `offers`, up to each TLP's last.
     lasts: VecDeque<bool>,
+    /// How often in percent a word is offered.
     pub rate: u32,
     offered: bool,
-    /// TLPs that were offered, to their last word.
+    /// TLPs that were taken to their last word.
     pub accepted: u64,
-    /// The first word of the next TLP waits or has been taken.
+    /// Words that were taken.
     pub words_taken: u64,
     /// Good TLPs.
     pub arrived: VecDeque<Tlp>,
@@ -185,8 +185,11 @@ impl Device {
 
     /// Forgets what the transaction layer holds: the link is down.
     pub fn forget(&mut self) {
-        (self.offers.clear(), self.firsts.clear(), self.lasts.clear());
-        (self.partial.clear(), self.queue.clear());
+        self.offers.clear();
+        self.firsts.clear();
+        self.lasts.clear();
+        self.partial.clear();
+        self.queue.clear();
         self.offered = false;
     }
 
