@@ -57,7 +57,6 @@ pub struct HeaderReader {
     pub turn_off: Pulse,
     /// Errors, to `ConfigSpace`.
     pub faults: Signal<Out, Faults>,
-
     // The word at hand.
     at_hand: DFF<TlpWord>,
     here: DFF<bool>,
@@ -72,7 +71,6 @@ pub struct HeaderReader {
     number: Signal<Local, Bits<16>>,
     /// The arriving word is one of a TLP that has begun.
     counts: Signal<Local, bool>,
-
     // The header.
     kind: DFF<Bits<8>>,
     digest: DFF<bool>,
@@ -99,12 +97,10 @@ pub struct HeaderReader {
     /// The TLP ends here, in the middle of a double word.
     cut: Signal<Local, bool>,
     fits: Signal<Local, bool>,
-
     // The word before, until it is known whether it is the last.
     held: DFF<TlpWord>,
     holds: DFF<bool>,
     held_ends: DFF<bool>,
-
     // The decision, in steps of one cycle.
     decided: DFF<bool>,
     decides: Signal<Local, bool>,
@@ -179,7 +175,6 @@ impl Logic for HeaderReader {
             turned_off
         );
         clock!(self, clock, bars);
-
         // The word at hand.
         self.counts.next = self.arrived.valid.val() & (self.arrived.data.val().first | self.in_tlp.q.val());
         self.here.d.next = self.counts.val();
@@ -195,7 +190,6 @@ impl Logic for HeaderReader {
                 self.place.d.next = bits::<5>(0);
             }
         }
-
         // The header.
         self.data.next = self.at_hand.q.val().data;
         drive!(self, kind.q => sort.kind);
@@ -244,7 +238,6 @@ impl Logic for HeaderReader {
         drive!(self, here.q => bars.here; place.q => bars.place; data => bars.word; memory => bars.memory;
             bar0 => bars.bar0; bar2 => bars.bar2; bar2_high => bars.bar2_high);
         self.bars.long.next = self.kind.q.val().get_bit(5);
-
         // Words go on when the next one has come, so that the last one can still be made so.
         self.cut.next = self.here.q.val()
             & self.at_hand.q.val().last
