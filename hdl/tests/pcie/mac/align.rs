@@ -9,8 +9,8 @@ use viaduct_link::ordered_set::{Kind, TrainingSet};
 use viaduct_link::symbol::Symbol;
 use viaduct_verilate::{Dut, Options};
 
-use super::fields::Bundle;
 use super::world::seed;
+use crate::bundle::Bundle;
 
 /// A symbol that came; `None` is damaged.
 type Came = Option<Symbol>;

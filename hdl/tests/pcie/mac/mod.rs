@@ -14,6 +14,3 @@ mod times;
 mod traffic;
 mod training;
 mod world;
-
-#[path = "../../common/bundle.rs"]
-mod fields;
