@@ -77,6 +77,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("receive/", "in receive/ingress, parse, store, payload, reads or receive"),
     ("mac/", "in mac"),
     ("vi/settle", "one counter; its tests run with those of vi/state"),
+    ("pcie/", "layers of an endpoint that is no part of the card yet"),
     ("echo/", "a board's first light: no part of the NIC"),
     ("mac-echo", "that with the MAC"),
     ("board/", "pins and clocks round a design"),
