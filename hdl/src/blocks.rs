@@ -1,7 +1,7 @@
 //! Every block with its budget: what `export` writes, `lint` checks and `budget` measures.
 //!
 //! A block that is not here is not checked. Budgets are the measured size and a little room; one that is exceeded
-//! fails the build, so that growth is a decision. The whole core is to fit 25 700 LUT4 and 78 block RAMs.
+//! fails the build, so that growth is a decision. The whole core is to fit 25 700 LUT4 and 90 block RAMs.
 
 use rust_hdl::prelude::*;
 
@@ -180,12 +180,12 @@ pub fn all() -> Vec<Entry> {
         entry!("pcie/transaction/inbox", pcie::transaction::Inbox::default(), 385, 0, 0),
         entry!("pcie/transaction/request_queue", pcie::transaction::RequestQueue::default(), 42, 1, 0),
         entry!("pcie/transaction/completer", pcie::transaction::Completer::default(), 120, 0, 0),
-        entry!("pcie/transaction/config_space", pcie::transaction::ConfigSpace::default(), 160, 0, 0),
+        entry!("pcie/transaction/config_space", pcie::transaction::ConfigSpace::default(), 190, 0, 0),
         entry!("pcie/transaction/function_reset", pcie::transaction::FunctionReset::default(), 6, 0, 0),
         entry!("pcie/transaction/outbox", pcie::transaction::Outbox::default(), 55, 0, 0),
         entry!("pcie/transaction/own_credits", pcie::transaction::OwnCredits::default(), 60, 0, 0),
         entry!("pcie/transaction/freed_count", pcie::transaction::FreedCount::default(), 12, 0, 0),
-        entry!("pcie/transaction", pcie::transaction::PcieTransaction::default(), 835, 1, 0),
+        entry!("pcie/transaction", pcie::transaction::PcieTransaction::default(), 860, 1, 0),
         entry!("pcie/crossing", pcie::crossing::PcieCrossing::default(), 950, 0, 0),
         entry!("pcie/crossing/widen", pcie::crossing::Widen::default(), 50, 0, 0),
         entry!("pcie/crossing/arrange", pcie::crossing::Arrange::default(), 216, 0, 0),

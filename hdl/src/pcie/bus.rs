@@ -7,7 +7,7 @@
 use rust_hdl::prelude::*;
 
 /// Two received symbols, descrambled, of the states in which packets move: from `mac` to `link`. COM is in the low byte, if
-/// there is one. Ordered sets are in it as they came; logical idle is data 0.
+/// there is one. SKP sets are taken out; other ordered sets are in it as they came. Logical idle is data 0.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Symbols {
     /// Their values.

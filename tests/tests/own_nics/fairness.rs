@@ -16,7 +16,7 @@ use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{quick, World};
 
 /// Messages of a VI's turn: the tokens that it has at hand.
-const TURN: usize = 8;
+const TURN: usize = 16;
 /// Turns of every other VI between two of one VI.
 const OTHERS: usize = VIS - 1;
 /// RDMA writes that each VI has posted: a whole ring.
@@ -109,11 +109,11 @@ fn no_vi_waits_for_more_than_a_turn_of_every_other_one() {
     let packets = packets(|_| 64);
     assert_eq!(packets.len(), POSTED * VIS);
     let (most, cycles) = report("small messages", &packets, 0..VIS);
-    // The rule allows a turn of TURN messages each; with all posted at once, tokens come two by two, and a round is two of each.
-    assert!(most <= 3 * OTHERS, "{most} messages");
+    // The rule allows a turn of TURN messages each; with all posted at once, a round is four of each at most.
+    assert!(most <= 4 * OTHERS, "{most} messages");
     // And it is a share, not only a bound: in each round everybody has had a turn who had something left.
     let mut sent = [0; VIS];
-    for (number, round) in packets.chunks_exact(TURN * VIS).enumerate() {
+    for (number, round) in packets.chunks_exact(8 * VIS).enumerate() {
         let before = sent;
         round.iter().for_each(|(_, vi)| sent[*vi] += 1);
         for (vi, (before, now)) in before.iter().zip(&sent).enumerate() {
