@@ -6,12 +6,12 @@
 //!       in_l0 ──►│             │
 //! max_payload ──►└─────────────┘
 //! ```
-//! Contract: `start` starts it anew, `stop` stops it, and goes before. When it has run for half again as long as the specification's
+//! Contract: `start` starts it anew, `stop` stops it, and goes before. When it has run for a tenth longer than the specification's
 //! least time, `expired` is high until one of them. Its time passes in L0 only.
 //!
 //! Latency: 1 cycle.
 //!
-//! Example: with 128 bytes the least time is 711 symbols: `expired` rises 533 cycles behind `start`.
+//! Example: with 128 bytes the least time is 711 symbols: `expired` rises 391 cycles behind `start`.
 //!
 //! Tests: `tests/pcie/link/replays.rs`.
 
@@ -40,9 +40,9 @@ pub struct ReplayTimer {
     left: DFF<Bits<11>>,
     limit: DFF<Bits<11>>,
     over: DFF<bool>,
-    least: Number<11, { 711 * 3 / 4 }>,
-    middle: Number<11, { 1248 * 3 / 4 }>,
-    most: Number<11, { 1677 * 3 / 4 }>,
+    least: Number<11, { 711 * 11 / 20 }>,
+    middle: Number<11, { 1248 * 11 / 20 }>,
+    most: Number<11, { 1677 * 11 / 20 }>,
 }
 
 impl Logic for ReplayTimer {

@@ -22,6 +22,8 @@ fn a_class_without_headers_or_data_stalls_until_updatefc() {
     ];
     for (class, credits, tlp, count, (header, data)) in cases {
         let mut alone = Alone::active(seed("stall"), credits);
+        // The replay timer is not to end meanwhile.
+        alone.device.max_payload = 2;
         for _ in 0..10 {
             alone.device.send(&tlp);
         }

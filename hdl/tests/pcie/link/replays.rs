@@ -89,7 +89,7 @@ fn the_timer_replays_and_the_fourth_time_asks_for_recovery() {
         alone.run(50);
         assert_eq!(alone.numbers(), [0, 1]);
         // The count begins anew.
-        alone.run(3 * least - 100);
+        alone.run(2 * least - 100);
         assert_eq!(alone.device.retrains, 1);
         alone.dllp(Dllp::Ack(1));
         alone.run(50);
