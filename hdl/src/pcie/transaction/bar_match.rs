@@ -5,7 +5,7 @@
 //!    bar0, bar2 ──►│ BarMatch │
 //!                  └──────────┘
 //! ```
-//! Contract: `place` is the number of `word` in its TLP while `here`. `long` and `memory` hold from the last word of the address on; then
+//! Contract: `place` is the number of `word` in its TLP while `here`. `four` and `memory` hold from the last word of the address on; then
 //! `hits` says that the address lies in a BAR, and `high` that it is BAR 2.
 //!
 //! Latency: 1 cycle from the last word of the address, or from `memory`.
@@ -31,7 +31,7 @@ pub struct BarMatch {
     /// The word, as it came.
     pub word: Signal<In, Bits<16>>,
     /// The address is of 64 bits.
-    pub long: Signal<In, bool>,
+    pub four: Signal<In, bool>,
     /// Requests for memory are taken; this and the BARs are from `ConfigSpace`.
     pub memory: Signal<In, bool>,
     /// Base Address 0.
@@ -80,7 +80,7 @@ impl Logic for BarMatch {
                 self.zero_low.d.next = !self.number.val().any();
             }
             // Behind a short address there is data.
-            if (self.place.val() == bits::<5>(4)) | ((self.place.val() == bits::<5>(6)) & self.long.val()) {
+            if (self.place.val() == bits::<5>(4)) | ((self.place.val() == bits::<5>(6)) & self.four.val()) {
                 self.low0.d.next = self.number.val() == self.bar0.val().get_bits::<16>(16);
                 self.low2.d.next = (self.number.val() & self.pages.val())
                     == (self.bar2.val().get_bits::<16>(16) & self.pages.val());
@@ -88,10 +88,10 @@ impl Logic for BarMatch {
         }
         self.below.d.next = !self.bar2_high.val().any();
         self.in_bar0.next =
-            self.low0.q.val() & (!self.long.val() | (self.zero_top.q.val() & self.zero_low.q.val()));
+            self.low0.q.val() & (!self.four.val() | (self.zero_top.q.val() & self.zero_low.q.val()));
         self.in_bar2.next = self.low2.q.val()
-            & ((!self.long.val() & self.below.q.val())
-                | (self.long.val() & self.high_top.q.val() & self.high_low.q.val()));
+            & ((!self.four.val() & self.below.q.val())
+                | (self.four.val() & self.high_top.q.val() & self.high_low.q.val()));
         self.hit.d.next = self.memory.val() & (self.in_bar0.val() | self.in_bar2.val());
         self.is_high.d.next = !self.in_bar0.val();
         drive!(self, hit.q => hits; is_high.q => high);

@@ -237,7 +237,7 @@ impl Logic for HeaderReader {
         }
         drive!(self, here.q => bars.here; place.q => bars.place; data => bars.word; memory => bars.memory;
             bar0 => bars.bar0; bar2 => bars.bar2; bar2_high => bars.bar2_high);
-        self.bars.long.next = self.kind.q.val().get_bit(5);
+        self.bars.four.next = self.kind.q.val().get_bit(5);
         // Words go on when the next one has come, so that the last one can still be made so.
         self.cut.next = self.here.q.val()
             & self.at_hand.q.val().last
