@@ -24,8 +24,7 @@
 //! Tests: `tests/mac/receive.rs`.
 
 use super::beat::{reason, LineByte, MacBeat, PhyStatus, LONGEST};
-use super::Fcs;
-use crate::prims::{Cast, Number};
+use crate::prims::{Cast, NarrowCrc32, Number};
 use crate::stream::Source;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -49,7 +48,7 @@ pub struct LineReceiver {
     /// What the PHY says of itself, for the user of `Mac`.
     pub status: Signal<Out, PhyStatus>,
     state: DFF<State>,
-    fcs: Fcs,
+    fcs: NarrowCrc32<8>,
     /// The PHY's status, as it was shown last.
     shown_status: DFF<PhyStatus>,
     /// The byte on the line.

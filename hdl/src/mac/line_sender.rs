@@ -29,8 +29,7 @@ use super::beat::{outcome, LineByte, MacBeat};
 use super::ethernet::{
     AddressBeat, PauseBeat, SplitAddress, TypeBeat, CONTROL_TYPE, PAUSE_GROUP, PAUSE_OPCODE,
 };
-use super::Fcs;
-use crate::prims::{Cast, Number};
+use crate::prims::{Cast, NarrowCrc32, Number};
 use crate::stream::{FlowSink, FlowSource, Sink};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -63,7 +62,7 @@ pub struct LineSender {
     /// Something was sent: see [`outcome`]; for `FrameCounters`, over the crossing to the core's clock.
     pub outcome: FlowSource<Bits<2>>,
     state: DFF<State>,
-    fcs: Fcs,
+    fcs: NarrowCrc32<8>,
     /// Bytes of the preamble, of the FCS or of the gap.
     step: DFF<Bits<4>>,
     /// Bytes of the frame, up to 60.

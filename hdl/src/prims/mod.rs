@@ -22,6 +22,7 @@
 //! | [`RunQueue`] | each identifier at most once | 64 | 161 | 36 | |
 //! | [`Packer`] | byte runs into full words | 64 bit | 352 | 130 | |
 //! | [`Crc32`] | CRC-32 of 64 or 32 bits a cycle | 64 bit | 412 | 32 | |
+//! | [`NarrowCrc32`] | the same of a few bits a cycle | 8 or 16 bit | | 32 | |
 //! | [`ParityMatrix`] | a linear function over GF(2): steps of a CRC | 32 bit | | | |
 
 mod arbiter;
@@ -32,6 +33,7 @@ mod fifo;
 mod fifo_slice;
 mod lanes;
 mod lut_ram;
+mod narrow_crc32;
 mod number;
 mod packer;
 mod parity_matrix;
@@ -54,6 +56,7 @@ pub use fifo::Fifo;
 pub use fifo_slice::FifoSlice;
 pub use lanes::{Keep, LaneCount};
 pub use lut_ram::LutRam;
+pub use narrow_crc32::NarrowCrc32;
 pub use number::Number;
 pub use packer::Packer;
 pub use parity_matrix::ParityMatrix;

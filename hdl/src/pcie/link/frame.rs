@@ -22,10 +22,9 @@
 //! Tests: `tests/pcie/link/checks.rs`, and with the whole.
 
 use super::dllp_crc::DllpCrc;
-use super::lcrc::Lcrc;
 use super::packet::Row;
 use crate::pcie::bus::LineWord;
-use crate::prims::{Number, Skid};
+use crate::prims::{NarrowCrc32, Number, Skid};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -72,7 +71,7 @@ pub struct Frame {
     /// What is sent; to `mac`.
     pub line: Source<LineWord>,
     skid: Skid<LineWord>,
-    lcrc: Lcrc,
+    lcrc: NarrowCrc32<16>,
     crc: DllpCrc,
     state: DFF<State>,
     /// The packet is a DLLP.
