@@ -186,6 +186,7 @@ pub fn all() -> Vec<Entry> {
         entry!("pcie/transaction/own_credits", pcie::transaction::OwnCredits::default(), 60, 0, 0),
         entry!("pcie/transaction/freed_count", pcie::transaction::FreedCount::default(), 12, 0, 0),
         entry!("pcie/transaction", pcie::transaction::PcieTransaction::default(), 860, 1, 0),
+        entry!("pcie/endpoint", pcie::PcieEndpoint::new(false, false), 4100, 5, 0),
         entry!("pcie/crossing", pcie::crossing::PcieCrossing::default(), 950, 0, 0),
         entry!("pcie/crossing/widen", pcie::crossing::Widen::default(), 50, 0, 0),
         entry!("pcie/crossing/arrange", pcie::crossing::Arrange::default(), 216, 0, 0),

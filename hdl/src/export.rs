@@ -9,6 +9,7 @@ use rust_hdl::prelude::*;
 use viaduct_verilog::Source;
 
 use crate::nic::Nic;
+use crate::pcie::PcieEndpoint;
 
 /// The sources of this crate, from which a block's Verilog is made.
 pub fn source() -> &'static Source {
@@ -26,9 +27,14 @@ pub fn source() -> &'static Source {
 ///
 /// # Panics
 /// The block is not wired up, or uses something that has no Verilog; the message names it.
-pub fn verilog<B: Block>(mut block: B) -> String {
+pub fn verilog<B: Block>(block: B) -> String {
+    named(block, "top")
+}
+
+/// As [`verilog`], with another name for the module.
+fn named<B: Block>(mut block: B, name: &str) -> String {
     check(&mut block);
-    framed(&viaduct_verilog::verilog(&block, "top", source()))
+    framed(&viaduct_verilog::verilog(&block, name, source()))
 }
 
 /// The Verilog that RustHDL's own writer gives. It is the reference of the proof that [`verilog`] means what the block says
@@ -47,6 +53,26 @@ pub fn reference<B: Block>(mut block: B) -> String {
 /// As [`verilog`], or the machine has no memory for the stack: see [`with_room`].
 pub fn nic() -> String {
     with_room(|| verilog(Nic::default()))
+}
+
+/// The Verilog of the PCI Express endpoint, as [`verilog`] writes it: scrambled, with receiver detection.
+///
+/// # Panics
+/// As [`verilog`].
+pub fn pcie_endpoint() -> String {
+    with_room(|| verilog(endpoint()))
+}
+
+/// What somebody else's link partner or board is put at: name of the module and of its file, and its Verilog.
+///
+/// # Panics
+/// As [`verilog`].
+pub fn products() -> Vec<(&'static str, String)> {
+    vec![("pcie_endpoint", with_room(|| named(endpoint(), "pcie_endpoint")))]
+}
+
+fn endpoint() -> PcieEndpoint {
+    PcieEndpoint::new(false, false)
 }
 
 /// Runs `work`, which makes a whole NIC, where there is room for one: RustHDL makes a block on the stack with all that is in it, and that

@@ -1,5 +1,7 @@
 //! The PCI Express endpoint: one lane of 2.5 GT/s between the symbol seam and the TLP edge of the core. docs/pcie.md is its design.
 //!
+//! [`PcieEndpoint`] is all of it.
+//!
 //! | folder | what for |
 //! |---|---|
 //! | [`bus`] | what crosses between the layers |
@@ -10,6 +12,9 @@
 
 pub mod bus;
 pub mod crossing;
+mod endpoint;
 pub mod link;
 pub mod mac;
 pub mod transaction;
+
+pub use endpoint::PcieEndpoint;

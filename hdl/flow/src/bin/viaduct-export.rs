@@ -12,6 +12,7 @@ use viaduct_flow::budget::Line;
 use viaduct_flow::{budget, equal, gate, pool, prove};
 use viaduct_hdl::blocks::{self, Entry};
 use viaduct_hdl::board;
+use viaduct_hdl::export::products;
 
 const USAGE: &str = "usage: viaduct-export export --out FOLDER
        viaduct-export list   [--only TEXT]
@@ -135,7 +136,7 @@ fn export_board(words: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Writes every block; the whole NIC as `top.v`.
+/// Writes every block; the whole NIC as `top.v`, and beside it what others build on.
 fn export(arguments: &Arguments) -> Result<()> {
     let out = arguments.out.as_deref().with_context(|| format!("export needs --out\n{USAGE}"))?;
     for block in arguments.blocks()? {
@@ -146,6 +147,12 @@ fn export(arguments: &Arguments) -> Result<()> {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         fs::write(&path, (block.verilog)()).with_context(|| path.display().to_string())?;
+    }
+    if arguments.only.is_none() {
+        for (name, verilog) in products() {
+            let path = out.join(format!("{name}.v"));
+            fs::write(&path, verilog).with_context(|| path.display().to_string())?;
+        }
     }
     Ok(())
 }

@@ -15,8 +15,8 @@
 //! Tests: `tests/pcie/transaction/registers.rs`, and with the whole.
 
 use super::config_word::ConfigWord;
-use super::core_config::CoreConfig;
 use super::faults::Faults;
+use crate::pcie::bus::CoreConfig;
 use crate::prims::{Cast, Number};
 use crate::stream::Pulse;
 use rust_hdl::prelude::*;

@@ -3,7 +3,7 @@
 //! ```text
 //!    arrived ──►┌───────┐─────────────────────────────────────────────► to_core
 //!               │ Inbox │──►┌──────────────┐──►┌───────────┐
-//!               └───────┘   │ RequestQueue │   │ Completer │◄─► ConfigSpace ──► cfg, max_payload
+//!               └───────┘   │ RequestQueue │   │ Completer │◄─► ConfigSpace ──► core_config, max_payload
 //!               ┌────────┐  └──────────────┘   └───────────┘──► FunctionReset
 //!    offered ◄──│ Outbox │◄──────────────────────────┘  └─────► FreedCount ──► freed
 //!               └────────┘◄────────────────────────────────────────────  from_core
@@ -47,7 +47,6 @@ mod bar_match;
 mod completer;
 mod config_space;
 mod config_word;
-mod core_config;
 pub mod fate;
 mod faults;
 mod freed_count;
@@ -63,7 +62,6 @@ pub use bar_match::BarMatch;
 pub use completer::Completer;
 pub use config_space::ConfigSpace;
 pub use config_word::ConfigWord;
-pub use core_config::CoreConfig;
 pub use faults::Faults;
 pub use freed_count::FreedCount;
 pub use function_reset::FunctionReset;
@@ -74,7 +72,7 @@ pub use outbox::Outbox;
 pub use own_credits::OwnCredits;
 pub use request_queue::RequestQueue;
 
-use super::bus::{CoreWord, Limits, TlpWord};
+use super::bus::{CoreConfig, CoreWord, Limits, TlpWord};
 use crate::stream::{FlowSink, FlowSource, Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -115,7 +113,7 @@ pub struct PcieTransaction {
     /// What the core may send, over the crossing.
     pub core_limits: Signal<Out, Limits>,
     /// The core's `cfg`, over the crossing.
-    pub cfg: Signal<Out, CoreConfig>,
+    pub core_config: Signal<Out, CoreConfig>,
     /// The core's function-level reset is done; over the crossing.
     pub function_reset_done: Signal<In, bool>,
     /// The core's `link_down`, over the crossing.
@@ -179,7 +177,7 @@ impl Logic for PcieTransaction {
         Pulse::link(&mut self.freed, &mut self.freed_count.freed);
 
         // Levels.
-        drive!(self, space.core => shown_config.d; shown_config.q => cfg;
+        drive!(self, space.core => shown_config.d; shown_config.q => core_config;
             shown_config.q.val().max_payload => max_payload; sleeps.q => enter_l1; parts.q => enter_l23);
         self.sleeps.d.next = self.space.asleep.val()
             & !self.completer.busy.val()

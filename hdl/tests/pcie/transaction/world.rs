@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::export::verilog;
-use viaduct_hdl::pcie::bus::{CoreWord, Limits, TlpWord};
-use viaduct_hdl::pcie::transaction::{CoreConfig, PcieTransaction};
+use viaduct_hdl::pcie::bus::{CoreConfig, CoreWord, Limits, TlpWord};
+use viaduct_hdl::pcie::transaction::PcieTransaction;
 use viaduct_verilate::Bench;
 
 use super::tlp::{answer, configuration};
@@ -106,7 +106,7 @@ impl World {
             from_core: Bundle::of::<TlpWord>("from_core"),
             limits: Bundle::of::<Limits>("limits"),
             core_limits: Bundle::of::<Limits>("core_limits"),
-            config: Bundle::of::<CoreConfig>("cfg"),
+            config: Bundle::of::<CoreConfig>("core_config"),
             tag: 0,
             id: 0x0100,
         };
