@@ -5,7 +5,7 @@ use viaduct_sim::root_complex::Split;
 use viaduct_sim::setup::Setup;
 use vipl::Mtu;
 
-use crate::bound::Physics;
+use crate::bound::{Bus, Physics};
 use crate::loss::Loss;
 use crate::way::Way;
 
@@ -56,6 +56,7 @@ impl Conditions {
     pub fn physics(&self) -> Physics {
         let bus = self.setup().network.bus.conditions;
         Physics {
+            bus: Bus::Edge,
             round_trip: bus.round_trip,
             max_payload: 128 << bus.max_payload,
             max_read: 128 << bus.max_read,

@@ -2,8 +2,7 @@
 
 use viaduct_spec::wire::{HEADER_BYTES, ICRC_BYTES};
 
-use super::packet::{answer, beats, frame, request, write};
-use super::packet::{COMPLETION_HEADER, DESCRIPTOR, FCS, GAP, PREAMBLE, REQUEST_HEADER, WORD};
+use super::packet::{frame, COMPLETION_HEADER, DESCRIPTOR, FCS, GAP, PREAMBLE, REQUEST_HEADER, WORD};
 use super::{Bound, Physics};
 
 /// What the bus and the NIC handle in one step.
@@ -34,13 +33,13 @@ impl SendSteps {
 impl Physics {
     /// What each step of a short send takes.
     pub fn send_steps(&self, payload: usize) -> SendSteps {
-        let read = |bytes| self.round_trip + (request() + answer(bytes)) as u64;
+        let read = |bytes| self.round_trip + (self.bus.request() + self.bus.answer(bytes)).cycles as u64;
         SendSteps {
-            doorbell: write(WORD) as u64,
+            doorbell: self.bus.write(WORD).cycles as u64,
             descriptor: read(DESCRIPTOR),
             payload: read(payload),
             frame: self.frame_cycles(payload),
-            completion: write(WORD) as u64,
+            completion: self.bus.write(WORD).cycles as u64,
         }
     }
 
@@ -49,12 +48,13 @@ impl Physics {
     /// of the payload is not counted: it may go while the frame's check sequences come in.
     pub fn send_latency(&self, payload: usize) -> Bound {
         let SendSteps { doorbell, completion, frame, .. } = self.send_steps(payload);
-        let (descriptor, gathered) = (answer(DESCRIPTOR), answer(payload));
-        let request = request();
-        let beats = doorbell + completion + (request + descriptor + request + gathered) as u64;
+        let [descriptor, gathered, request] =
+            [self.bus.answer(DESCRIPTOR), self.bus.answer(payload), self.bus.request()]
+                .map(|packet| packet.cycles);
+        let packets = doorbell + completion + (request + descriptor + request + gathered) as u64;
         let value = self.send_steps(payload).sum();
         let parts = format!(
-            "2 reads x {} + frame {frame} + beats {beats} (doorbell {doorbell}, request {request}, \
+            "2 reads x {} + frame {frame} + packets {packets} (doorbell {doorbell}, request {request}, \
              descriptor {descriptor}, request {request}, payload {gathered}, completion {completion})",
             self.round_trip
         );
@@ -66,18 +66,19 @@ impl Physics {
     pub fn message_latency(&self, message: usize, mtu: usize) -> Bound {
         let SendSteps { doorbell, descriptor, completion, .. } = self.send_steps(message);
         let first = message.min(STEP);
-        let asked = self.round_trip + request() as u64;
+        let asked = self.round_trip + self.bus.request().cycles as u64;
+        let answered = self.bus.answer(first).cycles as u64;
         // The last bytes still cross the wire when they are there.
-        let down = self.packets(COMPLETION_HEADER, message) as u64
+        let down = self.packets(COMPLETION_HEADER, message).cycles as u64
             + self.wire_cycles(first.next_multiple_of(4) + ICRC_BYTES + FCS);
         let packets = message.div_ceil(mtu);
         let bytes = message.next_multiple_of(4) + packets * (frame(0, 0) + GAP) - GAP;
-        let wire = answer(first) as u64 + self.wire_cycles(bytes);
+        let wire = answered + self.wire_cycles(bytes);
         // All writes but the last, which may go while the check sequences come in.
-        let last = beats(REQUEST_HEADER, (message - 1) % self.max_payload + 1);
-        let up = answer(first) as u64
+        let last = self.bus.write((message - 1) % self.max_payload + 1).cycles;
+        let up = answered
             + self.wire_cycles(PREAMBLE + HEADER_BYTES + first)
-            + (self.packets(REQUEST_HEADER, message) - last) as u64;
+            + (self.packets(REQUEST_HEADER, message).cycles - last) as u64;
         let slowest = down.max(wire).max(up);
         let value = doorbell + descriptor + asked + slowest + completion;
         let parts = format!(
@@ -91,6 +92,7 @@ impl Physics {
 #[cfg(test)]
 mod tests {
     use super::super::tests::PHYSICS;
+    use super::super::Bus;
     use super::*;
 
     #[test]
@@ -98,6 +100,9 @@ mod tests {
         let slow = Physics { rate: 1, ..PHYSICS };
         assert_eq!(slow.send_latency(8).value, 202.0 + 21.0);
         assert_eq!(PHYSICS.send_latency(8).value, 134.0 + 21.0);
+        // Doorbell and completion 16 cycles each, requests 12, the descriptor 34, the payload 14.
+        let lane = Physics { bus: Bus::Lane, ..slow };
+        assert_eq!(lane.send_latency(8).value, 202.0 + 2.0 * 16.0 + 2.0 * 12.0 + 34.0 + 14.0);
         let steps = SendSteps { doorbell: 3, descriptor: 72, payload: 67, frame: 78, completion: 3 };
         assert_eq!(slow.send_steps(8), steps);
     }

@@ -1,20 +1,21 @@
 //! Physical bounds: what the wire and the bus take when the NIC's own logic takes no time.
 //!
-//! Everything is in cycles of the NIC's clock and in bytes. The bus carries a beat of two double words
-//! in a cycle and direction.
+//! Everything is in cycles of the NIC's clock and in bytes. [`Bus`] says what the bus carries in a cycle and direction.
 //!
-//! * `packet`: what a packet and a frame take; `latency`: one message alone; [`Load`]: what each message of a stream
+//! * `packet`: what a frame takes and a packet is made of; `latency`: one message alone; [`Load`]: what each message of a stream
 //!   takes of every resource, from which goodput and rate follow.
 
+mod bus;
 mod latency;
 mod load;
 mod packet;
 mod stream;
 
+pub use bus::{Bus, Traffic};
 pub use latency::SendSteps;
 pub use load::Load;
 
-use packet::{beats, frame};
+use packet::frame;
 
 /// A bound, and how it is made of its parts.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Bound {
 /// What bounds depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Physics {
+    /// Where the bus is looked at.
+    pub bus: Bus,
     /// Cycles from a read to its first completion.
     pub round_trip: u64,
     /// Bytes of payload in a packet of the bus; reads are answered in pieces of this size too.
@@ -39,11 +42,15 @@ pub struct Physics {
 }
 
 impl Physics {
-    /// Beats that carry `bytes`, from a boundary on, in packets of the largest size.
-    fn packets(&self, header: usize, bytes: usize) -> usize {
+    /// What carries `bytes`, from a boundary on, in packets of the largest size.
+    fn packets(&self, header: usize, bytes: usize) -> Traffic {
         let last = bytes % self.max_payload;
-        bytes / self.max_payload * beats(header, self.max_payload)
-            + if last == 0 { 0 } else { beats(header, last) }
+        let whole = self.bus.packet(header, self.max_payload) * (bytes / self.max_payload);
+        if last == 0 {
+            whole
+        } else {
+            whole + self.bus.packet(header, last)
+        }
     }
 
     /// Cycles of a frame on the wire, from its preamble to its FCS.
@@ -63,7 +70,8 @@ mod tests {
     use super::*;
 
     /// Those of all figures.
-    pub const PHYSICS: Physics = Physics { round_trip: 62, max_payload: 256, max_read: 512, rate: 8 };
+    pub const PHYSICS: Physics =
+        Physics { bus: Bus::Edge, round_trip: 62, max_payload: 256, max_read: 512, rate: 8 };
 
     /// They are equal but for rounding.
     pub fn near(a: f64, b: f64) {
@@ -72,6 +80,7 @@ mod tests {
 
     #[test]
     fn bytes_go_in_packets_of_the_largest_size() {
-        assert_eq!(PHYSICS.packets(COMPLETION_HEADER, 600), 34 + 34 + 13);
+        let three = Traffic { cycles: 34 + 34 + 13, packets: 3 };
+        assert_eq!(PHYSICS.packets(COMPLETION_HEADER, 600), three);
     }
 }

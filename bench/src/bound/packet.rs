@@ -1,4 +1,4 @@
-//! Beats of a packet on the bus and bytes of a frame on the wire.
+//! Bytes of a frame on the wire, and the parts of a packet on the bus.
 
 use viaduct_spec::wire::{HEADER_BYTES, ICRC_BYTES};
 
@@ -17,26 +17,6 @@ pub const COMPLETION_HEADER: usize = 3;
 /// Double words of the header of a request above 4 GiB.
 pub const REQUEST_HEADER: usize = 4;
 
-/// Beats of a packet with this header, in double words, and this payload, in bytes.
-pub fn beats(header: usize, payload: usize) -> usize {
-    (header + payload.div_ceil(4)).div_ceil(2)
-}
-
-/// Beats of a read's answer.
-pub fn answer(bytes: usize) -> usize {
-    beats(COMPLETION_HEADER, bytes)
-}
-
-/// Beats of a write.
-pub fn write(bytes: usize) -> usize {
-    beats(REQUEST_HEADER, bytes)
-}
-
-/// Beats of a read's request.
-pub fn request() -> usize {
-    beats(REQUEST_HEADER, 0)
-}
-
 /// Bytes of a RoCE frame from its preamble to its FCS; `extension`: extension headers.
 pub fn frame(payload: usize, extension: usize) -> usize {
     PREAMBLE + HEADER_BYTES + extension + payload.next_multiple_of(4) + ICRC_BYTES + FCS
@@ -45,13 +25,6 @@ pub fn frame(payload: usize, extension: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn packets_take_whole_beats() {
-        assert_eq!([8, 48, 64, 128, 256, 512].map(answer), [3, 8, 10, 18, 34, 66]);
-        assert_eq!([8, 256].map(write), [3, 34]);
-        assert_eq!(request(), 2);
-    }
 
     #[test]
     fn frames_have_their_overhead() {

@@ -1,7 +1,7 @@
 //! The bounds of a stream of messages.
 
-use super::packet::{answer, frame, write, DESCRIPTOR, GAP, WORD};
-use super::{Bound, Load, Physics};
+use super::packet::{frame, DESCRIPTOR, GAP, WORD};
+use super::{Bound, Load, Physics, Traffic};
 use crate::way::Way;
 
 impl Physics {
@@ -25,14 +25,14 @@ impl Physics {
         let whole = message as f64;
         let wire = |bytes: usize| whole * self.rate as f64 / bytes as f64;
         // Nothing may go this way at all.
-        let bus = |beats: usize| whole / beats.max(1) as f64;
+        let bus = |traffic: Traffic, against: Traffic| whole / self.bus.least(traffic, against).max(1.0);
         let named = [
             ("wire", wire(load.wire_there)),
             ("wire back", wire(load.wire_back)),
-            ("bus up where the bytes go", bus(load.taker_up)),
-            ("bus down there", bus(load.taker_down)),
-            ("bus down where they come from", bus(load.giver_down)),
-            ("bus up there", bus(load.giver_up)),
+            ("bus up where the bytes go", bus(load.taker_up, load.taker_down)),
+            ("bus down there", bus(load.taker_down, load.taker_up)),
+            ("bus down where they come from", bus(load.giver_down, load.giver_up)),
+            ("bus up there", bus(load.giver_up, load.giver_down)),
         ];
         let value = named.iter().fold(f64::INFINITY, |least, (_, value)| least.min(*value));
         // What is far from deciding is not worth a word.
@@ -44,12 +44,15 @@ impl Physics {
     /// Cycles a message of a stream of short sends, each with a doorbell of its own that carries the
     /// token, so that no ring is read.
     pub fn send_rate(&self, payload: usize) -> Bound {
-        let (doorbell, descriptor, gathered) = (write(WORD), answer(DESCRIPTOR), answer(payload));
-        let down = (doorbell + descriptor + gathered) as f64;
+        let [doorbell, descriptor, gathered] =
+            [self.bus.write(WORD), self.bus.answer(DESCRIPTOR), self.bus.answer(payload)];
+        let asked = self.bus.request() * 2;
+        let down = self.bus.least(doorbell + descriptor + gathered, asked + self.bus.write(WORD));
         let wire = (frame(payload, 0) + GAP) as f64 / self.rate as f64;
         let parts = format!(
-            "greatest of bus down at the sender {down} (doorbell {doorbell}, descriptor {descriptor}, payload \
-             {gathered}) and wire {wire:.2}"
+            "greatest of bus down at the sender {down} (doorbell {}, descriptor {}, payload \
+             {}) and wire {wire:.2}",
+            doorbell.cycles, descriptor.cycles, gathered.cycles
         );
         Bound { value: down.max(wire), parts }
     }
@@ -58,6 +61,7 @@ impl Physics {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{near, PHYSICS};
+    use super::super::Bus;
     use super::*;
 
     #[test]
@@ -72,6 +76,14 @@ mod tests {
         let short = PHYSICS.goodput(Way::Send, 65536, 256);
         near(short.value, 8.0 * 256.0 / 338.0);
         assert!(PHYSICS.goodput(Way::Write, 65536, 256).value < short.value, "extension headers cost wire");
+    }
+
+    #[test]
+    fn the_goodput_of_a_lane_is_bound_by_its_symbols() {
+        let lane = Physics { bus: Bus::Lane, ..PHYSICS };
+        // 256 completions of 138 cycles, the descriptor and the doorbell, Acks of 130 packets, and SKP sets.
+        let down = 256.0 * 138.0 + 34.0 + 16.0 + 130.0 * 4.0;
+        near(lane.goodput(Way::Send, 65536, 4096).value, 65536.0 / (down * 769.0 / 767.0));
     }
 
     #[test]
