@@ -10,6 +10,7 @@
 //! |---|---|---|---|---|---|
 //! | [`Ram`] | one write port, one registered read port | 72 bit x 512 | 0 | 0 | 2 |
 //! | [`LutRam`] | small memory, combinational read | 18 bit x 32 | 80 | 0 | |
+//! | [`ShallowRam`] | the same with a registered read port | 16 bit x 64 | 148 | 16 | |
 //! | [`BitRam`] | the same for rows of one bit | 1 bit x 64 | 19 | 0 | |
 //! | [`Fifo`] | stream queue of up to 32 words | 72 bit x 16 | 129 | 13 | |
 //! | | (two rows of distributed RAM cost a multiplexer) | 72 bit x 32 | 317 | 16 | |
@@ -42,6 +43,7 @@ mod ram;
 mod ram_fifo;
 mod region_row;
 mod run_queue;
+mod shallow_ram;
 mod skid;
 mod successor;
 mod unpack;
@@ -64,6 +66,7 @@ pub use ram::Ram;
 pub use ram_fifo::RamFifo;
 pub use region_row::RegionRow;
 pub use run_queue::RunQueue;
+pub use shallow_ram::ShallowRam;
 pub use skid::Skid;
 pub use successor::Successor;
 pub use unpack::Unpack;

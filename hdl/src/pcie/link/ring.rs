@@ -21,7 +21,7 @@
 
 use super::packet::Row;
 use crate::pcie::bus::TlpWord;
-use crate::prims::{Number, Ram};
+use crate::prims::{Number, Ram, ShallowRam};
 use crate::stream::Sink;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -51,7 +51,7 @@ pub struct Ring {
     pub oldest: Signal<In, Bits<8>>,
     ram: Ram<Row, 11>,
     /// For each TLP the row behind it.
-    ends: Ram<Bits<11>, 6>,
+    ends: ShallowRam<Bits<11>, 6>,
     head: DFF<Bits<11>>,
     tail: DFF<Bits<11>>,
     at: DFF<Bits<11>>,

@@ -15,7 +15,7 @@
 //! Tests: with the whole, `tests/pcie/transaction/`.
 
 use super::fate::RequestWord;
-use crate::prims::{Fifo, Ram};
+use crate::prims::{Fifo, ShallowRam};
 use crate::stream::{FlowSink, Pulse, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -37,7 +37,7 @@ pub struct RequestQueue {
     pub word: Signal<Out, Bits<16>>,
     /// Pulses when a request finds no room.
     pub overflow: Pulse,
-    rows: Ram<Bits<16>, 6>,
+    rows: ShallowRam<Bits<16>, 6>,
     entries: Fifo<Bits<2>, 3, 4>,
     /// The slot of the oldest request, and of the next one.
     head: DFF<Bits<3>>,
