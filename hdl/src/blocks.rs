@@ -7,8 +7,8 @@ use rust_hdl::prelude::*;
 
 use crate::export::{reference, verilog};
 use crate::{
-    admin, arithmetic, board, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, pcie, prims,
-    protect, quiet, receive, reply, send, vi,
+    admin, arithmetic, board, clocks, complete, dma, doorbell, echo, edge, fetch, interrupt, mac, nic, pcie,
+    prims, protect, quiet, receive, reply, send, vi,
 };
 
 /// The name of the whole NIC; it is exported as `top.v`, the others as `blocks/<name>.v`.
@@ -141,7 +141,7 @@ pub fn all() -> Vec<Entry> {
         entry!("interrupt/notify", interrupt::Notify::default(), 140, 1, 271),
         entry!("interrupt/vectors", interrupt::Vectors::default(), 600, 0, 149),
         // The Ethernet MAC.
-        entry!("mac/async_fifo", mac::AsyncFifo::<mac::MacBeat, 4, 5>::default(), 156, 0, 0),
+        entry!("clocks/async_fifo", clocks::AsyncFifo::<mac::MacBeat, 4, 5>::default(), 156, 0, 0),
         entry!("mac/line_receiver", mac::LineReceiver::default(), 177, 0, 0),
         entry!("mac/control", mac::Control::default(), 90, 0, 0),
         entry!("mac/line_sender", mac::LineSender::default(), 427, 0, 0),

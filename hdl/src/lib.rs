@@ -9,6 +9,7 @@ pub mod arithmetic;
 pub mod blocks;
 pub mod board;
 pub mod bus;
+pub mod clocks;
 pub mod complete;
 pub mod dma;
 pub mod doorbell;

@@ -14,7 +14,7 @@
 //!
 //! Tests: `tests/mac/start.rs`.
 
-use crate::mac::Synchronizer;
+use crate::clocks::Synchronizer;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;

@@ -18,7 +18,8 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use super::{ManagementBus, Synchronizer};
+use super::ManagementBus;
+use crate::clocks::Synchronizer;
 use crate::prims::{Cast, Number};
 use crate::stream::{FlowSource, Sink};
 use rust_hdl::prelude::*;

@@ -13,7 +13,7 @@ use rules::{check, Rule};
 const BY_HAND: [&str; 8] = [
     "board/pad.rs",
     "board/pll.rs",
-    "mac/crossing.rs",
+    "clocks/crossing.rs",
     "mac/ddr.rs",
     "mac/pad_delay.rs",
     "prims/bit_ram.rs",

@@ -1,7 +1,7 @@
 //! The Ethernet MAC and what stands on it, as exported Verilog in Verilator, with every clock at its own pace.
 
 mod board;
-mod crossing;
+mod clocks;
 mod echo;
 mod frames;
 mod mdio;

@@ -76,6 +76,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("send/eth_transmit", "logic alone; its test has all inputs"),
     ("receive/", "in receive/ingress, parse, store, payload, reads or receive"),
     ("mac/", "in mac"),
+    ("clocks/", "in mac"),
     ("vi/settle", "one counter; its tests run with those of vi/state"),
     ("pcie/", "layers of an endpoint that is no part of the card yet"),
     ("echo/", "a board's first light: no part of the NIC"),

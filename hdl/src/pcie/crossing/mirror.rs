@@ -15,7 +15,7 @@
 //!
 //! Tests: `tests/pcie/crossing/`.
 
-use crate::mac::Handover;
+use crate::clocks::Handover;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 

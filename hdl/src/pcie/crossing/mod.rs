@@ -41,8 +41,8 @@ pub use widen::Widen;
 
 use super::bus::{CoreConfig, CoreWord, Limits, TlpWord};
 use crate::bus::TlpBeat;
+use crate::clocks::{AsyncFifo, Synchronizer};
 use crate::edge::{ConfigSource, CreditsSource, TlpRxSource, TlpTxSink};
-use crate::mac::{AsyncFifo, Synchronizer};
 use crate::stream::{FlowSink, Pulse, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;

@@ -16,7 +16,7 @@
 //!
 //! Tests: `tests/pcie/crossing/`.
 
-use crate::mac::Crossing;
+use crate::clocks::Crossing;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 

@@ -20,7 +20,7 @@
 //! Example: the writer puts in one word: 4 to 6 cycles of `read_clock` later `source` shows it. If `read_clock` stands still, nothing is
 //! lost: the queue fills, and `sink.ready` falls.
 //!
-//! Tests: `tests/mac/crossing.rs`, with clocks of relatively prime periods.
+//! Tests: `tests/mac/clocks.rs`, with clocks of relatively prime periods.
 
 use super::Crossing;
 use crate::prims::LutRam;

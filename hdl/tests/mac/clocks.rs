@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rust_hdl::prelude::Bits;
+use viaduct_hdl::clocks::{AsyncFifo, Crossing, Handover, Synchronizer};
 use viaduct_hdl::export::verilog;
-use viaduct_hdl::mac::{AsyncFifo, Crossing, Handover, Synchronizer};
 
 use super::world::{clockless, seed, Clock};
 

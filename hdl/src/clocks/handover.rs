@@ -16,7 +16,7 @@
 //!
 //! Example: the pause 100 is handed over in one cycle of `in_clock`: 3 or 4 cycles of `out_clock` later `source` is 100 for one cycle.
 //!
-//! Tests: `tests/mac/crossing.rs`.
+//! Tests: `tests/mac/clocks.rs`.
 
 use super::Synchronizer;
 use crate::stream::{FlowSink, FlowSource};

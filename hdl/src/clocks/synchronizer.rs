@@ -11,7 +11,7 @@
 //!
 //! Example: `in_data` rises and stays: `out_data` rises 2 or 3 edges of `clock` later.
 //!
-//! Tests: `tests/mac/crossing.rs`.
+//! Tests: `tests/mac/clocks.rs`.
 
 use super::Crossing;
 use rust_hdl::prelude::*;

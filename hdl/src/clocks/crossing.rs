@@ -15,7 +15,7 @@
 //!
 //! Example: a bit rises between two edges of `clock`: `out_data` has it behind the second edge, or behind the third.
 //!
-//! Tests: `tests/mac/crossing.rs`.
+//! Tests: `tests/mac/clocks.rs`.
 
 use rust_hdl::prelude::*;
 
