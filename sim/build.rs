@@ -1,4 +1,4 @@
-//! Exports the NIC's Verilog from RustHDL, has Verilator make C++ of it, and compiles that in.
+//! Exports the Verilog of the NIC and of the PCI Express endpoint from RustHDL, has Verilator make C++ of it, and compiles that in.
 
 use std::env;
 use std::fs;
@@ -33,21 +33,35 @@ fn build() -> Result<(), String> {
         return Err(format!("`{verilator}` cannot be run. `cargo xtask setup` installs what is missing."));
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this runs under cargo only")?);
-    let verilog = viaduct_hdl::export::nic();
     let options = Options {
-        // src/rtl.rs makes a model that traces when a waveform is asked for: tracing makes it three times as long to compile.
+        // src/verilated.rs makes a model that traces when a waveform is asked for: tracing makes it three times as long to compile.
         trace: false,
         // The large profile runs one test, which is shorter than its compilation.
         optimise: if cfg!(feature = "large") { "-O1" } else { "-O2" }.into(),
         ..Options::named("nic")
     };
-    let model = archive(&verilog, &options).map_err(|error| format!("the Verilated NIC: {error}"))?;
-    write(&out.join("model.rs"), &model.rust)?;
-    write(&out.join("nic.v"), &verilog)?;
-    let folder = model.file.parent().unwrap_or(&out);
-    println!("cargo:rustc-link-search=native={}", folder.display());
-    println!("cargo:rustc-link-lib=static=viaduct_model");
+    // Each prefix is one of the library's name and of every symbol. The endpoint has two clocks, which are inputs like others.
+    let endpoint = Options {
+        name: "pcie_endpoint".into(),
+        prefix: "pcie_endpoint".into(),
+        clock: "none".into(),
+        ..options.clone()
+    };
+    link(&out, &viaduct_hdl::export::nic(), &options)?;
+    link(&out, &viaduct_hdl::export::pcie_endpoint(), &endpoint)?;
     println!("cargo:rustc-link-lib=dylib=stdc++");
+    Ok(())
+}
+
+/// Leaves a model's Verilog and its Rust side as `<name>.v` and `<name>.rs`, and has the model linked.
+fn link(out: &Path, verilog: &str, options: &Options) -> Result<(), String> {
+    let name = &options.name;
+    let model = archive(verilog, options).map_err(|error| format!("the Verilated {name}: {error}"))?;
+    write(&out.join(format!("{name}.rs")), &model.rust)?;
+    write(&out.join(format!("{name}.v")), verilog)?;
+    let folder = model.file.parent().unwrap_or(out);
+    println!("cargo:rustc-link-search=native={}", folder.display());
+    println!("cargo:rustc-link-lib=static={}_model", options.prefix);
     // What is linked must be there, also when somebody has emptied the models' folder since.
     println!("cargo:rerun-if-changed={}", model.file.display());
     Ok(())

@@ -55,6 +55,9 @@ pub struct Arguments {
     /// Largest packet in bytes: 256, 512, 1024, 2048 or 4096
     #[arg(long, default_value = "1024")]
     mtu: Mtu,
+    /// What is between each NIC and its host: `core`, or `pcie` for the endpoint's RTL and a link
+    #[arg(long, default_value = "core")]
+    link: String,
     /// Captures every frame into this file
     #[arg(long)]
     pcap: Option<PathBuf>,
@@ -87,7 +90,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         nics: 2,
         pcap: arguments.pcap.clone(),
         trace: arguments.trace.clone(),
-        more: Vec::new(),
+        more: vec!["--link".into(), arguments.link.clone().into()],
     };
     let begin = Instant::now();
     let (mut simulator, mut control) = simulator::start(&settings, &stop)?;

@@ -6,8 +6,9 @@ use clap::{Parser, ValueEnum};
 
 use crate::fabric::{Faults, Link};
 use crate::network;
+use crate::pcie;
 use crate::root_complex::{self, Dma, Split};
-use crate::setup::{Kind, Setup};
+use crate::setup::{HostLink, Kind, Setup};
 
 /// Simulated Viaduct NICs, each a PCI device on a vfio-user socket, with an Ethernet switch
 /// between them.
@@ -40,6 +41,12 @@ pub struct Arguments {
     /// Seed of everything that is random
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// What is between each RTL NIC and its root complex
+    #[arg(long, default_value = "core")]
+    pub link: LinkArgument,
+    /// With --link pcie, cycles of the link's clock to cycles of the NIC's: 1:1 to 2:1
+    #[arg(long, default_value = "1:1", value_name = "LINK:NIC", value_parser = ratio)]
+    pub link_clocks: (u32, u32),
     /// Round trip over the bus to host memory, in cycles
     #[arg(long, default_value_t = 62, value_name = "CYCLES", value_parser = clap::value_parser!(u64).range(0..=1_000_000))]
     pub round_trip: u64,
@@ -118,6 +125,15 @@ pub enum KindArgument {
     Model,
 }
 
+/// See [`HostLink`].
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum LinkArgument {
+    /// Nothing: the root complex is at the core's edge
+    Core,
+    /// PCI Express 1.1 x1: the endpoint's RTL, and a root port
+    Pcie,
+}
+
 /// See [`Dma`].
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum DmaArgument {
@@ -138,6 +154,16 @@ fn encoded(largest: u32) -> impl Fn(&str) -> Result<u8, String> + Clone {
     }
 }
 
+/// A ratio of clocks: the second one at most as fast as the first, and at least half as fast.
+fn ratio(text: &str) -> Result<(u32, u32), String> {
+    let parts = text.split_once(':').and_then(|(link, nic)| Some((link.parse().ok()?, nic.parse().ok()?)));
+    let (link, nic): (u32, u32) = parts.ok_or("two numbers, with a colon between them")?;
+    if nic == 0 || link < nic || link > 2 * nic || link > 1000 {
+        return Err("from 1:1 to 2:1".into());
+    }
+    Ok((link, nic))
+}
+
 impl Arguments {
     /// The simulation that they describe.
     pub fn setup(&self) -> Setup {
@@ -154,6 +180,12 @@ impl Arguments {
                 .collect(),
             choices: Vec::new(),
             seed: self.seed,
+            link: match self.link {
+                LinkArgument::Core => HostLink::Core,
+                LinkArgument::Pcie => {
+                    HostLink::Pcie(pcie::Options { ratio: self.link_clocks, ..pcie::Options::default() })
+                }
+            },
             network: network::Options {
                 link: Link { latency: self.latency, rate: self.link_rate, ..Link::default() },
                 bus: root_complex::Options {
@@ -228,6 +260,11 @@ mod tests {
         assert!(parse(&["viaduct-sim", "-n", "0"]).is_err());
         let setup = parse(&["viaduct-sim", "-n", "3", "--nic", "rtl,model"]).unwrap().setup();
         assert_eq!([0, 1, 2].map(|nic| setup.kind(nic)), [Kind::Rtl, Kind::Model, Kind::Model]);
+        let setup = parse(&["viaduct-sim", "--link", "pcie", "--link-clocks", "5:4"]).unwrap().setup();
+        assert_eq!(setup.link, HostLink::Pcie(pcie::Options { ratio: (5, 4), ..pcie::Options::default() }));
+        for clocks in ["4:5", "3:1", "0:0", "5", "5:x"] {
+            assert!(parse(&["viaduct-sim", "--link-clocks", clocks]).is_err(), "{clocks}");
+        }
         assert_eq!(parse(&["viaduct-sim", "--nic", "model,rtl,model"]).unwrap().setup().nics, 3);
     }
 }

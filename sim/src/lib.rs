@@ -9,7 +9,7 @@
 //! ```
 //!
 //! * [`function`], [`endpoint`]: what is simulated, at its two sides: in a [`slot`] a [`nic`], pin by pin, [`rtl`]: the Verilated top behind
-//!   it; or [`model`], the functional model.
+//!   it; or [`model`], the functional model. [`pcie`]: the RTL behind a PCI Express link.
 //! * [`port`]: which of them it is.
 //! * [`root_complex`], [`memory`], [`tlp`]: the PCI Express side.
 //! * [`fabric`]: the Ethernet side.
@@ -31,6 +31,7 @@ pub mod memory;
 pub mod model;
 pub mod network;
 pub mod nic;
+pub mod pcie;
 pub mod port;
 pub mod reach;
 pub mod root_complex;

@@ -26,6 +26,7 @@ fn main() -> Result<()> {
     std::thread::spawn(move || signals.forever().take(1).for_each(|_| stop.stop()));
 
     tracing::info!(verilog_sha256 = viaduct_sim::rtl::VERILOG_SHA256, "the NICs' Verilog");
+    tracing::info!(verilog_sha256 = viaduct_sim::pcie::VERILOG_SHA256, "the PCI Express endpoint's Verilog");
     announce(served.folder(), served.handle().nics())?;
     let mut network = live.run();
     network.fabric_mut().finish_capture().context("the capture is not whole")?;

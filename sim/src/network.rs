@@ -70,7 +70,10 @@ impl Network {
             let rate = fabric.link().rate;
             match port {
                 Port::Model(choices) => End::Model(Box::new(Model::new(choices, &bus, rate))),
-                Port::Nic(nic) => End::Nic(Box::new(Slot::new(nic, RootComplex::new(bus), Mac::new(rate)))),
+                Port::Nic(nic) => {
+                    let bus = root_complex::Options { latency: nic.latency(), ..bus };
+                    End::Nic(Box::new(Slot::new(nic, RootComplex::new(bus), Mac::new(rate))))
+                }
             }
         };
         let slots = ports.into_iter().enumerate().map(slot).collect();

@@ -82,4 +82,19 @@ impl NicOut {
 pub trait Nic: Send {
     /// One cycle: the outputs that go with these inputs, then the clock edge.
     fn cycle(&mut self, input: &NicIn, output: &mut NicOut);
+
+    /// Cycles that a packet takes at most from the NIC's edge to where it is seen here: more than none behind a link.
+    fn latency(&self) -> u64 {
+        0
+    }
+
+    /// Packets of the host's that it has been given, and that have not come to the NIC's edge.
+    fn under_way(&self) -> usize {
+        0
+    }
+
+    /// Rules that were broken inside of it since the last look.
+    fn broken(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }

@@ -16,7 +16,7 @@ use crate::nic::{Nic, NicIn, NicOut};
 #[allow(clippy::pedantic)]
 mod model {
     //! What `viaduct_verilate::archive` wrote: the ports as structs, and the model's functions.
-    include!(concat!(env!("OUT_DIR"), "/model.rs"));
+    include!(concat!(env!("OUT_DIR"), "/nic.rs"));
 }
 
 /// SHA-256 of the Verilog that is simulated; `cargo xtask fit` shows the same of what it builds.

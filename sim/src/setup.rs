@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use crate::fabric::{Capture, Faults};
 use crate::model::Choices;
 use crate::network::{self, Network, Port};
+use crate::nic::Nic;
+use crate::pcie::{self, PcieNic};
+use crate::root_complex;
 use crate::rtl::{trace_file, Rtl};
 
 /// What a NIC is simulated by.
@@ -16,6 +19,16 @@ pub enum Kind {
     Rtl,
     /// The functional model.
     Model,
+}
+
+/// What is between a NIC with pins and its root complex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HostLink {
+    /// Nothing: the root complex is at the core's edge.
+    #[default]
+    Core,
+    /// A PCI Express link, with the endpoint's RTL at its end.
+    Pcie(pcie::Options),
 }
 
 /// A simulation to be made.
@@ -30,6 +43,8 @@ pub struct Setup {
     pub choices: Vec<Choices>,
     /// Seed of everything random: the NICs' uninitialised state and the root complexes.
     pub seed: u64,
+    /// What is between each NIC with pins and its root complex. A model has no pins.
+    pub link: HostLink,
     /// Links and root complexes; the latter's seed is the one above.
     pub network: network::Options,
     /// Faults on the wire.
@@ -48,6 +63,7 @@ impl Default for Setup {
             kinds: Vec::new(),
             choices: Vec::new(),
             seed: 1,
+            link: HostLink::default(),
             network: network::Options::default(),
             faults: Faults::default(),
             pcap: None,
@@ -95,7 +111,15 @@ impl Setup {
                 }
                 None => Rtl::new(seed).map_err(failed(&PathBuf::from("the NIC's mutant")))?,
             };
-            ports.push(Port::Nic(Box::new(rtl)));
+            let rtl: Box<dyn Nic> = Box::new(rtl);
+            ports.push(Port::Nic(match &self.link {
+                HostLink::Core => rtl,
+                HostLink::Pcie(link) => {
+                    let bus = root_complex::Options { seed, ..self.network.bus.clone() };
+                    let named = PathBuf::from(format!("the PCI Express link of NIC {nic}"));
+                    Box::new(PcieNic::new(rtl, &bus, link).map_err(failed(&named))?)
+                }
+            }));
         }
         let mut options = self.network.clone();
         options.bus.seed = self.seed;

@@ -104,6 +104,10 @@ impl Slot {
         self.bus.drive(now, input);
         self.mac.drive(now, input);
         self.nic.cycle(input, output);
+        self.bus.note_beyond(self.nic.under_way());
+        for what in self.nic.broken() {
+            self.bus.note_broken(now, what);
+        }
         self.bus.observe(now, input, output);
         self.mac.observe(now, input, output);
         if let Some(probe) = &mut self.probe {

@@ -15,8 +15,9 @@ use viaduct_driver::device::{Bar, DmaAccess, PciDevice};
 use viaduct_sim::fabric::{Faults, Frame, Link};
 use viaduct_sim::in_process::{InProcess, InProcessDevice};
 use viaduct_sim::network::Activity;
+use viaduct_sim::pcie;
 use viaduct_sim::root_complex::Conditions;
-use viaduct_sim::setup::{Kind, Setup};
+use viaduct_sim::setup::{HostLink, Kind, Setup};
 use viaduct_spec::register::{command, command_op, counter, nic_kind, registers, state};
 
 use crate::memory::Memory;
@@ -48,10 +49,26 @@ pub fn kinds() -> Vec<Kind> {
     names.split(',').map(kind).collect()
 }
 
+/// The environment variable that says what is between each RTL NIC and its root complex: `core` or `pcie`, or `pcie:5:4` with another
+/// ratio of the link's clock to the core's.
+pub const LINK: &str = "VIADUCT_LINK";
+
+/// What is between each RTL NIC and its root complex: what [`LINK`] says, or nothing.
+pub fn link() -> HostLink {
+    let Ok(name) = std::env::var(LINK) else { return HostLink::Core };
+    let pcie = |ratio| HostLink::Pcie(pcie::Options { ratio, ..pcie::Options::default() });
+    match name.as_str() {
+        "core" => HostLink::Core,
+        "pcie" => pcie((1, 1)),
+        "pcie:5:4" => pcie((5, 4)),
+        _ => panic!("{LINK} is {name:?}: core, pcie or pcie:5:4"),
+    }
+}
+
 /// Two NICs, links of 8 Gb/s with little latency, kind root complexes: for tests of what a
 /// NIC does. What it takes in time is tested elsewhere.
 pub fn quick(seed: u64) -> Setup {
-    let mut setup = Setup { seed, kinds: kinds(), ..Setup::default() };
+    let mut setup = Setup { seed, kinds: kinds(), link: link(), ..Setup::default() };
     setup.network.link = Link { latency: 16, rate: 8, ..Link::default() };
     setup.network.bus.conditions.round_trip = 16;
     setup

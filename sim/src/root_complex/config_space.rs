@@ -7,6 +7,7 @@ use viaduct_spec::config_space::{
 };
 
 use super::options::Options;
+use super::rules::Sizes;
 
 pub use viaduct_spec::config_space::CONFIG_BYTES;
 
@@ -95,6 +96,12 @@ impl ConfigSpace {
     /// Bus Master Enable: the function may send memory requests.
     pub fn bus_master(&self) -> bool {
         self.awake() && self.get(COMMAND) & command::MASTER != 0
+    }
+
+    /// What the rules for requests depend on.
+    pub fn sizes(&self) -> Sizes {
+        let (max_payload, max_read) = (self.max_payload(), self.max_read());
+        Sizes { max_payload, max_read, extended_tag: self.extended_tag() }
     }
 
     /// Max_Payload_Size, encoded 128 << n.

@@ -11,13 +11,14 @@ use crate::tlp::{beat, Malformed, Tlp};
 /// Cycles after a read to the NIC before its `np_ready` is believed again.
 const READ_SPACING: u64 = 4;
 /// Cycles that the NIC may take to see that it is no bus master any more.
-const MASTER_CYCLES: u64 = 16;
+pub const MASTER_CYCLES: u64 = 16;
 /// Longest packet that the NIC may send, in double words; what is longer is dropped.
-const MAX_PACKET_DW: usize = 4 + crate::tlp::MAX_PAYLOAD_DW;
+pub const MAX_PACKET_DW: usize = 4 + crate::tlp::MAX_PAYLOAD_DW;
 
 impl RootComplex {
     /// Sets the NIC's inputs for this cycle.
     pub fn drive(&mut self, now: Cycle, input: &mut NicIn) {
+        self.rules.tick(now);
         while self.up.front().is_some_and(|(when, _)| *when <= now) {
             if let Some((_, packet)) = self.up.pop_front() {
                 self.arrive(now, packet);
@@ -37,7 +38,7 @@ impl RootComplex {
         let config = &self.config;
         let bus_master = config.bus_master() && !self.settings.master_off;
         if bus_master {
-            self.master_until = now + MASTER_CYCLES;
+            self.master_until = now + MASTER_CYCLES + self.options.latency;
         }
         input.cfg_requester_id = NIC_ID;
         input.cfg_max_payload = config.max_payload();
@@ -144,7 +145,8 @@ impl RootComplex {
         self.rules.check(now, credit, || format!("no credit for {packet:x?}"));
         if let Tlp::Read(request) | Tlp::Write(request, _) = &packet {
             let read = matches!(packet, Tlp::Read(_));
-            self.rules.request(now, request, &self.config, read);
+            let sizes = self.config.sizes();
+            self.rules.request(now, request, &sizes, NIC_ID, read);
             let (master, address) = (self.received_master, request.address);
             self.rules.check(now, master, || {
                 format!("a request at {address:#x} while the function is no bus master")

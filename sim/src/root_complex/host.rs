@@ -10,9 +10,9 @@ use crate::clock::Cycle;
 use crate::tlp::{Completion, Request};
 
 /// Where enumeration has put BAR 0: below 4 GiB, so that registers are reached by 3-DW headers.
-const BAR0_BASE: u64 = 0xFE00_0000;
+pub const BAR0_BASE: u64 = 0xFE00_0000;
 /// Where enumeration has put BAR 2: above, so that doorbells are reached by 4-DW headers.
-const BAR2_BASE: u64 = 0x40_0000_0000;
+pub const BAR2_BASE: u64 = 0x40_0000_0000;
 /// The host bridge.
 pub const HOST_ID: u16 = 0x0000;
 

@@ -36,11 +36,14 @@ use serde::Serialize;
 
 pub use conditions::{Conditions, Limits, Split};
 pub use config_space::{ConfigSpace, Effect, CONFIG_BYTES};
-pub use host::{bar_bytes, Access, LoadId, HOST_ID};
+pub(crate) use edge::{MASTER_CYCLES, MAX_PACKET_DW};
+pub use host::{bar_bytes, Access, LoadId, BAR0_BASE, BAR2_BASE, HOST_ID};
 pub use messages::{Client, DmaAnswer, DmaMessage, MessageId, Refused};
 pub use options::{Dma, Options, ReadFault};
 pub use requests::LOAD_PATIENCE;
+pub(crate) use reset::LAST_PACKETS;
 pub use rules::Violation;
+pub(crate) use rules::{Rules, Sizes};
 
 use crate::clock::Cycle;
 use crate::memory::Memory;
@@ -51,7 +54,6 @@ pub(crate) use interrupts::{in_table, Interrupts};
 use messages::Messages;
 use requests::Arrival;
 use reset::Resetting;
-use rules::Rules;
 use unkind::{Piece, Settings};
 
 /// The NIC's place: bus 1, device 0, function 0.
@@ -149,6 +151,8 @@ pub struct RootComplex {
     /// Tags that the NIC has in use. A read that is lost keeps its tag until reset.
     tags: HashSet<u8>,
     resetting: Resetting,
+    /// Packets that have left here, and have not come to the NIC's edge.
+    beyond: usize,
     counters: BusCounters,
 }
 
@@ -180,9 +184,10 @@ impl RootComplex {
             held_since: None,
             credits: Credits::new(options.conditions.credits),
             loads: Loads::default(),
-            rules: Rules::default(),
+            rules: Rules::behind(options.latency),
             tags: HashSet::new(),
             resetting: Resetting::default(),
+            beyond: 0,
             counters: BusCounters::default(),
             options,
         }
@@ -210,9 +215,9 @@ impl RootComplex {
 
     /// Writes configuration space.
     pub fn config_write(&mut self, now: Cycle, offset: usize, data: &[u8]) {
-        let before = (self.config.max_payload(), self.config.max_read());
+        let before = self.config.sizes();
         let effect = self.config.write(offset, data);
-        self.rules.resized(before, (self.config.max_payload(), self.config.max_read()));
+        self.rules.resized(&before, &self.config.sizes());
         if effect.function_reset {
             self.reset(now);
         }
@@ -293,7 +298,17 @@ impl RootComplex {
 
     /// Packets on their way to the NIC.
     pub fn backlog(&self) -> usize {
-        self.delayed.len() + self.arrived.len()
+        self.delayed.len() + self.arrived.len() + self.beyond
+    }
+
+    /// So many packets are on a link between here and the NIC's edge.
+    pub fn note_beyond(&mut self, packets: usize) {
+        self.beyond = packets;
+    }
+
+    /// A rule was broken between here and the NIC.
+    pub fn note_broken(&mut self, now: Cycle, what: String) {
+        self.rules.check(now, false, || what);
     }
 
     /// Half a round trip from now.

@@ -40,6 +40,9 @@ pub struct Options {
     pub dma: Dma,
     /// Cycles until a load that is not answered reads as all ones.
     pub load_timeout: u64,
+    /// Cycles that a packet takes at most from the NIC's edge to here, and a setting from here to there: 0 where this is the edge. Rules
+    /// that count the edge's own cycles are checked there.
+    pub latency: u64,
     /// Faults, by the number of the read, counted from 0.
     pub faults: BTreeMap<u64, ReadFault>,
     /// Seed of everything that is random here.
@@ -52,6 +55,7 @@ impl Default for Options {
             conditions: Conditions::default(),
             dma: Dma::default(),
             load_timeout: 200_000,
+            latency: 0,
             faults: BTreeMap::new(),
             seed: 1,
         }

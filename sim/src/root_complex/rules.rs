@@ -1,7 +1,5 @@
 //! The transaction layer's rules for what a NIC sends (PCI Express Base Specification, chapter 2).
 
-use super::config_space::ConfigSpace;
-use super::NIC_ID;
 use crate::clock::Cycle;
 use crate::tlp::Request;
 
@@ -17,16 +15,56 @@ pub struct Violation {
     pub what: String,
 }
 
+/// What system software has set, as far as the rules for requests depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Max_Payload_Size, encoded 128 << n.
+    pub max_payload: u8,
+    /// Max_Read_Request_Size, encoded 128 << n.
+    pub max_read: u8,
+    /// Tags of 8 bits.
+    pub extended_tag: bool,
+}
+
+/// What may still come that was cut before its size was set anew.
+#[derive(Debug, Clone, Copy, Default)]
+struct Earlier {
+    /// The size.
+    size: usize,
+    /// How many bytes of it.
+    bytes: usize,
+    /// Until then any number of bytes.
+    until: Cycle,
+}
+
 /// What has been broken so far.
 #[derive(Debug, Default)]
 pub struct Rules {
     broken: Vec<Violation>,
     count: u64,
-    /// Writes and reads that were cut before their size was set anew may still come: the size, and how many bytes of them.
-    before: [(usize, usize); 2],
+    now: Cycle,
+    /// Cycles that a packet takes at most from the NIC's edge to where the rules are checked.
+    latency: u64,
+    /// Writes and reads that were cut before.
+    earlier: [Earlier; 2],
 }
 
 impl Rules {
+    /// Where packets come at most so many cycles after they have left the NIC.
+    pub fn behind(latency: u64) -> Self {
+        Self { latency, ..Self::default() }
+    }
+
+    /// It is this cycle.
+    pub fn tick(&mut self, now: Cycle) {
+        self.now = now;
+    }
+
+    /// Takes the first violations away.
+    pub fn take(&mut self) -> Vec<Violation> {
+        std::mem::take(&mut self.broken)
+    }
+
     /// The first violations.
     pub fn broken(&self) -> &[Violation] {
         &self.broken
@@ -50,26 +88,29 @@ impl Rules {
         }
     }
 
-    /// Max_Payload_Size and Max_Read_Request_Size, encoded 128 << n, are others now. What the NIC has cut by then may still come: a command,
-    /// which is 4096 bytes at most, and what is ahead of it.
-    pub fn resized(&mut self, before: (u8, u8), now: (u8, u8)) {
-        for (slot, was, is) in [(0, before.0, now.0), (1, before.1, now.1)] {
+    /// Sizes are others now. What the NIC has cut by then may still come: a command, which is 4096 bytes at most, and what is ahead of it;
+    /// behind a link, all that is on its way.
+    pub fn resized(&mut self, before: &Sizes, now: &Sizes) {
+        let until = if self.latency == 0 { 0 } else { self.now + self.latency };
+        let sizes = [(before.max_payload, now.max_payload), (before.max_read, now.max_read)];
+        for (earlier, (was, is)) in self.earlier.iter_mut().zip(sizes) {
             if was != is {
-                let largest = (128 << was).max(self.before[slot].0);
-                self.before[slot] = (largest, 4096 + 2 * largest.min(512));
+                let size = (128 << was).max(earlier.size);
+                *earlier = Earlier { size, bytes: 4096 + 2 * size.min(512), until };
             }
         }
     }
 
-    /// The rules for memory requests.
-    pub fn request(&mut self, cycle: Cycle, request: &Request, config: &ConfigSpace, read: bool) {
+    /// The rules for memory requests of a function of this number.
+    pub fn request(&mut self, cycle: Cycle, request: &Request, sizes: &Sizes, function: u16, read: bool) {
         let (kind, bytes) = (if read { "read" } else { "write" }, request.length * 4);
         let Request { address, tag, requester, .. } = *request;
-        let limit = 128 << if read { config.max_read() } else { config.max_payload() };
-        let (old, left) = &mut self.before[usize::from(read)];
-        let was_cut = bytes > limit && bytes <= *old && bytes <= *left;
+        let limit = 128 << if read { sizes.max_read } else { sizes.max_payload };
+        let earlier = &mut self.earlier[usize::from(read)];
+        let in_time = bytes <= earlier.bytes || cycle <= earlier.until;
+        let was_cut = bytes > limit && bytes <= earlier.size && in_time;
         if was_cut {
-            *left -= bytes;
+            earlier.bytes = earlier.bytes.saturating_sub(bytes);
         }
         self.check(cycle, bytes <= limit || was_cut, || {
             format!("a {kind} of {bytes} bytes; {limit} are allowed")
@@ -77,8 +118,8 @@ impl Rules {
         self.check(cycle, (address & 0xFFF) as usize + bytes <= 4096, || {
             format!("a {kind} of {bytes} bytes at {address:#x} crosses a 4 KiB boundary")
         });
-        self.check(cycle, requester == NIC_ID, || format!("a {kind} of requester {requester:#06x}"));
-        self.check(cycle, !read || config.extended_tag() || tag < 32, || {
+        self.check(cycle, requester == function, || format!("a {kind} of requester {requester:#06x}"));
+        self.check(cycle, !read || sizes.extended_tag || tag < 32, || {
             format!("tag {tag:#x} without extended tags")
         });
     }

@@ -186,8 +186,8 @@ impl RootComplex {
     /// Sets Max_Payload_Size and Max_Read_Request_Size, encoded 128 << n, as system software may at any time. What the NIC has cut by then
     /// may still come.
     pub fn set_sizes(&mut self, max_payload: u8, max_read: u8) {
-        let before = (self.config.max_payload(), self.config.max_read());
+        let before = self.config.sizes();
         self.config.set_sizes(max_payload, max_read);
-        self.rules.resized(before, (self.config.max_payload(), self.config.max_read()));
+        self.rules.resized(&before, &self.config.sizes());
     }
 }
