@@ -1,8 +1,9 @@
 //! What is measured under which conditions.
 
 use viaduct_sim::fabric::Link;
+use viaduct_sim::pcie;
 use viaduct_sim::root_complex::Split;
-use viaduct_sim::setup::Setup;
+use viaduct_sim::setup::{HostLink, Setup};
 use vipl::Mtu;
 
 use crate::bound::{Bus, Physics};
@@ -24,6 +25,8 @@ pub struct Conditions {
     pub both: bool,
     /// Bytes a cycle on the wire.
     pub rate: u64,
+    /// Whether the endpoint's RTL and a lane of PCI Express are between the card and its host.
+    pub lane: bool,
     /// Cycles from a read on the bus to its first completion.
     pub round_trip: u64,
     /// Frames that the wire loses.
@@ -44,6 +47,7 @@ impl Conditions {
         way: Way::Send,
         both: false,
         rate: 8,
+        lane: false,
         round_trip: 62,
         loss: Loss::NONE,
         mtu: Mtu::MAX,
@@ -56,7 +60,7 @@ impl Conditions {
     pub fn physics(&self) -> Physics {
         let bus = self.setup().network.bus.conditions;
         Physics {
-            bus: Bus::Edge,
+            bus: if self.lane { Bus::Lane } else { Bus::Edge },
             round_trip: bus.round_trip,
             max_payload: 128 << bus.max_payload,
             max_read: 128 << bus.max_read,
@@ -66,7 +70,8 @@ impl Conditions {
 
     /// The simulation.
     pub fn setup(&self) -> Setup {
-        let mut setup = Setup { seed: SEED, ..Setup::default() };
+        let link = if self.lane { HostLink::Pcie(pcie::Options::default()) } else { HostLink::Core };
+        let mut setup = Setup { seed: SEED, link, ..Setup::default() };
         setup.network.link = Link { latency: LATENCY, rate: self.rate, ..Link::default() };
         let bus = &mut setup.network.bus.conditions;
         (bus.round_trip, bus.max_payload, bus.max_read, bus.rcb) = (self.round_trip, 1, 2, 64);

@@ -47,11 +47,16 @@ impl Measurement {
 pub const MEASUREMENTS: &[Measurement] = &[
     row("send_8B_latency_link1", latency::conditions(1), one_latency),
     row("send_8B_latency_link8", latency::conditions(8), one_latency),
+    row("send_8B_latency_pcie_link1", behind_a_lane(latency::conditions(1)), one_latency),
+    row("send_8B_latency_pcie_link8", behind_a_lane(latency::conditions(8)), one_latency),
     row("send_64K_goodput_link1", long(Way::Send, 1), one_goodput),
     row("send_64K_goodput_link8", long(Way::Send, 8), one_goodput),
     row("write_64K_goodput_link1", long(Way::Write, 1), one_goodput),
     row("write_64K_goodput_link8", long(Way::Write, 8), one_goodput),
     row("read_64K_goodput_link8", long(Way::Read, 8), one_goodput),
+    row("send_64K_goodput_pcie_link8", behind_a_lane(long(Way::Send, 8)), one_goodput),
+    row("write_64K_goodput_pcie_link8", behind_a_lane(long(Way::Write, 8)), one_goodput),
+    row("read_64K_goodput_pcie_link8", behind_a_lane(long(Way::Read, 8)), one_goodput),
     row("bidir_64K_goodput_link8", Conditions { both: true, ..long(Way::Write, 8) }, one_goodput),
     row("send_8B_rate_vi1", short(1, 256), one_rate),
     row("send_8B_rate_vi16", short(16, 32), one_rate),
@@ -66,6 +71,11 @@ const fn row(name: &'static str, conditions: Conditions, measure: Measure) -> Me
 /// Long messages on one connection; `link`: bytes a cycle on the wire.
 pub const fn long(way: Way, link: u64) -> Conditions {
     Conditions { way, rate: link, message: 64 << 10, window: 8, ..Conditions::USUAL }
+}
+
+/// The same over the endpoint and a lane of PCI Express at either host.
+const fn behind_a_lane(conditions: Conditions) -> Conditions {
+    Conditions { lane: true, ..conditions }
 }
 
 /// Short sends, `window` at a time on each of so many connections, on the fast wire.

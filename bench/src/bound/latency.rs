@@ -33,13 +33,13 @@ impl SendSteps {
 impl Physics {
     /// What each step of a short send takes.
     pub fn send_steps(&self, payload: usize) -> SendSteps {
-        let read = |bytes| self.round_trip + (self.bus.request() + self.bus.answer(bytes)).cycles as u64;
+        let read = |bytes| self.round_trip + (self.bus.request() + self.bus.answer(bytes)) as u64;
         SendSteps {
-            doorbell: self.bus.write(WORD).cycles as u64,
+            doorbell: self.bus.write(WORD) as u64,
             descriptor: read(DESCRIPTOR),
             payload: read(payload),
             frame: self.frame_cycles(payload),
-            completion: self.bus.write(WORD).cycles as u64,
+            completion: self.bus.write(WORD) as u64,
         }
     }
 
@@ -49,8 +49,7 @@ impl Physics {
     pub fn send_latency(&self, payload: usize) -> Bound {
         let SendSteps { doorbell, completion, frame, .. } = self.send_steps(payload);
         let [descriptor, gathered, request] =
-            [self.bus.answer(DESCRIPTOR), self.bus.answer(payload), self.bus.request()]
-                .map(|packet| packet.cycles);
+            [self.bus.answer(DESCRIPTOR), self.bus.answer(payload), self.bus.request()];
         let packets = doorbell + completion + (request + descriptor + request + gathered) as u64;
         let value = self.send_steps(payload).sum();
         let parts = format!(
@@ -66,19 +65,19 @@ impl Physics {
     pub fn message_latency(&self, message: usize, mtu: usize) -> Bound {
         let SendSteps { doorbell, descriptor, completion, .. } = self.send_steps(message);
         let first = message.min(STEP);
-        let asked = self.round_trip + self.bus.request().cycles as u64;
-        let answered = self.bus.answer(first).cycles as u64;
+        let asked = self.round_trip + self.bus.request() as u64;
+        let answered = self.bus.answer(first) as u64;
         // The last bytes still cross the wire when they are there.
-        let down = self.packets(COMPLETION_HEADER, message).cycles as u64
+        let down = self.packets(COMPLETION_HEADER, message) as u64
             + self.wire_cycles(first.next_multiple_of(4) + ICRC_BYTES + FCS);
         let packets = message.div_ceil(mtu);
         let bytes = message.next_multiple_of(4) + packets * (frame(0, 0) + GAP) - GAP;
         let wire = answered + self.wire_cycles(bytes);
         // All writes but the last, which may go while the check sequences come in.
-        let last = self.bus.write((message - 1) % self.max_payload + 1).cycles;
+        let last = self.bus.write((message - 1) % self.max_payload + 1);
         let up = answered
             + self.wire_cycles(PREAMBLE + HEADER_BYTES + first)
-            + (self.packets(REQUEST_HEADER, message).cycles - last) as u64;
+            + (self.packets(REQUEST_HEADER, message) - last) as u64;
         let slowest = down.max(wire).max(up);
         let value = doorbell + descriptor + asked + slowest + completion;
         let parts = format!(

@@ -5,20 +5,20 @@ use std::ops::Add;
 use viaduct_spec::wire::{EXTENSION_BYTES, RETH_BYTES};
 
 use super::packet::{frame, COMPLETION_HEADER, DESCRIPTOR, GAP, REQUEST_HEADER, WORD};
-use super::{Physics, Traffic};
+use super::Physics;
 use crate::way::Way;
 
 /// What one message takes. One end gives the bytes, the other takes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Load {
-    /// From the host that gives the bytes to its NIC.
-    pub giver_down: Traffic,
-    /// The other way there.
-    pub giver_up: Traffic,
-    /// From the host that takes the bytes to its NIC.
-    pub taker_down: Traffic,
-    /// The other way there.
-    pub taker_up: Traffic,
+    /// Cycles of the bus from the host that gives the bytes to its NIC.
+    pub giver_down: usize,
+    /// Those the other way there.
+    pub giver_up: usize,
+    /// Cycles of the bus from the host that takes the bytes to its NIC.
+    pub taker_down: usize,
+    /// Those the other way there.
+    pub taker_up: usize,
     /// Bytes on the wire with the message, gaps included.
     pub wire_there: usize,
     /// Bytes on the wire against it.
@@ -85,18 +85,14 @@ mod tests {
     use super::super::tests::PHYSICS;
     use super::*;
 
-    const fn traffic(cycles: usize, packets: usize) -> Traffic {
-        Traffic { cycles, packets }
-    }
-
     #[test]
     fn a_write_costs_its_taker_nothing_but_the_bytes() {
         let load = PHYSICS.load(Way::Write, 65536, 4096);
         let expected = Load {
-            giver_down: traffic(256 * 34 + 3 + 8, 258),
-            giver_up: traffic(128 * 2 + 2 + 3, 130),
-            taker_down: traffic(0, 0),
-            taker_up: traffic(256 * 34, 256),
+            giver_down: 256 * 34 + 3 + 8,
+            giver_up: 128 * 2 + 2 + 3,
+            taker_down: 0,
+            taker_up: 256 * 34,
             wire_there: 65536 + 16 * 82 + 16,
             wire_back: 86,
         };
@@ -107,10 +103,10 @@ mod tests {
     fn a_send_has_descriptors_at_both_ends_and_a_read_at_the_taker() {
         let (send, write) = (PHYSICS.load(Way::Send, 65536, 4096), PHYSICS.load(Way::Write, 65536, 4096));
         assert_eq!((send.giver_down, send.giver_up), (write.giver_down, write.giver_up));
-        assert_eq!((send.taker_down, send.taker_up), (traffic(11, 2), traffic(256 * 34 + 5, 258)));
+        assert_eq!((send.taker_down, send.taker_up), (11, 256 * 34 + 5));
         let read = PHYSICS.load(Way::Read, 65536, 4096);
-        assert_eq!((read.giver_down, read.giver_up), (traffic(256 * 34, 256), traffic(128 * 2, 128)));
-        assert_eq!((read.taker_down, read.taker_up), (traffic(11, 2), traffic(256 * 34 + 5, 258)));
+        assert_eq!((read.giver_down, read.giver_up), (256 * 34, 128 * 2));
+        assert_eq!((read.taker_down, read.taker_up), (11, 256 * 34 + 5));
         assert_eq!((read.wire_there, read.wire_back), (65536 + 16 * 82 + 8, 98));
     }
 
@@ -118,9 +114,9 @@ mod tests {
     fn two_directions_share_each_bus_and_each_wire() {
         let one = PHYSICS.load(Way::Write, 65536, 4096);
         let both = one + one;
-        let down = traffic(256 * 34 + 11, 258);
+        let down = 256 * 34 + 11;
         assert_eq!((both.giver_down, both.taker_down), (down, down));
-        let up = traffic(256 * 34 + 261, 386);
+        let up = 256 * 34 + 261;
         assert_eq!((both.giver_up, both.taker_up), (up, up));
         assert_eq!((both.wire_there, both.wire_back), (65536 + 16 * 82 + 16 + 86, 65536 + 16 * 82 + 16 + 86));
     }
