@@ -17,7 +17,8 @@
 //! Credits are what may be sent now, in headers and in units of 16 bytes. A packet starts when there is room for the
 //! largest of its class. For a posted packet that is `max_payload`, by which its source has cut it; the block does not look at the packet's
 //! length, and loses nothing by that, because the specification makes every receiver offer at least that much. For a completion it is one
-//! unit, which holds our 8 bytes. A packet on its way is not counted yet, so until it has left the block asks for twice as much.
+//! unit, which holds our 8 bytes. A packet on its way is not counted yet, so until it has left the block asks for twice as much, and
+//! takes the larger size of both packets if `max_payload` has changed between them.
 //! That is enough if the source of the credits has counted a packet in the cycle after its last beat was taken.
 //!
 //! Latency: 1 cycle, 1 more if another source had the turn; throughput: one beat every cycle. Outputs come from registers, which hold two beats,
@@ -100,11 +101,14 @@ pub struct TlpTransmit {
     ready: DFF<BySource>,
     /// Nothing is under way that the credits may not count yet.
     exact: DFF<bool>,
+    /// At least the largest `max_payload` by which anything was cut that is under way.
+    cut: DFF<Bits<3>>,
     /// `hold`, a cycle later.
     held: DFF<bool>,
     /// `mute`, a cycle later.
     muted: DFF<bool>,
 
+    largest: Signal<Local, Bits<3>>,
     units: Signal<Local, Bits<12>>,
     header_p: Signal<Local, bool>,
     header_n: Signal<Local, bool>,
@@ -142,12 +146,18 @@ impl Logic for TlpTransmit {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, turn, active, allowed, ready, exact, held, muted);
+        dff_setup!(self, clock, turn, active, allowed, ready, exact, cut, held, muted);
         clock!(self, clock, out);
         self.out.reset.next = self.reset.val();
 
         // Credits, twice as many while the last packet may not be counted.
-        self.units.next = self.credit.pd.val() >> self.max_payload.val();
+        // Two codes ored are no less than either, and take fewer LUTs than the greater one.
+        self.largest.next = self.max_payload.val() | self.cut.q.val();
+        self.cut.d.next = self.largest.val();
+        if self.exact.q.val() {
+            self.cut.d.next = self.max_payload.val();
+        }
+        self.units.next = self.credit.pd.val() >> self.largest.val();
         self.header_p.next = self.credit.ph.val().get_bits::<7>(1).any()
             | (self.exact.q.val() & self.credit.ph.val().get_bit(0));
         self.header_n.next = self.credit.nph.val().get_bits::<7>(1).any()
@@ -263,6 +273,7 @@ impl Logic for TlpTransmit {
             self.ready.d.next.completion = false;
             self.ready.d.next.message = false;
             self.exact.d.next = false;
+            self.cut.d.next = bits::<3>(0);
             self.held.d.next = false;
             self.muted.d.next = false;
         }

@@ -84,6 +84,21 @@ impl Link {
             MESSAGE => self.rng.random_range(1..=2),
             _ => self.rng.random_range(0..=2),
         };
+        self.packet_of(source, payload);
+    }
+
+    /// A memory write of so many double words of payload.
+    pub fn posted(&mut self, payload: usize) {
+        self.packet_of(0, payload);
+    }
+
+    /// Another code of the largest payload from now on.
+    pub fn resize(&mut self, max_payload: u64) {
+        self.max_payload = max_payload;
+        self.bench.set("max_payload", max_payload);
+    }
+
+    fn packet_of(&mut self, source: usize, payload: usize) {
         let packet: Vec<u32> = (0..3 + payload).map(|_| self.rng.random()).collect();
         self.beats[source].extend(beats(&packet));
         self.packets[source].push_back(packet);

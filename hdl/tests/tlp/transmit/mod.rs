@@ -55,6 +55,33 @@ fn one_credit_is_enough() {
     }
 }
 
+/// The size is less from one packet to the next: the first one weighs what it was cut by until it is counted.
+#[test]
+fn a_packet_of_the_size_before_weighs_what_it_was_cut_by() {
+    for stall in 0..12 {
+        let mut link = Link::new(1);
+        (link.headers, link.units) = ([4; 3], [17; 3]);
+        link.posted(64);
+        while !link.beats[0].is_empty() {
+            link.step(1.0, 1.0);
+        }
+        link.resize(0);
+        link.posted(32);
+        for _ in 0..stall {
+            link.step(1.0, 0.0);
+        }
+        for _ in 0..60 {
+            link.step(1.0, 1.0);
+        }
+        assert_eq!((link.seen[0], link.begun), (1, 1), "stall {stall}: 1 unit is left, and 8 are asked for");
+        link.units[0] += 7;
+        for _ in 0..60 {
+            link.step(1.0, 1.0);
+        }
+        assert_eq!(link.seen[0], 2, "stall {stall}");
+    }
+}
+
 #[test]
 fn no_class_waits_for_another() {
     let mut link = Link::new(0);
