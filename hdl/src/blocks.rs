@@ -150,6 +150,10 @@ pub fn all() -> Vec<Entry> {
         entry!("mac/rgmii", mac::Rgmii::new(80, 80), 4, 0, 0),
         entry!("mac", mac::Mac::default(), 1265, 0, 0),
         // The PCI Express endpoint, layer by layer.
+        entry!("pcie/phy/tx_start", pcie::phy::TxStart::default(), 60, 0, 0),
+        entry!("pcie/phy/rx_start", pcie::phy::RxStart::default(), 120, 0, 0),
+        entry!("pcie/phy/detector", pcie::phy::Detector::default(), 30, 0, 0),
+        entry!("pcie/phy/pcs_words", pcie::phy::PcsWords::default(), 30, 0, 0),
         entry!("pcie/mac/unskip", pcie::mac::Unskip::default(), 30, 0, 400),
         entry!("pcie/mac/align", pcie::mac::Align::default(), 140, 0, 300),
         entry!("pcie/mac/descramble", pcie::mac::Descramble::default(), 90, 0, 300),
@@ -201,7 +205,8 @@ pub fn all() -> Vec<Entry> {
         // The blocks round a design on a board.
         entry!("board/start", board::Start::default(), 36, 0, 0),
         entry!("board/ticks", board::Ticks::default(), 70, 0, 0),
-        entry!("board/boundary", board::Boundary::default(), 80, 0, 0),
+        entry!("board/lights", board::Lights::<0>::default(), 60, 0, 0),
+        entry!("board/trace", board::trace::TlpTrace::new(1085), 700, 0, 0),
         entry!("board/mac-echo", board::EchoBoard::<4, 0xf>::default(), 2295, 4, 0),
         // All of it.
         entry!(CORE, nic::Nic::default(), 25_700, 90, 0),
@@ -210,5 +215,5 @@ pub fn all() -> Vec<Entry> {
 
 /// Whole tops that have the core in them: checked as the blocks are, and measured where they are built (`cargo xtask fit`).
 pub fn tops() -> Vec<Entry> {
-    vec![entry!("board/nic", board::NicBoard::default(), 0, 0, 0)]
+    vec![entry!("board/nic", board::NicBoard::<0>::new(Default::default(), Default::default()), 0, 0, 0)]
 }
