@@ -17,7 +17,8 @@ const TRAINS: u64 = 60_000;
 /// Each reset behind the other on the same NICs, which then talk as if they were new.
 #[test]
 fn hot_resets_and_function_resets_by_turns_leave_a_nic_that_starts_clean() {
-    for (seed, ratio) in seeds(&[1, 2]).into_iter().flat_map(|seed| [(seed, (1, 1)), (seed, (5, 4))]) {
+    for seed in seeds(&[1, 2]) {
+        let ratio = if seed % 2 == 0 { (5, 4) } else { (1, 1) };
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut world = World::new(&linked(seed, Options { ratio, ..Options::default() }));
         for turn in 0..4 {
