@@ -93,7 +93,7 @@ pub fn all() -> Vec<Entry> {
         entry!("protect", protect::Protect::default(), 1980, 8, 181),
         // Sending, receiving, completing.
         entry!("send/gather", send::Gather::default(), 3700, 8, 157),
-        entry!("send/transmit", send::Transmit::default(), 1715, 3, 122),
+        entry!("send/transmit", send::Transmit::default(), 1960, 2, 122),
         entry!("send/flush_read", send::FlushRead::default(), 180, 0, 221),
         entry!("send/ack", send::Ack::default(), 770, 2, 145),
         entry!("send/egress", send::Egress::default(), 150, 0, 211),
@@ -110,7 +110,7 @@ pub fn all() -> Vec<Entry> {
         entry!("receive/roster", receive::Roster::default(), 545, 0, 0),
         entry!("receive/store", receive::Store::default(), 815, 8, 175),
         entry!("receive/ahead", receive::Ahead::default(), 230, 10, 261),
-        entry!("receive/contexts", receive::Contexts::default(), 330, 6, 290),
+        entry!("receive/contexts", receive::Contexts::default(), 460, 5, 290),
         entry!("receive/flush", receive::Flush::default(), 275, 0, 162),
         entry!("receive/packet_kind", receive::PacketKind::default(), 40, 0, 0),
         entry!("receive/judge", receive::Judge::default(), 280, 0, 184),
@@ -209,7 +209,7 @@ pub fn all() -> Vec<Entry> {
         entry!("board/trace", board::trace::TlpTrace::new(1085), 700, 0, 0),
         entry!("board/mac-echo", board::EchoBoard::<4, 0xf>::default(), 2295, 4, 0),
         // All of it.
-        entry!(CORE, nic::Nic::default(), 25_700, 90, 0),
+        entry!(CORE, nic::Nic::default(), 26_050, 88, 0),
     ]
 }
 
