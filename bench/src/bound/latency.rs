@@ -99,9 +99,9 @@ mod tests {
         let slow = Physics { rate: 1, ..PHYSICS };
         assert_eq!(slow.send_latency(8).value, 202.0 + 21.0);
         assert_eq!(PHYSICS.send_latency(8).value, 134.0 + 21.0);
-        // Doorbell and completion 16 cycles each, requests 12, the descriptor 34, the payload 14.
+        // Doorbell and completion 14 cycles each, requests 10, the descriptor 34, the payload 14.
         let lane = Physics { bus: Bus::Lane, ..slow };
-        assert_eq!(lane.send_latency(8).value, 202.0 + 2.0 * 16.0 + 2.0 * 12.0 + 34.0 + 14.0);
+        assert_eq!(lane.send_latency(8).value, 202.0 + 2.0 * 14.0 + 2.0 * 10.0 + 34.0 + 14.0);
         let steps = SendSteps { doorbell: 3, descriptor: 72, payload: 67, frame: 78, completion: 3 };
         assert_eq!(slow.send_steps(8), steps);
     }

@@ -14,8 +14,8 @@ pub const DESCRIPTOR: usize = 48;
 pub const WORD: usize = 8;
 /// Double words of a completion's header.
 pub const COMPLETION_HEADER: usize = 3;
-/// Double words of the header of a request above 4 GiB.
-pub const REQUEST_HEADER: usize = 4;
+/// Double words of the header of a request below 4 GiB, where the hosts' memory and registers lie.
+pub const REQUEST_HEADER: usize = 3;
 
 /// Bytes of a RoCE frame from its preamble to its FCS; `extension`: extension headers.
 pub fn frame(payload: usize, extension: usize) -> usize {
