@@ -37,14 +37,19 @@ mod tests {
     }
     use Bar::{Cycles, Share, Times};
 
-    const BARS: [(&str, Bar); 12] = [
+    const BARS: [(&str, Bar); 17] = [
         ("send_8B_latency_link1", Times(1.42)),
         ("send_8B_latency_link8", Times(1.6)),
+        ("send_8B_latency_pcie_link1", Times(2.32)),
+        ("send_8B_latency_pcie_link8", Times(2.7)),
         ("send_64K_goodput_link1", Share(0.97)),
         ("send_64K_goodput_link8", Share(0.97)),
         ("write_64K_goodput_link1", Share(0.97)),
         ("write_64K_goodput_link8", Share(0.97)),
         ("read_64K_goodput_link8", Share(0.97)),
+        ("send_64K_goodput_pcie_link8", Share(0.97)),
+        ("write_64K_goodput_pcie_link8", Share(0.97)),
+        ("read_64K_goodput_pcie_link8", Share(0.97)),
         ("bidir_64K_goodput_link8", Share(0.92)),
         ("send_8B_rate_vi1", Cycles(17.0)),
         ("send_8B_rate_vi16", Cycles(17.0)),
