@@ -8,6 +8,7 @@ mod monitor;
 mod mutants;
 mod power;
 mod reset;
+mod retrain;
 mod rules;
 mod script;
 mod training;

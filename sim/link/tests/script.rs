@@ -75,6 +75,13 @@ impl Voice {
         (0..count).for_each(|_| self.symbols(&[Symbol::IDLE]));
     }
 
+    /// Idle until the other side has said what it says, and for so many symbols more.
+    pub fn hears(&mut self, other: &Self, more: usize) {
+        while self.slots.len() < other.slots.len() + more {
+            self.idle(1);
+        }
+    }
+
     pub fn sets(&mut self, count: usize, set: TrainingSet) {
         for _ in 0..count {
             self.skip_if_due();

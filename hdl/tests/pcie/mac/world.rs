@@ -184,9 +184,8 @@ impl World {
 
     /// The data link layer offers a packet.
     fn offer(&mut self) {
-        let begun = self.leaving.as_ref().is_some_and(|packet| packet.place > 0);
-        if !self.in_l0 && !begun {
-            // It was not begun before L0 was left: it is lost, as one that is damaged on its way.
+        // What was not begun before L0 was left stays offered until it is back: no number is left out. What the link's end cuts is lost.
+        if !self.link_up {
             if let Some(packet) = self.leaving.take() {
                 self.link.spoken(packet.what);
             }

@@ -26,8 +26,11 @@ pub struct Answer {
     took: Option<u64>,
     /// It trained about then, and may have missed TLPs up to this number.
     unsure: Option<u16>,
-    /// A Nak was sent since the last good TLP.
+    /// A Nak was sent since the last TLP that it took for sure. Then it may owe none (NAK_SCHEDULED, section 3.5.3.1):
+    /// Recovery changes nothing of that, and a TLP that passes meanwhile does not, either.
     nakked: bool,
+    /// When a TLP ended that.
+    cleared: Option<u64>,
     /// A damaged TLP came at this time.
     damaged: Option<u64>,
 }
@@ -44,6 +47,7 @@ impl Default for Answer {
             took: None,
             unsure: None,
             nakked: false,
+            cleared: None,
             damaged: None,
         }
     }
@@ -62,8 +66,11 @@ impl Answer {
                 self.unsure = Some(number);
             } else if self.unsure.is_none() {
                 self.pending.push_back((number, now));
+                if std::mem::take(&mut self.nakked) {
+                    self.cleared = Some(now);
+                }
             }
-            (self.nakked, self.damaged) = (false, None);
+            self.damaged = None;
             self.reason = self.reason.filter(|at| now <= at + packet + SLACK);
         } else if self.next.wrapping_sub(number) % MODULUS > MODULUS / 2 {
             self.reason = Some(now);
@@ -89,6 +96,7 @@ impl Answer {
         let window = packet + 2 * SLACK;
         self.pending.retain(|(_, since)| since + window < now);
         (self.reason, self.damaged) = (Some(now), None);
+        self.nakked |= self.cleared.take_if(|cleared| *cleared + window >= now).is_some();
         if self.took.is_some_and(|took| took + window >= now) {
             self.unsure = Some(self.next.wrapping_sub(1) % MODULUS);
         }
@@ -105,6 +113,10 @@ impl Answer {
         if number.wrapping_sub(self.named) % MODULUS > MODULUS / 2 {
             faults.push((Rule::AckBackwards, format!("{number} is named after {}", self.named)));
             return;
+        }
+        if number != self.named && !nak {
+            // It has taken something since its last Nak.
+            self.nakked = false;
         }
         self.named = number;
         if number.wrapping_sub(self.next) % MODULUS < MODULUS / 2 {

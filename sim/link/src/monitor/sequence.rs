@@ -33,6 +33,8 @@ pub struct Sequence {
     seen: Cause,
     /// When the last replay began.
     replayed: u64,
+    /// When the last Ack or Nak came.
+    answered: Option<u64>,
 }
 
 fn distance(from: u16, to: u16) -> u16 {
@@ -101,8 +103,9 @@ impl Sequence {
         }
     }
 
-    /// An Ack or a Nak has come. The limit is that of REPLAY_TIMER.
-    pub fn answered(&mut self, number: u16, nak: bool, now: u64, limit: u64) {
+    /// An Ack or a Nak has come. The limit is that of REPLAY_TIMER. A sender that is not in L0 may not hear it: then its own timer
+    /// has the replay, and nothing is due for the Nak.
+    pub fn answered(&mut self, number: u16, nak: bool, heard: bool, now: u64, limit: u64) {
         let count = distance(self.oldest, (number + 1) % MODULUS);
         if count > self.unacknowledged() {
             return;
@@ -115,9 +118,12 @@ impl Sequence {
             self.oldest = (number + 1) % MODULUS;
             self.cause.timer = Some(now).filter(|_| self.unacknowledged() > 0);
         }
-        if nak {
+        self.answered = Some(now);
+        if nak || !heard {
             // A TLP that is under way may be replayed too, but need not.
             self.cause.excuse = Some(now);
+        }
+        if nak && heard {
             self.cause.nak = Some(now);
         }
         if self.unacknowledged() == 0 {
@@ -125,12 +131,13 @@ impl Sequence {
         }
     }
 
-    /// The link is retrained: a replay may follow, and its time begins anew.
+    /// The link is retrained since then: a replay may follow, and its time begins anew.
     pub fn retrained(&mut self, now: u64) {
-        // Its time may have been set back.
-        let Cause { timer, nak, .. } = self.cause;
-        (self.cause.timer, self.cause.nak) = (timer.map(|at| at.min(now)), nak.map(|at| at.min(now)));
-        if self.unacknowledged() > 0 {
+        // Its time may have been set back. What came just before then, or since, it may have missed.
+        let missed = |at: u64| at + SLACK >= now;
+        self.cause.timer = self.cause.timer.map(|at| at.min(now));
+        self.cause.nak = self.cause.nak.filter(|at| !missed(*at));
+        if self.unacknowledged() > 0 || self.answered.is_some_and(missed) {
             self.cause.excuse = Some(now);
         }
     }

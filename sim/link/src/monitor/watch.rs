@@ -134,9 +134,11 @@ impl Monitor {
             let nak = kind == 0x10;
             self.of(party).answer.names(low, nak, faults);
             let limit = 3 * ack_limit(self.options.max_payload);
+            let speaks = self.of(party).phases.clone();
             let other = self.of(party.other());
+            let heard = other.phases.is_in_l0(&speaks);
             let now = other.time;
-            other.sequence.answered(low, nak, now, limit);
+            other.sequence.answered(low, nak, heard, now, limit);
         }
     }
 
