@@ -206,7 +206,7 @@ pub fn all() -> Vec<Entry> {
         entry!("board/start", board::Start::default(), 36, 0, 0),
         entry!("board/ticks", board::Ticks::default(), 70, 0, 0),
         entry!("board/lights", board::Lights::<0>::default(), 60, 0, 0),
-        entry!("board/trace", board::trace::TlpTrace::new(1085), 700, 0, 0),
+        entry!("board/trace", board::trace::TlpTrace::new(1085), 870, 0, 0),
         entry!("board/mac-echo", board::EchoBoard::<4, 0xf>::default(), 2295, 4, 0),
         // All of it.
         entry!(CORE, nic::Nic::default(), 26_050, 88, 0),
