@@ -34,7 +34,7 @@ fn build() -> Result<(), String> {
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set: this runs under cargo only")?);
     let options = Options {
-        // src/verilated.rs makes a model that traces when a waveform is asked for: tracing makes it three times as long to compile.
+        // src/rtl.rs makes a model that traces when a waveform is asked for: tracing makes it three times as long to compile.
         trace: false,
         // The large profile runs one test, which is shorter than its compilation.
         optimise: if cfg!(feature = "large") { "-O1" } else { "-O2" }.into(),

@@ -44,15 +44,15 @@ pub struct NicBoard<const INVERTED: u64> {
     pub perst_n: Signal<In, bool>,
     /// The reference clock of the slot, 100 MHz.
     pub reference_p: Signal<In, Clock>,
-    /// The other pad of the pair.
+    /// The negative pad of that pair.
     pub reference_n: Signal<In, Clock>,
     /// The lane from the host.
     pub lane_rx_p: Signal<In, bool>,
-    /// The other pad of the pair.
+    /// The negative pad of that pair.
     pub lane_rx_n: Signal<In, bool>,
     /// The lane to the host.
     pub lane_tx_p: Signal<Out, bool>,
-    /// The other pad of the pair.
+    /// The negative pad of that pair.
     pub lane_tx_n: Signal<Out, bool>,
     /// See [`Lights`].
     pub lights: Signal<Out, Bits<8>>,

@@ -17,7 +17,7 @@
 //! Example: the transceiver shows `phy_ready`, the root port trains the link, and `link_down` falls. A configuration request of the host's
 //! is answered here; a store into BAR 0 comes out of `tlp_rx`.
 //!
-//! Tests: `tests/pcie/endpoint/`; `sim/src/pcie/` has the whole stack run through it.
+//! Tests: each layer has its own; `sim/src/pcie/` runs the whole stack through it.
 
 use super::bus::{LineWord, Symbols, TlpWord};
 use super::crossing::PcieCrossing;

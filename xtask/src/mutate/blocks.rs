@@ -78,7 +78,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("mac/", "in mac"),
     ("clocks/", "in mac"),
     ("vi/settle", "one counter; its tests run with those of vi/state"),
-    ("pcie/", "layers of an endpoint that is no part of the card yet"),
+    ("pcie/", "no mutants are drawn of the endpoint yet: its tests are in hdl/tests/pcie"),
     ("echo/", "a board's first light: no part of the NIC"),
     ("mac-echo", "that with the MAC"),
     ("board/", "pins and clocks round a design"),

@@ -27,15 +27,15 @@ use rust_hdl::prelude::*;
 pub struct Dcu {
     /// The slot's reference clock, 100 MHz.
     pub reference_p: Signal<In, Clock>,
-    /// The other pad of the pair.
+    /// The negative pad of that pair.
     pub reference_n: Signal<In, Clock>,
     /// The lane that comes.
     pub rx_p: Signal<In, bool>,
-    /// The other pad of the pair.
+    /// The negative pad of that pair.
     pub rx_n: Signal<In, bool>,
     /// The lane that goes.
     pub tx_p: Signal<Out, bool>,
-    /// The other pad of the pair.
+    /// The negative pad of that pair.
     pub tx_n: Signal<Out, bool>,
     /// 125 MHz.
     pub pclk: Signal<Out, Clock>,

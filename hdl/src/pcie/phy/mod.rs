@@ -43,17 +43,17 @@ pub struct PciePhy {
     pub clock: Signal<In, Clock>,
     /// The transceiver is to run: power is good, and the host holds no PERST#. Of any clock.
     pub run: Signal<In, bool>,
-    /// The reference clock of the slot, 100 MHz; a pair of pads of the DCU's.
+    /// The reference clock of the slot, 100 MHz: the positive pad of a pair of the DCU's.
     pub reference_p: Signal<In, Clock>,
-    /// The other one.
+    /// The negative pad of that pair.
     pub reference_n: Signal<In, Clock>,
-    /// What is received; a pair of pads of the DCU's.
+    /// The lane from the host: the positive pad of a pair of the DCU's.
     pub rx_p: Signal<In, bool>,
-    /// The other one.
+    /// The negative pad of that pair.
     pub rx_n: Signal<In, bool>,
-    /// What is sent; a pair of pads of the DCU's.
+    /// The lane to the host: the positive pad of a pair of the DCU's.
     pub tx_p: Signal<Out, bool>,
-    /// The other one.
+    /// The negative pad of that pair.
     pub tx_n: Signal<Out, bool>,
     /// 125 MHz, the clock of the endpoint.
     pub pclk: Signal<Out, Clock>,
