@@ -1,7 +1,7 @@
 //! What the Kernel Agent needs of a PCI function, whatever stands behind it: a simulator's socket, a
 //! simulation in the same process, or VFIO.
 
-use std::{io, ops::RangeInclusive, os::fd::BorrowedFd};
+use std::{io, ops::RangeInclusive, os::fd::BorrowedFd, ptr::NonNull};
 
 use crate::pci::Obstacle;
 
@@ -100,6 +100,12 @@ pub trait PciDevice: Send + Sync {
     /// server's socket has not.
     fn write64_taken(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
         self.write64(bar, offset, value)
+    }
+    /// The doorbell page at `offset` of the doorbells' BAR, if it is memory of this process: a store of a whole word there is
+    /// [`PciDevice::write64`]. It stays as long as the device.
+    fn doorbell_page(&self, offset: u64) -> Option<NonNull<u8>> {
+        let _ = offset;
+        None
     }
     /// Reads 4 bytes of configuration space.
     fn config_read32(&self, offset: u16) -> Result<u32, DeviceError>;

@@ -111,7 +111,7 @@ impl Place<'_> {
 }
 
 /// The folder where cargo builds: xtask is in one of its folders.
-fn target(project: &Project) -> Result<PathBuf> {
+pub fn target(project: &Project) -> Result<PathBuf> {
     let text = project.cargo("metadata")?.args(["--no-deps", "--format-version", "1"]).read()?;
     let at = text.split_once("\"target_directory\":\"").context("cargo names no target folder")?.1;
     Ok(at.split('"').next().unwrap_or_default().into())

@@ -11,6 +11,7 @@ mod doctor;
 mod fit;
 mod hardware;
 mod install;
+mod instructions;
 mod lanes;
 mod lints;
 mod miri;
@@ -104,6 +105,8 @@ enum Task {
     },
     /// Measures the simulated NIC in device time: latency, goodput and message rate beside their bounds
     Bench(bench::Options),
+    /// Counts the instructions of a post and of a look for what is complete, through libvipl as it is shipped
+    Instructions(instructions::Options),
     /// Draws the pictures of the documentation anew: the blocks of the NIC, the life of a send, and the plots of what was measured
     Pictures,
     /// Counts which lines of the NIC's Verilog the tests reach and which bits they turn; each other line needs a reason
@@ -228,6 +231,7 @@ fn run(task: Task) -> Result<()> {
         Task::Miri => crate::miri::run(&project),
         Task::Rules(options) => rules::run(&project, &options),
         Task::Bench(options) => bench::run(&project, &options),
+        Task::Instructions(options) => instructions::run(&project, &options),
         Task::Pictures => pictures::run(&project),
         Task::Coverage { json } => coverage::run(&project, json.as_deref()),
         Task::Prove { only } => {

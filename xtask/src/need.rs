@@ -20,6 +20,8 @@ pub enum Need {
     C,
     /// tshark, scapy, strace: independent readers of the frames on the wire, and of system calls.
     Decode,
+    /// valgrind: how many instructions a call of the library takes.
+    Count,
     /// yosys and Icarus Verilog: checks of the exported Verilog, and its size.
     Synthesis,
     /// yosys-smtbmc and z3: bounded proofs.
@@ -30,12 +32,13 @@ pub enum Need {
 
 impl Need {
     /// Every group.
-    pub const ALL: [Need; 8] = [
+    pub const ALL: [Need; 9] = [
         Need::Lint,
         Need::Tests,
         Need::Simulator,
         Need::C,
         Need::Decode,
+        Need::Count,
         Need::Synthesis,
         Need::Proof,
         Need::PlaceRoute,
@@ -49,6 +52,7 @@ impl Need {
             Need::Simulator => "demo, test, export, mutate, rules",
             Need::C => "test",
             Need::Decode => "test",
+            Need::Count => "test, instructions",
             Need::Synthesis => "test, export, budget, mutate",
             Need::Proof => "test, prove",
             Need::PlaceRoute => "test, fit, netlist",
@@ -115,6 +119,7 @@ pub const TOOLS: &[Tool] = &[
     Tool { name: "tshark", need: Need::Decode, minimum: "4.0", probe: Probe::Program(&["tshark", "--version"]), source: Source::Debian("tshark") },
     Tool { name: "scapy", need: Need::Decode, minimum: "", probe: Probe::Python("decode.txt"), source: Source::Pip },
     Tool { name: "strace", need: Need::Decode, minimum: "", probe: Probe::Present("strace"), source: Source::Debian("strace") },
+    Tool { name: "valgrind", need: Need::Count, minimum: "3.15", probe: Probe::Program(&["valgrind", "--version"]), source: Source::Debian("valgrind") },
     Tool { name: "yosys", need: Need::Synthesis, minimum: "0.23", probe: Probe::Program(&["yosys", "-V"]), source: Source::Debian("yosys") },
     Tool { name: "iverilog", need: Need::Synthesis, minimum: "11.0", probe: Probe::Program(&["iverilog", "-V"]), source: Source::Debian("iverilog") },
     Tool { name: "yosys-smtbmc", need: Need::Proof, minimum: "", probe: Probe::Present("yosys-smtbmc"), source: Source::Debian("yosys") },

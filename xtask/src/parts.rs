@@ -70,6 +70,7 @@ pub const PARTS: &[Part] = &[
     quick("driver", Cargo, &[Runner], Action::Unit("viaduct-driver"), "unit tests: PciDevice back ends and Kernel Agent"),
     quick("viad", Cargo, &[Runner], Action::Unit("viad"), "unit tests: the Kernel Agent as a service"),
     quick("vipl", Cargo, &[Runner], Action::Unit("vipl"), "unit tests: VIPL"),
+    quick("instructions", Cargo, &[Runner], Action::Unit("viaduct-instructions"), "unit tests: what callgrind counts is read as it is meant"),
     quick("cli", Cargo, &[Runner], Action::Unit("viaduct-cli"), "unit tests: the viaduct command"),
     quick("guest", Cargo, &[Runner], Action::Unit("viaduct-guest"), "unit tests: the suite that runs where a kernel's VFIO is"),
     quick("xtask", Cargo, &[Runner], Action::Unit("xtask"), "unit tests: this command"),

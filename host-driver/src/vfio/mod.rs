@@ -7,7 +7,7 @@
 
 mod cdev;
 mod group;
-mod info;
+pub(crate) mod info;
 mod ioctl;
 mod region;
 mod space;
@@ -18,6 +18,7 @@ use std::{
     io,
     ops::RangeInclusive,
     os::fd::{AsFd, AsRawFd, BorrowedFd},
+    ptr::NonNull,
     sync::{
         atomic::{AtomicBool, Ordering},
         Mutex, MutexGuard,
@@ -269,6 +270,10 @@ impl PciDevice for Vfio {
 
     fn write64(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
         self.write(bar, offset, value)
+    }
+
+    fn doorbell_page(&self, offset: u64) -> Option<NonNull<u8>> {
+        self.doorbells.page(offset)
     }
 
     fn config_read32(&self, offset: u16) -> Result<u32, DeviceError> {

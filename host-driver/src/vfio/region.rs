@@ -16,6 +16,9 @@ use rustix::{
 use super::info::RegionInfo;
 use crate::barrier;
 
+/// Bytes of a page of a BAR.
+const PAGE_BYTES: u64 = 4096;
+
 // On smaller machines an access of 8 bytes is two instructions.
 const _: () = assert!(usize::BITS >= 64, "8 bytes in one access need a 64-bit machine");
 
@@ -132,6 +135,14 @@ impl Region {
         })?;
         // SAFETY: inside the area, by the search.
         Some(unsafe { area.start.as_ptr().add((offset - area.offset) as usize) }.cast())
+    }
+
+    /// The page at `offset`, if it is mapped.
+    pub fn page(&self, offset: u64) -> Option<NonNull<u8>> {
+        let last = offset.checked_add(PAGE_BYTES - 8).filter(|_| offset % PAGE_BYTES == 0)?;
+        // One mapping has both ends of it.
+        let (start, end) = (self.mapped::<u64>(offset)?, self.mapped::<u64>(last)?);
+        (end.addr() - start.addr() == last as usize - offset as usize).then(|| NonNull::new(start.cast()))?
     }
 
     fn file_offset(&self, offset: u64) -> io::Result<u64> {

@@ -52,6 +52,10 @@ pub const PCI_REGIONS: u32 = 8;
 pub const REGION_READ: u32 = 1;
 /// The region may be written.
 pub const REGION_WRITE: u32 = 2;
+/// The region, or what its capabilities say of it, may be mapped: the answer has a file with it.
+pub const REGION_MMAP: u32 = 4;
+/// Bytes of [`Command::RegionInfo`] without capabilities.
+pub const REGION_INFO_BYTES: u32 = 32;
 /// Device information flag: a PCI function.
 pub const DEVICE_PCI: u32 = 2;
 /// The device may read the mapped memory.
@@ -134,10 +138,10 @@ pub fn device_info() -> [u8; 16] {
     body
 }
 
-/// Body of [`Command::RegionInfo`].
-pub fn region_info(index: u32) -> [u8; 32] {
+/// Body of [`Command::RegionInfo`], whose answer may have so many bytes.
+pub fn region_info(index: u32, room: u32) -> [u8; 32] {
     let mut body = [0; 32];
-    body[0..4].copy_from_slice(&32u32.to_le_bytes());
+    body[0..4].copy_from_slice(&room.to_le_bytes());
     body[8..12].copy_from_slice(&index.to_le_bytes());
     body
 }

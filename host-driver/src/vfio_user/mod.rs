@@ -5,6 +5,7 @@
 //! memory. Nothing that the server says is trusted: a reply that is late, short, long or not the one
 //! that was due ends the connection, and from then on every call answers [`DeviceError::Gone`].
 
+mod mapped;
 mod message;
 
 use std::{
@@ -13,11 +14,15 @@ use std::{
     mem::MaybeUninit,
     ops::RangeInclusive,
     os::{
-        fd::{AsFd, BorrowedFd},
+        fd::{AsFd, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard},
+    ptr::NonNull,
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        Mutex, MutexGuard,
+    },
     time::{Duration, Instant},
 };
 
@@ -28,10 +33,11 @@ use rustix::net::{
 };
 
 use crate::{
+    barrier,
     credentials::Credentials,
     device::{Bar, DeviceError, DmaAccess, PciDevice, Polling},
     fork::Birth,
-    memory,
+    memory::{self, Mapping},
 };
 
 /// How long a reply may take. A server that died is seen at once, by the end of its stream; this is
@@ -57,6 +63,8 @@ pub struct VfioUser {
     readable: File,
     registers: Region,
     doorbells: Region,
+    /// The doorbells, where the server lets its client map them.
+    mapped: Option<Mapping>,
     config: Region,
     /// MSI-X vectors.
     vectors: u32,
@@ -77,6 +85,8 @@ struct Connection {
 struct Region {
     index: u32,
     size: u64,
+    /// Bytes of all that the server says of it, if it may be mapped.
+    mappable: Option<u32>,
 }
 
 /// How a call failed.
@@ -144,7 +154,7 @@ impl VfioUser {
         let mut region = |index: u32, least: u64| -> Result<Region, DeviceError> {
             let request = format!("information on region {index}");
             let answer = connection
-                .call(Command::RegionInfo, &[&message::region_info(index)], &[])
+                .call(Command::RegionInfo, &[&message::region_info(index, message::REGION_INFO_BYTES)], &[])
                 .map_err(|f| named(&request, f))?;
             let broken = |r| named(&request, Failure::Gone(r));
             let flags = message::u32_at(&answer, 4).map_err(broken)?;
@@ -156,11 +166,17 @@ impl VfioUser {
                     format!("{least} bytes to read and write are needed; it has {size}, flags {flags:#x}"),
                 ));
             }
-            Ok(Region { index, size })
+            let room = message::u32_at(&answer, 0).map_err(broken)?;
+            Ok(Region { index, size, mappable: (flags & message::REGION_MMAP != 0).then_some(room) })
         };
         let registers = region(0, viaduct_spec::register::BAR0_BYTES)?;
         let doorbells = region(2, PAGE_BYTES)?;
         let config = region(message::CONFIG_REGION, 256)?;
+        let mapped = match doorbells.mappable {
+            Some(room) => mapped::whole(&mut connection, doorbells.index, doorbells.size, room)
+                .map_err(|f| named("the doorbells' memory", f))?,
+            None => None,
+        };
         let vectors = match irqs > message::IRQ_MSIX {
             true => vectors(&mut connection).map_err(|f| named("information on interrupts", f))?,
             false => 0,
@@ -172,6 +188,7 @@ impl VfioUser {
             readable,
             registers,
             doorbells,
+            mapped,
             config,
             vectors,
             files,
@@ -234,6 +251,18 @@ impl VfioUser {
         }
     }
 
+    /// A store to the doorbells that are mapped.
+    fn store(&self, mapped: &Mapping, offset: u64, value: u64) -> Result<(), DeviceError> {
+        check_place(self.doorbells, offset, 8, || {
+            format!("a store of 8 bytes at {offset:#x} of the doorbells")
+        })?;
+        barrier::to_device();
+        // SAFETY: aligned and inside the region, all of which is mapped, by the check; everybody accesses it as atomics.
+        let word = unsafe { mapped.start().add(offset as usize).cast::<AtomicU64>().as_ref() };
+        word.store(value.to_le(), Ordering::Release);
+        Ok(())
+    }
+
     /// Ends the connection because of what the server did.
     fn end(&self, reason: String) -> DeviceError {
         let reason = self.connection().end(reason);
@@ -257,12 +286,26 @@ impl PciDevice for VfioUser {
     }
 
     fn write64(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
+        if let (Bar::Doorbells, Some(mapped)) = (bar, &self.mapped) {
+            return self.store(mapped, offset, value);
+        }
         self.write(self.region(bar), offset, &value.to_le_bytes(), true)
     }
 
     fn write64_taken(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
+        if let (Bar::Doorbells, Some(mapped)) = (bar, &self.mapped) {
+            // Who takes stores takes them as a bus does: nothing that it is told after them comes before them.
+            return self.store(mapped, offset, value);
+        }
         // The server answers when it has handed it on.
         self.write(self.region(bar), offset, &value.to_le_bytes(), false)
+    }
+
+    fn doorbell_page(&self, offset: u64) -> Option<NonNull<u8>> {
+        let mapped = self.mapped.as_ref().filter(|_| offset % PAGE_BYTES == 0)?;
+        let end = offset.checked_add(PAGE_BYTES).filter(|end| *end <= mapped.length() as u64)?;
+        // SAFETY: the page ends inside the mapping.
+        Some(unsafe { mapped.start().add((end - PAGE_BYTES) as usize) })
     }
 
     fn config_read32(&self, offset: u16) -> Result<u32, DeviceError> {
@@ -345,8 +388,12 @@ impl PciDevice for VfioUser {
         true
     }
 
+    /// A server that looks at memory for doorbells has a processor for that.
     fn polling(&self) -> Polling {
-        Polling::Yield
+        match self.mapped {
+            Some(_) => Polling::Spin,
+            None => Polling::Yield,
+        }
     }
 
     fn reset(&self) -> Result<(), DeviceError> {
@@ -367,7 +414,27 @@ impl Connection {
         files: &[BorrowedFd<'_>],
     ) -> Result<Vec<u8>, Failure> {
         let id = self.send(command, false, body, files)?;
-        let answer = self.receive(id, command).map_err(|reason| Failure::Gone(self.end(reason)))?;
+        self.answer(id, command, None)
+    }
+
+    /// [`Connection::call`], whose answer may have a file with it.
+    fn call_for_file(
+        &mut self,
+        command: Command,
+        body: &[&[u8]],
+    ) -> Result<(Vec<u8>, Option<OwnedFd>), Failure> {
+        let id = self.send(command, false, body, &[])?;
+        let mut file = None;
+        Ok((self.answer(id, command, Some(&mut file))?, file))
+    }
+
+    fn answer(
+        &mut self,
+        id: u16,
+        command: Command,
+        file: Option<&mut Option<OwnedFd>>,
+    ) -> Result<Vec<u8>, Failure> {
+        let answer = self.receive(id, command, file).map_err(|reason| Failure::Gone(self.end(reason)))?;
         answer.map_err(Failure::Refused)
     }
 
@@ -398,11 +465,24 @@ impl Connection {
     }
 
     /// The outer error ends the connection; the inner one is the server's errno.
-    fn receive(&mut self, id: u16, command: Command) -> Result<Result<Vec<u8>, u32>, String> {
+    fn receive(
+        &mut self,
+        id: u16,
+        command: Command,
+        file: Option<&mut Option<OwnedFd>>,
+    ) -> Result<Result<Vec<u8>, u32>, String> {
         let mut header = [0; message::HEADER_BYTES];
         let deadline = Instant::now() + self.timeout;
         let read = |error: io::Error| describe(&error, "does not answer");
-        read_by(&self.stream, &mut header, deadline).map_err(read)?;
+        // A file comes with the first byte.
+        let first = match file {
+            Some(file) => match mapped::read_with_file(&self.stream, &mut header, file).map_err(read)? {
+                0 => return Err(read(io::ErrorKind::UnexpectedEof.into())),
+                count => count,
+            },
+            None => 0,
+        };
+        read_by(&self.stream, &mut header[first..], deadline).map_err(read)?;
         let reply = message::reply(&header, id, command)?;
         let mut body = vec![0; reply.body];
         read_by(&self.stream, &mut body, deadline).map_err(read)?;

@@ -1,0 +1,56 @@
+//! Doorbells that a server lets its client map: a store is then a store, and no message.
+
+use std::{
+    io::{self, IoSliceMut},
+    mem::MaybeUninit,
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+};
+
+use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+
+use super::{
+    message::{self, Command},
+    Connection, Failure,
+};
+use crate::{device::DmaAccess, memory::Mapping, vfio::info::RegionInfo};
+
+/// The whole region `index` of `size` bytes, mapped; None where the server does not offer all of it as one memfd that can become no
+/// shorter. `room`: bytes of all that the server says of it.
+pub(super) fn whole(
+    connection: &mut Connection,
+    index: u32,
+    size: u64,
+    room: u32,
+) -> Result<Option<Mapping>, Failure> {
+    let room = room.clamp(message::REGION_INFO_BYTES, message::MAX_REPLY_BYTES as u32);
+    let ask = message::region_info(index, room);
+    let (answer, file) = connection.call_for_file(Command::RegionInfo, &[&ask])?;
+    let info = RegionInfo::parse(&answer).map_err(Failure::Gone)?;
+    let is_whole = info.size == size && info.offset == 0 && info.areas == [(0, size)];
+    let (Some(file), true, Ok(length)) = (file, is_whole, usize::try_from(size)) else { return Ok(None) };
+    // Any other file is not mapped: who stores behind its end would die.
+    Ok(Mapping::of(file.as_fd(), length, DmaAccess::ReadWrite).ok())
+}
+
+/// Reads some of `bytes`, and the first file that comes with them.
+pub(super) fn read_with_file(
+    stream: &UnixStream,
+    bytes: &mut [u8],
+    file: &mut Option<OwnedFd>,
+) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(message::MAX_FILES))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let read = recvmsg(stream, &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    for came in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(files) = came {
+            // More than one is nobody's.
+            for one in files {
+                file.get_or_insert(one);
+            }
+        }
+    }
+    Ok(read.bytes)
+}
