@@ -16,6 +16,7 @@ compile_error!(
 use std::sync::atomic::{fence, Ordering};
 
 /// What was stored before is seen by the device before what is stored after: a descriptor before its doorbell.
+#[inline]
 pub fn to_device() {
     fence(Ordering::Release);
     #[cfg(all(target_arch = "aarch64", not(miri)))]
@@ -27,6 +28,7 @@ pub fn to_device() {
 
 /// What is loaded after is not older than what was loaded before: data are not older than the status, or the register, that spoke of
 /// them.
+#[inline]
 pub fn from_device() {
     fence(Ordering::Acquire);
     #[cfg(all(target_arch = "aarch64", not(miri)))]

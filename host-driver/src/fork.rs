@@ -34,7 +34,20 @@ impl Birth {
         Self(FORKS.load(Ordering::Relaxed))
     }
 
+    /// This process, for who watches forks already.
+    #[inline]
+    pub fn current() -> Self {
+        Self(FORKS.load(Ordering::Relaxed))
+    }
+
+    /// How many forks are between the first process that used this library and this one.
+    #[inline]
+    pub fn forks(self) -> u32 {
+        self.0
+    }
+
     /// An error in a child: [`DeviceError::Forked`]. It makes no system call.
+    #[inline]
     pub fn check(self) -> Result<(), DeviceError> {
         if self.is_here() {
             Ok(())
@@ -44,6 +57,7 @@ impl Birth {
     }
 
     /// Whether this is the process.
+    #[inline]
     pub fn is_here(self) -> bool {
         FORKS.load(Ordering::Relaxed) == self.0
     }

@@ -12,7 +12,11 @@
 //! consumer's ends of queues: they have the ring's memory and a doorbell page, and ask the agent for nothing
 //! but control. A post, or a look that finds something, is no call of this trait.
 
-use std::{net::Ipv4Addr, sync::Arc, time::Duration};
+use std::{
+    net::Ipv4Addr,
+    sync::{atomic::AtomicU32, Arc},
+    time::Duration,
+};
 
 use viaduct_spec::layout::Code;
 
@@ -67,6 +71,11 @@ pub trait KernelAgent: Send + Sync {
     /// It is gone, or another process's.
     fn check_here(&self) -> Result<(), AgentError> {
         Ok(())
+    }
+    /// Words that are 0 as long as [`KernelAgent::check_here`] is no error, as far as who polls has to know at once: a child of a fork
+    /// finds them as they were. They stay as long as the agent.
+    fn end_words(&self) -> [Option<&AtomicU32>; 2] {
+        [None, None]
     }
     /// Lets time pass while something is waited for.
     fn pause(&self);

@@ -68,19 +68,16 @@ layout! {
 
 /// A token for the descriptor at `offset` (units of 64 bytes) of `region` (15 bits), at ring `position`. The NIC reads 64 bytes of the descriptor; see
 /// [`short`].
-pub fn encode(region: u16, offset: u64, position: u16) -> u64 {
-    let mut word = [0];
-    token::REGION.put(&mut word, region.into());
-    token::OFFSET.put(&mut word, offset);
-    token::POSITION.put(&mut word, u64::from(position) & token::POSITION.mask());
-    word[0]
+#[inline]
+pub const fn encode(region: u16, offset: u64, position: u16) -> u64 {
+    let position = token::POSITION.of(position as u64 & token::POSITION.mask());
+    token::REGION.of(region as u64) | token::OFFSET.of(offset) | position
 }
 
 /// The same token, of a descriptor with one segment or none: the NIC reads 48 bytes of it.
-pub fn short(word: u64) -> u64 {
-    let mut word = [word];
-    token::SHORT.put(&mut word, 1);
-    word[0]
+#[inline]
+pub const fn short(word: u64) -> u64 {
+    word | token::SHORT.of(1)
 }
 
 // A region's index has 16 bits elsewhere.

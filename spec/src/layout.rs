@@ -15,6 +15,7 @@ pub struct Field {
 
 impl Field {
     /// All ones in the field's width.
+    #[inline]
     pub const fn mask(&self) -> u64 {
         if self.width == 64 {
             u64::MAX
@@ -24,11 +25,22 @@ impl Field {
     }
 
     /// Reads the field. Words past the end of `row` read as 0.
-    pub fn get(&self, row: &[u64]) -> u64 {
+    #[inline]
+    pub const fn get(&self, row: &[u64]) -> u64 {
         let (word, bit) = (self.lo / 64, self.lo % 64);
-        let low = row.get(word).copied().unwrap_or(0) >> bit;
-        let high = if bit == 0 { 0 } else { row.get(word + 1).copied().unwrap_or(0) << (64 - bit) };
+        let low = if word < row.len() { row[word] >> bit } else { 0 };
+        // A field that ends in its word has none of the next one.
+        let crosses = bit + self.width > 64 && word + 1 < row.len();
+        let high = if crosses { row[word + 1] << (64 - bit) } else { 0 };
         (low | high) & self.mask()
+    }
+
+    /// The field's word with this value in it and nothing else, for a field that lies in one word: to be combined with others of the word.
+    /// Bits of `value` that the field has not are dropped.
+    #[inline]
+    pub const fn of(&self, value: u64) -> u64 {
+        debug_assert!(self.lo % 64 + self.width <= 64 && value <= self.mask());
+        (value & self.mask()) << (self.lo % 64)
     }
 
     /// Writes the field and leaves its neighbours alone.
@@ -36,6 +48,7 @@ impl Field {
     /// # Panics
     /// When `value` needs more bits than the field has, or the field lies past the end of `row`:
     /// both are mistakes of the caller, never of a peer's data.
+    #[inline]
     pub fn put(&self, row: &mut [u64], value: u64) {
         assert!(value <= self.mask(), "{}: {value:#x} needs more than {} bits", self.name, self.width);
         let (word, bit) = (self.lo / 64, self.lo % 64);

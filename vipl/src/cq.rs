@@ -3,33 +3,46 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt,
+    num::NonZeroU64,
     sync::{
         atomic::{AtomicBool, AtomicU64, Ordering},
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
     },
     time::Duration,
 };
 
-use viaduct_driver::agent::{cqs::Cq as AgentCq, vis::Direction};
+use viaduct_driver::{
+    agent::{cqs::Cq as AgentCq, vis::Direction},
+    kernel_agent::CqName,
+    queues::lock::{Held, Locked, Place},
+};
 
 use crate::{
     patience::{Misses, NEVER},
+    queue::{Ends, Try},
     Error, Nic,
 };
 
 /// Tells a VI from every other one that this process has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ViId(u64);
+pub struct ViId(NonZeroU64);
 
 impl ViId {
     pub(crate) fn new() -> Self {
         static LAST: AtomicU64 = AtomicU64::new(0);
-        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+        let number = LAST.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        Self(NonZeroU64::new(number).unwrap_or(NonZeroU64::MAX))
+    }
+
+    /// A number of the caller's, who gives no other VI of a completion queue the same: [`crate::Seat`].
+    pub fn of(number: NonZeroU64) -> Self {
+        Self(number)
     }
 
     /// The number; never 0.
+    #[inline]
     pub fn number(self) -> u64 {
-        self.0
+        self.0.get()
     }
 }
 
@@ -52,15 +65,17 @@ pub struct Cq(Arc<Inner>);
 
 struct Inner {
     nic: Nic,
-    cq: AgentCq,
-    state: Mutex<State>,
+    name: CqName,
+    vector: u8,
+    state: Locked<State>,
     misses: Misses,
+    ends: Ends,
 }
 
-#[derive(Default)]
 struct State {
+    cq: AgentCq,
     /// The VIs that have it, by the index that entries carry.
-    vis: BTreeMap<u16, ViId>,
+    vis: Vec<Option<ViId>>,
     /// Entries that are off the ring.
     entries: VecDeque<CqEntry>,
     /// VIs whose receives are being put back, and how many entries of theirs have come meanwhile.
@@ -74,9 +89,19 @@ impl Nic {
     /// # Errors
     /// No or too many entries; no queue or region left.
     pub fn create_cq(&self, entries: usize) -> Result<Cq, Error> {
+        self.create_cq_at(entries, Place::default())
+    }
+
+    /// [`Nic::create_cq`], for who keeps queues in places of its own: its lock is there, and this queue's alone.
+    ///
+    /// # Errors
+    /// As [`Nic::create_cq`].
+    pub fn create_cq_at(&self, entries: usize, lock: Place) -> Result<Cq, Error> {
         let cq = Arc::clone(self.agent()).create_cq(entries)?;
-        let (nic, state, misses) = (self.clone(), Mutex::default(), Misses::default());
-        Ok(Cq(Arc::new(Inner { nic, cq, state, misses })))
+        let (name, vector, ends) = (cq.name(), cq.vector(), Ends::of(&**self.agent()));
+        let state = State { cq, vis: Vec::new(), entries: VecDeque::new(), held: BTreeMap::new() };
+        let (nic, state, misses) = (self.clone(), Locked::new(lock, state), Misses::default());
+        Ok(Cq(Arc::new(Inner { nic, name, vector, state, misses, ends })))
     }
 }
 
@@ -88,6 +113,32 @@ impl Cq {
     pub fn done(&self) -> Result<CqEntry, Error> {
         let inner = &*self.0;
         inner.misses.count(&**inner.nic.agent(), inner.take()?)
+    }
+
+    /// [`Cq::done`] for who holds the queue's lock: it does what is usual, and else nothing.
+    ///
+    /// # Safety
+    /// `held` is the lock that the queue was created with, and this is no child of the process that did so.
+    #[inline(always)]
+    pub unsafe fn try_done(&self, held: &mut Held<'_>) -> Try<CqEntry> {
+        let inner = &*self.0;
+        // SAFETY: the caller's promise.
+        let state = unsafe { inner.state.held(held) };
+        if !state.entries.is_empty() || !state.held.is_empty() {
+            return Try::Unusual;
+        }
+        let Ok(found) = state.cq.consumer().try_take() else { return Try::Unusual };
+        let Some(entry) = found else {
+            // SAFETY: the queue has the NIC, which has the agent.
+            let is_silent = !unsafe { inner.ends.have_come() } && inner.misses.is_silent();
+            return if is_silent { Try::Nothing } else { Try::Unusual };
+        };
+        inner.misses.end();
+        match state.vis.get(usize::from(entry.vi)) {
+            Some(&Some(vi)) => Try::Done(CqEntry { vi, receive: entry.receive }),
+            // It was nobody's: the next one is due.
+            _ => Try::Unusual,
+        }
     }
 
     /// Takes the oldest entry, as soon as there is one (VipCQWait); it looks for a moment, then sleeps until the NIC's
@@ -106,13 +157,14 @@ impl Cq {
     pub fn wait_unless(&self, timeout: Option<Duration>, given_up: &AtomicBool) -> Result<CqEntry, Error> {
         let inner = &*self.0;
         let look = || inner.take();
-        let arm = || Ok(inner.cq.arm()?);
-        inner.misses.wait(&**inner.nic.agent(), inner.cq.vector(), timeout, given_up, look, arm)
+        // Under the lock: the index is the ring's as it is, and not of one that was resized meanwhile.
+        let arm = || Ok(inner.state.lock().cq.arm()?);
+        inner.misses.wait(&**inner.nic.agent(), inner.vector, timeout, given_up, look, arm)
     }
 
     /// Wakes those who wait: they look whether there is an entry, and whether they have given up.
     pub fn wake(&self) {
-        self.0.nic.agent().wake(self.0.cq.vector());
+        self.0.nic.agent().wake(self.0.vector);
     }
 
     /// Gives it room for another number of entries (VipResizeCQ). Those that have not been taken stay.
@@ -120,7 +172,7 @@ impl Cq {
     /// # Errors
     /// As [`Nic::create_cq`].
     pub fn resize(&self, entries: usize) -> Result<(), Error> {
-        Ok(self.0.cq.resize(entries)?)
+        Ok(self.0.state.lock().cq.resize(entries)?)
     }
 
     /// Whether a VI or a clone has it: it is not destroyed yet when this one is dropped.
@@ -130,12 +182,12 @@ impl Cq {
 
     /// Its number on its NIC, which another queue may have later: what [`crate::Event`]s call it.
     pub fn index(&self) -> u16 {
-        self.0.cq.index()
+        self.0.name.index
     }
 
     /// Whether an event is of this queue, and not of another that has had its number.
     pub fn is_of(&self, event: &crate::Event) -> bool {
-        let name = self.0.cq.name();
+        let name = self.0.name;
         (name.index, name.life) == (event.vi, event.life)
     }
 
@@ -147,7 +199,7 @@ impl Cq {
     /// Its number, for the rows of a VI on `nic`.
     pub(crate) fn index_on(&self, nic: &Nic) -> Result<u16, Error> {
         if self.0.nic.is(nic) {
-            Ok(self.0.cq.index())
+            Ok(self.0.name.index)
         } else {
             Err(Error::OtherNic)
         }
@@ -155,18 +207,22 @@ impl Cq {
 
     /// A VI that has it, with nothing posted yet: what is on the ring is of an earlier VI's of that index.
     pub(crate) fn add(&self, index: u16, vi: ViId) -> Result<(), Error> {
-        let mut state = self.0.lock();
-        self.0.collect(&mut state)?;
-        state.vis.insert(index, vi);
+        let mut state = self.0.state.lock();
+        state.collect()?;
+        let index = usize::from(index);
+        if state.vis.len() <= index {
+            state.vis.resize(index + 1, None);
+        }
+        state.vis[index] = Some(vi);
         Ok(())
     }
 
     /// The VI is gone, and its entries with it. Its index may be another's already.
     pub(crate) fn forget(&self, index: u16, vi: ViId) -> Result<(), Error> {
-        let mut state = self.0.lock();
-        let collected = self.0.collect(&mut state);
-        if state.vis.get(&index) == Some(&vi) {
-            state.vis.remove(&index);
+        let mut state = self.0.state.lock();
+        let collected = state.collect();
+        if let Some(place) = state.vis.get_mut(usize::from(index)).filter(|place| **place == Some(vi)) {
+            *place = None;
         }
         state.entries.retain(|entry| entry.vi != vi);
         collected
@@ -177,8 +233,8 @@ impl Cq {
         if count == 0 {
             return Ok(());
         }
-        let mut state = self.0.lock();
-        self.0.collect(&mut state)?;
+        let mut state = self.0.state.lock();
+        state.collect()?;
         let entry = CqEntry { vi, receive: direction == Direction::Receive };
         state.entries.extend(std::iter::repeat_n(entry, count));
         drop(state);
@@ -189,8 +245,8 @@ impl Cq {
 
     /// The receives of a VI are flushed, and put back after: entries of theirs that are not taken, and those that come, are kept.
     pub(crate) fn hold(&self, vi: ViId) -> Result<(), Error> {
-        let mut state = self.0.lock();
-        self.0.collect(&mut state)?;
+        let mut state = self.0.state.lock();
+        state.collect()?;
         let before = state.entries.len();
         state.entries.retain(|entry| entry.vi != vi || !entry.receive);
         let kept = before - state.entries.len();
@@ -200,8 +256,8 @@ impl Cq {
 
     /// They are back: of the entries that were kept, those of `flushed` receives are nobody's.
     pub(crate) fn release(&self, vi: ViId, flushed: usize) -> Result<(), Error> {
-        let mut state = self.0.lock();
-        let collected = self.0.collect(&mut state);
+        let mut state = self.0.state.lock();
+        let collected = state.collect();
         let kept = state.held.remove(&vi).unwrap_or(0);
         drop(state);
         collected.and(self.flushed(vi, Direction::Receive, kept.saturating_sub(flushed)))
@@ -210,48 +266,62 @@ impl Cq {
 
 impl Inner {
     fn take(&self) -> Result<Option<CqEntry>, Error> {
-        let mut state = self.lock();
-        if let Some(entry) = state.entries.pop_front() {
-            return Ok(Some(entry));
+        self.state.lock().take()
+    }
+}
+
+impl State {
+    /// Takes the oldest entry.
+    #[inline]
+    fn take(&mut self) -> Result<Option<CqEntry>, Error> {
+        if self.entries.is_empty() {
+            return self.next();
         }
-        self.next(&mut state)
+        Ok(self.entries.pop_front())
     }
 
     /// The oldest entry on the ring.
-    fn next(&self, state: &mut State) -> Result<Option<CqEntry>, Error> {
-        while let Some(entry) = self.cq.take()? {
-            // An entry of nobody's is the NIC's error, and nobody's business.
-            let Some(&vi) = state.vis.get(&entry.vi) else { continue };
-            match state.held.get_mut(&vi).filter(|_| entry.receive) {
-                Some(kept) => *kept += 1,
-                None => return Ok(Some(CqEntry { vi, receive: entry.receive })),
+    #[inline]
+    fn next(&mut self) -> Result<Option<CqEntry>, Error> {
+        self.cq.check_process()?;
+        while let Some(entry) = self.cq.consumer().take_alone() {
+            if self.cq.consumer().is_due() {
+                self.cq.consumer().tell()?;
             }
+            // An entry of nobody's is the NIC's error, and nobody's business.
+            let Some(&Some(vi)) = self.vis.get(usize::from(entry.vi)) else { continue };
+            if entry.receive && !self.held.is_empty() && self.keep(vi) {
+                continue;
+            }
+            return Ok(Some(CqEntry { vi, receive: entry.receive }));
         }
         Ok(None)
     }
 
-    /// Takes everything off the ring.
-    fn collect(&self, state: &mut State) -> Result<(), Error> {
-        while let Some(entry) = self.next(state)? {
-            state.entries.push_back(entry);
-        }
-        Ok(())
+    /// Whether an entry of a receive of this VI's is kept.
+    #[cold]
+    fn keep(&mut self, vi: ViId) -> bool {
+        self.held.get_mut(&vi).map(|kept| *kept += 1).is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Takes everything off the ring.
+    fn collect(&mut self) -> Result<(), Error> {
+        while let Some(entry) = self.next()? {
+            self.entries.push_back(entry);
+        }
+        Ok(())
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         // Its VIs hold clones, so nobody has it. Of a device that is gone nothing is left to destroy.
-        let _ = self.cq.destroy();
+        let _ = self.state.lock().cq.destroy();
     }
 }
 
 impl fmt::Debug for Cq {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Cq").field(&self.0.cq.index()).finish()
+        f.debug_tuple("Cq").field(&self.0.name.index).finish()
     }
 }

@@ -277,12 +277,16 @@ impl sealed::Form for Descriptor {
         self.prepare();
     }
 
-    fn finish(&mut self) {
+    fn finish(&mut self) -> bool {
+        if !self.segment.is_complete() {
+            return false;
+        }
         let words = self.segment.load();
         self.completion = Completion {
             status: control_segment::STATUS.get(&words) as u32,
             length: control_segment::LENGTH.get(&words) as u32,
             immediate: control_segment::IMMEDIATE.get(&words) as u32,
         };
+        true
     }
 }

@@ -117,6 +117,14 @@ pub enum Error {
         /// The region's bytes.
         region: usize,
     },
+    /// No place for a descriptor.
+    #[error("no descriptor can be at {address:#x} of memory with the handle {handle:#x}: it is not registered, or read-only, the descriptor does not fit into it, or is not aligned to 64 bytes")]
+    NoRegion {
+        /// The handle.
+        handle: u32,
+        /// The address.
+        address: usize,
+    },
     /// A descriptor at an address that is no multiple of 64.
     #[error("a descriptor at {0:#x}: descriptors are aligned to 64 bytes")]
     Alignment(usize),
@@ -165,6 +173,7 @@ impl Error {
             Self::Name { .. }
             | Self::Range { .. }
             | Self::Alignment(_)
+            | Self::NoRegion { .. }
             | Self::Segments
             | Self::Length
             | Self::Discriminator(_)

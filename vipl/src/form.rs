@@ -4,10 +4,7 @@
 use std::{
     fmt,
     ptr::NonNull,
-    sync::{
-        atomic::{AtomicBool, AtomicU64, Ordering},
-        Arc,
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use viaduct_driver::{agent::vis::Direction, barrier};
@@ -17,7 +14,10 @@ use viaduct_spec::{
     handle::memory_handle,
 };
 
-use crate::{Error, Region, Status};
+use crate::{
+    registered::{Registered, Registration},
+    Error, Region, Status,
+};
 
 /// What a work queue needs of a descriptor. Nobody else implements it.
 pub trait Form: sealed::Form {}
@@ -36,8 +36,8 @@ pub(crate) mod sealed {
         fn token(&self, position: u16) -> u64;
         /// It is about to be posted: status 0.
         fn prepare(&mut self);
-        /// It is complete, and off the queue.
-        fn finish(&mut self);
+        /// Whether the NIC is done with it; if so, what the NIC wrote is kept, and it may come off the queue.
+        fn finish(&mut self) -> bool;
         /// Whether it was taken off unexecuted.
         fn is_flushed(&self) -> bool;
         /// It is about to be posted once more, as it was.
@@ -73,11 +73,13 @@ impl Segment {
     }
 
     /// Its address.
+    #[inline]
     pub(crate) fn start(self) -> NonNull<u8> {
         self.0.cast()
     }
 
     /// A word of the control segment.
+    #[inline]
     fn word(&self, word: usize) -> &AtomicU64 {
         assert!(word < CONTROL_SEGMENT_BYTES / 8, "it has four");
         // SAFETY: inside the control segment, aligned to 64 bytes, and mapped while this is used: `new`.
@@ -85,11 +87,17 @@ impl Segment {
     }
 
     /// Its token in `region`, at ring position `position`.
+    #[inline]
     pub(crate) fn token(self, region: u32, base: usize, position: u16) -> u64 {
         let index = memory_handle::INDEX.get(&[region.into()]);
         let base = base & !(ALIGNMENT - 1);
         let offset = (self.start().as_ptr() as usize - base) / ALIGNMENT;
-        let token = doorbell::encode(index as u16, offset as u64, position);
+        self.shortened(doorbell::encode(index as u16, offset as u64, position))
+    }
+
+    /// Its token, from one that says nothing of its length.
+    #[inline]
+    fn shortened(self, token: u64) -> u64 {
         // Fewer bytes of a descriptor with one segment have to cross the bus.
         let words = [0, self.word(1).load(Ordering::Relaxed), 0, 0];
         if control_segment::SEG_COUNT.get(&words) <= 1 {
@@ -110,11 +118,18 @@ impl Segment {
     }
 
     /// Whether the NIC is done with it. What it wrote before is visible when this is true.
+    #[inline]
     pub(crate) fn is_complete(self) -> bool {
+        self.completed().is_some()
+    }
+
+    /// The word of Length and Status, if the NIC is done with it. What it wrote before is visible then.
+    #[inline]
+    pub(crate) fn completed(self) -> Option<u64> {
         // Length and Status are one aligned 8-byte word, and the NIC writes it at once.
-        let word = [0, 0, 0, self.word(3).load(Ordering::Acquire)];
+        let word = self.word(3).load(Ordering::Acquire);
         barrier::from_device();
-        control_segment::STATUS.get(&word) as u32 & (status::DONE | status::ERROR_MASK) != 0
+        (status_of(word) & (status::DONE | status::ERROR_MASK) != 0).then_some(word)
     }
 
     /// What the NIC wrote last.
@@ -143,18 +158,15 @@ impl Segment {
 #[derive(Debug)]
 pub struct RawDescriptor {
     segment: Segment,
-    /// Handle of its region, which may be deregistered before it is complete: then the NIC says so.
-    region: u32,
-    /// First byte of its region.
-    base: usize,
-    /// The region is registered. When it is not any more, its memory may be gone, and is not touched; nor will the NIC.
-    live: Arc<AtomicBool>,
-    /// The word of Length and Status that it was posted with.
-    posted: u64,
+    /// Of its memory, while it is posted; it may end before the descriptor is complete: then the memory may be gone, and is not touched; nor
+    /// will the NIC.
+    registration: Registration,
+    /// The word of Length and Status: that it was posted with, and from [`sealed::Form::finish`] on that it completed with.
+    word: u64,
 }
 
 impl RawDescriptor {
-    /// The descriptor at `start`, whose first 64 bytes must lie in `region`.
+    /// The descriptor at `start`, whose control segment must lie in `region`.
     ///
     /// # Safety
     /// As [`crate::Vi::post_at`].
@@ -166,29 +178,53 @@ impl RawDescriptor {
         region.place(offset.ok_or_else(|| range(usize::MAX))?, CONTROL_SEGMENT_BYTES)?;
         // SAFETY: the caller's promise.
         let segment = unsafe { Segment::new(region, start) }?;
-        let live = Arc::clone(region.live());
-        Ok(Self { segment, region: region.handle(), base: region.address(), live, posted: 0 })
+        Ok(Self { segment, registration: region.registration(), word: 0 })
+    }
+
+    /// The descriptor at `start` of the region with this handle; None if there is none, or it is none for a descriptor there.
+    ///
+    /// # Safety
+    /// As [`crate::Vi::post_at`].
+    #[inline]
+    pub(crate) unsafe fn find(all: &Registered, handle: u32, start: NonNull<u8>) -> Option<Self> {
+        let address = start.addr().get();
+        let registration = all.find(handle, address)?;
+        (address % ALIGNMENT == 0).then(|| Self { segment: Segment(start.cast()), registration, word: 0 })
     }
 
     /// Where it lies.
+    #[inline]
     pub fn address(&self) -> NonNull<u8> {
         self.segment.start()
     }
 
-    /// How it completed. Of one whose region has been deregistered nobody knows: a protection error.
+    /// How it completed; empty before. Of one whose region has been deregistered nobody knows: a protection error.
     pub fn status(&self) -> Status {
-        if !self.is_live() {
-            return Status::DONE | Status::PROTECTION_ERROR;
-        }
-        Status::from_bits_truncate(self.segment.status())
+        Status::from_bits_truncate(status_of(self.word))
     }
 
+    /// Whether it completed in error.
+    #[inline]
+    pub(crate) fn is_error(&self) -> bool {
+        status_of(self.word) & status::ERROR_MASK != 0
+    }
+
+    /// Its memory is registered. Only of one that is posted: its VI keeps the NIC.
+    #[inline]
     fn is_live(&self) -> bool {
-        self.live.load(Ordering::Acquire)
+        // SAFETY: it is posted, or about to be: the VI has the NIC, and the NIC the table.
+        unsafe { self.registration.is_live() }
     }
 }
 
+/// The status in the word of Length and Status.
+#[inline]
+fn status_of(word: u64) -> u32 {
+    control_segment::STATUS.get(&[0, 0, 0, word]) as u32
+}
+
 impl sealed::Form for RawDescriptor {
+    #[inline]
     fn is_complete(&self) -> bool {
         !self.is_live() || self.segment.is_complete()
     }
@@ -199,30 +235,53 @@ impl sealed::Form for RawDescriptor {
         }
     }
 
+    #[inline]
     fn token(&self, position: u16) -> u64 {
-        self.segment.token(self.region, self.base, position)
+        // SAFETY: as in `is_live`.
+        let token = unsafe { self.registration.token(self.address().addr().get()) };
+        self.segment.shortened(token | doorbell::token::POSITION.of(position.into()))
     }
 
+    #[inline]
     fn prepare(&mut self) {
-        let mut words = self.segment.load();
-        self.posted = words[3];
-        if control_segment::STATUS.get(&words) == 0 {
-            return;
+        self.word = self.segment.word(3).load(Ordering::Relaxed);
+        if status_of(self.word) != 0 {
+            self.word = mark(self.segment, self.word);
         }
-        // A status that is not 0 is a format error, which the NIC finds. Until it says so the descriptor must not look
-        // complete: another bit stands for those that were there.
-        control_segment::STATUS.put(&mut words, (status::RESERVED & status::RESERVED.wrapping_neg()).into());
-        self.segment.word(3).store(words[3], Ordering::Relaxed);
-        self.posted = words[3];
     }
 
-    fn finish(&mut self) {}
+    #[inline]
+    fn finish(&mut self) -> bool {
+        self.word = match self.is_live() {
+            true => match self.segment.completed() {
+                Some(word) => word,
+                None => return false,
+            },
+            // Nobody knows.
+            false => control_segment::STATUS.of((status::DONE | status::PROTECTION_ERROR) as u64),
+        };
+        true
+    }
 
     fn is_flushed(&self) -> bool {
         self.is_live() && self.segment.status() & status::DESC_FLUSHED_ERROR != 0
     }
 
     fn renew(&mut self) {
-        self.segment.word(3).store(self.posted, Ordering::Relaxed);
+        // Of memory that is gone the NIC says so.
+        if self.is_live() {
+            self.segment.word(3).store(self.word, Ordering::Relaxed);
+        }
     }
+}
+
+/// A status that is not 0 is a format error, which the NIC finds. Until it says so the descriptor must not look complete: another bit stands for
+/// those that were there, in the word of Length and Status, which this answers.
+#[cold]
+#[inline(never)]
+fn mark(segment: Segment, word: u64) -> u64 {
+    let mut words = [0, 0, 0, word];
+    control_segment::STATUS.put(&mut words, (status::RESERVED & status::RESERVED.wrapping_neg()).into());
+    segment.word(3).store(words[3], Ordering::Relaxed);
+    words[3]
 }

@@ -146,6 +146,8 @@ mod names;
 mod nic;
 mod patience;
 mod queue;
+mod registered;
+mod ring;
 mod vi;
 mod wire;
 
@@ -156,7 +158,8 @@ pub use form::{Form, RawDescriptor};
 pub use memory::{MemAttributes, Region, StillRegistered};
 pub use names::full_name;
 pub use nic::{Nic, NicAttributes, Ptag};
-pub use vi::{Direction, ReliabilityLevel, Vi, ViAttributes, ViQuery, ViState};
+pub use queue::Try;
+pub use vi::{Direction, ReliabilityLevel, Seat, Vi, ViAttributes, ViQuery, ViState};
 pub use viaduct_driver::{
     address::{ConnectionInfo, Mac, Mtu},
     agent::{Event, NicKind},

@@ -3,10 +3,7 @@
 use std::{
     mem::ManuallyDrop,
     ptr::NonNull,
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        Arc, Mutex, PoisonError,
-    },
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use viaduct_driver::{
@@ -15,7 +12,7 @@ use viaduct_driver::{
     memory::Mapping,
 };
 
-use crate::{bytes::Bytes, Error, Nic, Ptag, Remote};
+use crate::{bytes::Bytes, registered::Registration, Error, Nic, Ptag, Remote};
 
 /// What memory is registered for (VIP_MEM_ATTRIBUTES).
 #[derive(Debug, Clone)]
@@ -56,7 +53,9 @@ struct Inner {
     /// The region's own memory, if it has any.
     owned: ManuallyDrop<Option<Mapping>>,
     read_only: bool,
-    live: Arc<AtomicBool>,
+    /// It is registered.
+    live: bool,
+    registration: Registration,
 }
 
 // SAFETY: the pointer is to memory that stays as long as this does. Copies in and out of it are atomic (`Bytes`), and so are the library's
@@ -118,6 +117,7 @@ impl Nic {
         };
         // SAFETY: the caller's promise.
         let handle = unsafe { self.agent().register(start.as_ptr() as usize, length, wanted) }?;
+        let registration = self.registered().insert(handle, start.as_ptr() as usize, length, !read_only);
         Ok(Region(Arc::new(Inner {
             nic: self.clone(),
             ptag: Mutex::new(attributes.ptag.clone()),
@@ -127,7 +127,8 @@ impl Nic {
             born: Birth::now(),
             owned: ManuallyDrop::new(owned),
             read_only,
-            live: Arc::new(AtomicBool::new(true)),
+            live: true,
+            registration,
         })))
     }
 }
@@ -135,11 +136,18 @@ impl Nic {
 impl Inner {
     /// Ends the registration, if it has not ended. After an error it has not.
     fn end(&mut self) -> Result<(), AgentError> {
-        if self.live.load(Ordering::Acquire) {
+        if self.live {
             self.nic.agent().deregister(self.handle)?;
-            self.live.store(false, Ordering::Release);
+            self.live = false;
+            self.forget();
         }
         Ok(())
+    }
+
+    /// Descriptors that a program wrote there are not looked at any more: nobody keeps their memory.
+    fn forget(&self) {
+        // SAFETY: the NIC is there, and its table with it.
+        unsafe { self.registration.end() };
     }
 }
 
@@ -150,8 +158,7 @@ impl Drop for Inner {
             // SAFETY: dropped here and nowhere else.
             unsafe { ManuallyDrop::drop(&mut self.owned) };
         }
-        // Descriptors that a program wrote there are not looked at any more: nobody keeps their memory.
-        self.live.store(false, Ordering::Release);
+        self.forget();
     }
 }
 
@@ -279,9 +286,9 @@ impl Region {
         Ok(unsafe { self.0.start.add(offset) })
     }
 
-    /// Whether it is registered, for those who do not keep it so.
-    pub(crate) fn live(&self) -> &Arc<AtomicBool> {
-        &self.0.live
+    /// Its registration, for those who do not keep it so.
+    pub(crate) fn registration(&self) -> Registration {
+        self.0.registration
     }
 
     pub(crate) fn is_read_only(&self) -> bool {

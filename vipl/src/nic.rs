@@ -15,6 +15,7 @@ use viaduct_spec::{descriptor::MAX_SEGMENTS, layout::Code, register::VERSION_VAL
 
 use crate::{
     names::{self, Target},
+    registered::Registered,
     wire::{lost_events, OnDemand, Wire},
     Error, ReliabilityLevel,
 };
@@ -31,6 +32,8 @@ struct Inner {
     agent: Arc<dyn KernelAgent>,
     /// The agent is in this process.
     is_own: bool,
+    /// Its registered memory.
+    registered: Registered,
 }
 
 /// What a NIC can do (VIP_NIC_ATTRIBUTES).
@@ -112,7 +115,8 @@ impl Nic {
     }
 
     fn of(name: &str, agent: Arc<dyn KernelAgent>, is_own: bool) -> Self {
-        Self(Arc::new(Inner { name: name.into(), connections: OnDemand::default(), agent, is_own }))
+        let (name, connections) = (name.into(), OnDemand::default());
+        Self(Arc::new(Inner { name, connections, agent, is_own, registered: Registered::new() }))
     }
 
     /// What it can do (VipQueryNic).
@@ -223,6 +227,12 @@ impl Nic {
         Ok(self.agent().counters()?)
     }
 
+    #[inline]
+    pub(crate) fn registered(&self) -> &Registered {
+        &self.0.registered
+    }
+
+    #[inline]
     pub(crate) fn agent(&self) -> &Arc<dyn KernelAgent> {
         &self.0.agent
     }

@@ -22,15 +22,44 @@ const CHECK: u32 = 1024;
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Looks in vain, in a row.
-#[derive(Debug, Default)]
-pub(crate) struct Misses(AtomicU32);
+#[derive(Debug)]
+pub(crate) struct Misses {
+    count: AtomicU32,
+    /// Before so many there is nothing to be done.
+    silent: AtomicU32,
+}
+
+impl Default for Misses {
+    fn default() -> Self {
+        Self { count: AtomicU32::new(0), silent: AtomicU32::new(MISSES) }
+    }
+}
 
 impl Misses {
+    /// Something was found: the row ends.
+    #[inline]
+    pub(crate) fn end(&self) {
+        self.count.store(0, Ordering::Relaxed);
+        self.silent.store(MISSES, Ordering::Relaxed);
+    }
+
+    /// Counts one more, if there is nothing else to be done; else whether that is: [`Misses::count`] does it. Of two threads that look at
+    /// once one may not be counted.
+    #[inline]
+    pub(crate) fn is_silent(&self) -> bool {
+        let misses = self.count.load(Ordering::Relaxed);
+        let is_silent = misses < self.silent.load(Ordering::Relaxed);
+        if is_silent {
+            self.count.store(misses + 1, Ordering::Relaxed);
+        }
+        is_silent
+    }
+
     /// What a *Done found; [`Error::NotDone`] for nothing, and now and then the device's errors. It never sleeps: programs look
     /// at one queue after the other.
     pub(crate) fn count<T>(&self, agent: &dyn KernelAgent, found: Option<T>) -> Result<T, Error> {
-        self.count_and(agent, found, || match agent.polling() {
-            Polling::Spin => spin_loop(),
+        self.count_and(agent, found, |misses| match agent.polling() {
+            Polling::Spin => self.silent.store(misses.wrapping_add(1) | (CHECK - 1), Ordering::Relaxed),
             Polling::Yield => yield_now(),
             Polling::Pause => agent.pause(),
         })
@@ -41,15 +70,16 @@ impl Misses {
         &self,
         agent: &dyn KernelAgent,
         found: Option<T>,
-        missed: impl FnOnce(),
+        missed: impl FnOnce(u32),
     ) -> Result<T, Error> {
         if let Some(found) = found {
-            self.0.store(0, Ordering::Relaxed);
+            self.end();
             return Ok(found);
         }
-        let misses = self.0.fetch_add(1, Ordering::Relaxed);
+        let misses = self.count.load(Ordering::Relaxed);
+        self.count.store(misses.wrapping_add(1), Ordering::Relaxed);
         if misses >= MISSES {
-            missed();
+            missed(misses);
         }
         // Who looks rarely misses rarely: what is known of its end he hears at once.
         agent.check_here()?;
@@ -113,7 +143,7 @@ impl Misses {
         }
         // Where one must not sleep.
         loop {
-            match self.count_and(agent, look()?, || agent.pause()) {
+            match self.count_and(agent, look()?, |_| agent.pause()) {
                 Err(Error::NotDone) if left().is_zero() => return Err(Error::Timeout),
                 Err(Error::NotDone) => {}
                 result => return result,

@@ -1,10 +1,10 @@
 //! A work queue as the program sees it: what is posted, in order.
 
 use std::{
-    collections::VecDeque,
     ops::{Deref, DerefMut},
+    ptr::NonNull,
     sync::{
-        atomic::{fence, AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
         Mutex, MutexGuard, PoisonError,
     },
     time::Duration,
@@ -13,27 +13,74 @@ use std::{
 use viaduct_driver::{
     agent::vis::{Direction, Vi as AgentVi},
     barrier,
+    kernel_agent::KernelAgent,
+    queues::lock::{Guard, Held, Locked, Place},
 };
 use viaduct_spec::doorbell::token;
 
-use crate::{form::Form, patience::Misses, Error};
+use crate::{
+    form::Form,
+    patience::Misses,
+    ring::{Popped, Ring},
+    Error,
+};
 
 /// One of the two work queues of a VI.
 #[derive(Debug)]
 pub(crate) struct Queue<D> {
     direction: Direction,
     slots: usize,
-    /// Held from a descriptor's place in the ring to its doorbell: doorbells are rung in the order of their descriptors. The device may
-    /// take its time for one, and who looks whether something is complete does not wait for that. Taken before `posted`.
+    /// Held from a descriptor's place in the ring to its doorbell, where the device may take its time for one: doorbells are rung in the
+    /// order of their descriptors, and who looks whether something is complete does not wait for that. Taken before `posted`. A
+    /// doorbell that is a store is rung with `posted` held.
     doorbell: Mutex<()>,
-    posted: Mutex<Posted<D>>,
+    posted: Locked<Posted<D>>,
     misses: Misses,
+    ends: Ends,
+}
+
+/// Words that are 0 as long as the agent is there: `KernelAgent::end_words`.
+#[derive(Debug)]
+pub(crate) struct Ends([NonNull<AtomicU32>; 2]);
+
+// SAFETY: the pointers are to atomics.
+unsafe impl Send for Ends {}
+// SAFETY: as above.
+unsafe impl Sync for Ends {}
+
+impl Ends {
+    pub(crate) fn of(agent: &dyn KernelAgent) -> Self {
+        static NEVER: AtomicU32 = AtomicU32::new(0);
+        Self(agent.end_words().map(|word| word.unwrap_or(&NEVER).into()))
+    }
+
+    /// Whether one of them has come: the agent has gone.
+    ///
+    /// # Safety
+    /// Its memory is still there: somebody has it.
+    #[inline]
+    pub(crate) unsafe fn have_come(&self) -> bool {
+        // SAFETY: the words stay as long as the agent.
+        let [one, other] = self.0.map(|word| unsafe { word.as_ref() }.load(Ordering::Relaxed));
+        one | other != 0
+    }
+}
+
+/// What came of a call that does only what is usual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Try<T> {
+    /// It is done.
+    Done(T),
+    /// A look has found nothing.
+    Nothing,
+    /// Nothing is done: the whole call is due, which finds out why.
+    Unusual,
 }
 
 /// A queue at rest: nobody posts, or looks.
 #[derive(Debug)]
 pub(crate) struct Rest<'a, D> {
-    posted: MutexGuard<'a, Posted<D>>,
+    posted: Guard<'a, Posted<D>>,
     /// Let go of when others may look again.
     _doorbell: MutexGuard<'a, ()>,
 }
@@ -57,21 +104,25 @@ impl<D> DerefMut for Rest<'_, D> {
 pub(crate) struct Posted<D> {
     /// Ring position of the next one: counts every descriptor, in the token's bits.
     position: u16,
-    descriptors: VecDeque<D>,
+    descriptors: Ring<D>,
     /// The VI is being connected: the NIC gets nothing, and what is posted is flushed.
     pub(crate) held: bool,
-    /// How many at the head were complete when it began to be connected.
-    old: usize,
+    /// The first that was not complete when it began to be connected: its number in `descriptors`.
+    begun: usize,
 }
 
 impl<D: Form> Queue<D> {
-    pub(crate) fn new(vi: &AgentVi, direction: Direction) -> Self {
+    /// A queue of a VI; its lock is at `lock`, and its descriptors have all the room that they need.
+    pub(crate) fn new(vi: &AgentVi, direction: Direction, lock: Place) -> Self {
+        let slots = vi.ring(direction).slots();
+        let descriptors = Ring::new(slots);
         Self {
             direction,
-            slots: vi.ring(direction).slots(),
+            slots,
             doorbell: Mutex::default(),
-            posted: Mutex::new(Posted { position: 0, descriptors: VecDeque::new(), held: false, old: 0 }),
+            posted: Locked::new(lock, Posted { position: 0, descriptors, held: false, begun: 0 }),
             misses: Misses::default(),
+            ends: Ends::of(&**vi.agent()),
         }
     }
 
@@ -83,12 +134,58 @@ impl<D: Form> Queue<D> {
     /// Brings the queue to rest: no doorbell is on its way.
     pub(crate) fn rest(&self) -> Rest<'_, D> {
         let _doorbell = whole(&self.doorbell);
-        Rest { posted: whole(&self.posted), _doorbell }
+        Rest { posted: self.posted.lock(), _doorbell }
     }
 
     /// The descriptors as they are, whoever rings a doorbell.
-    pub(crate) fn look(&self) -> MutexGuard<'_, Posted<D>> {
-        whole(&self.posted)
+    pub(crate) fn look(&self) -> Guard<'_, Posted<D>> {
+        self.posted.lock()
+    }
+
+    /// Posts the descriptor that `describe` makes, if nothing stands against it and the doorbell is a store. Whether somebody has heard the
+    /// doorbell: if not, [`AgentVi::wake_poller`] is due. `direction` is this queue's: who knows it when it is compiled saves looking.
+    ///
+    /// # Safety
+    /// `held` is the queue's lock, and this is no child of the process that the VI was made in.
+    #[inline(always)]
+    pub(crate) unsafe fn try_post(
+        &self,
+        vi: &AgentVi,
+        direction: Direction,
+        held: &mut Held<'_>,
+        describe: impl FnOnce() -> Option<D>,
+    ) -> Try<bool> {
+        debug_assert_eq!(direction, self.direction);
+        // SAFETY: the caller's promise.
+        let posted = unsafe { self.posted.held(held) };
+        if posted.held || posted.descriptors.is_full() {
+            return Try::Unusual;
+        }
+        let Some(bell) = vi.bell(direction) else { return Try::Unusual };
+        let Some(mut descriptor) = describe() else { return Try::Unusual };
+        descriptor.prepare();
+        let token = posted.put(vi, direction, &descriptor);
+        posted.descriptors.push(descriptor);
+        Try::Done(bell.ring(token))
+    }
+
+    /// Takes the head off the queue if it is complete, if nothing stands against it.
+    ///
+    /// # Safety
+    /// As [`Queue::try_post`].
+    #[inline(always)]
+    pub(crate) unsafe fn try_take(&self, held: &mut Held<'_>) -> Try<D> {
+        // SAFETY: the caller's promise.
+        let posted = unsafe { self.posted.held(held) };
+        match posted.descriptors.pop_if(D::finish) {
+            Popped::Thing(descriptor) => {
+                self.misses.end();
+                Try::Done(descriptor)
+            }
+            // SAFETY: the VI has the agent.
+            Popped::Stays if !unsafe { self.ends.have_come() } && self.misses.is_silent() => Try::Nothing,
+            Popped::Stays | Popped::Empty => Try::Unusual,
+        }
     }
 
     /// Posts a descriptor: token into the ring, then the doorbell. Whether it was flushed at once: the VI is being connected.
@@ -100,10 +197,11 @@ impl<D: Form> Queue<D> {
         release: impl FnOnce(&mut Posted<D>) -> Result<(), Error>,
     ) -> Result<bool, Error> {
         vi.check_process()?;
-        let _doorbell = whole(&self.doorbell);
+        let bell = vi.bell(self.direction);
+        let _doorbell = bell.is_none().then(|| whole(&self.doorbell));
         let mut posted = self.look();
         // The NIC has completed, hence read, what is off the queue: its slot is free.
-        if posted.descriptors.len() >= self.slots {
+        if posted.descriptors.is_full() {
             return Err(Error::Overrun(self.slots));
         }
         if posted.held {
@@ -112,12 +210,20 @@ impl<D: Form> Queue<D> {
         descriptor.prepare();
         if posted.held {
             descriptor.flush(self.direction);
-            posted.descriptors.push_back(descriptor);
+            posted.descriptors.push(descriptor);
             return Ok(true);
         }
-        let token = posted.hand(vi, self.direction, &descriptor);
+        let token = posted.put(vi, self.direction, &descriptor);
         // From here on the NIC may find it, doorbell or not: it is posted.
-        posted.descriptors.push_back(descriptor);
+        posted.descriptors.push(descriptor);
+        if let Some(bell) = bell {
+            let is_heard = bell.ring(token);
+            drop(posted);
+            if !is_heard {
+                vi.wake_poller()?;
+            }
+            return Ok(false);
+        }
         drop(posted);
         vi.ring_doorbell(self.direction, token)?;
         Ok(false)
@@ -126,15 +232,15 @@ impl<D: Form> Queue<D> {
     /// Posts once more, in their order, what was flushed since [`Posted::begin`] on a queue that has been reset, as if nothing had
     /// happened to it.
     pub(crate) fn restore(&self, vi: &AgentVi, posted: &mut Posted<D>) -> Result<(), Error> {
-        let mut descriptors = std::mem::take(&mut posted.descriptors);
         let mut rung = Ok(());
-        for descriptor in descriptors.iter_mut().skip(posted.old).filter(|descriptor| descriptor.is_flushed())
-        {
-            descriptor.renew();
-            let token = posted.hand(vi, self.direction, descriptor);
-            rung = rung.and(vi.ring_doorbell(self.direction, token));
-        }
-        posted.descriptors = descriptors;
+        let Posted { position, descriptors, begun, .. } = posted;
+        descriptors.for_each(|number, descriptor| {
+            if is_from(*begun, number) && descriptor.is_flushed() {
+                descriptor.renew();
+                let token = put(position, vi, self.direction, descriptor);
+                rung = std::mem::replace(&mut rung, Ok(())).and(vi.ring_doorbell(self.direction, token));
+            }
+        });
         Ok(rung?)
     }
 
@@ -162,23 +268,20 @@ impl<D: Form> Queue<D> {
     fn arm(&self, vi: &AgentVi) -> Result<(), Error> {
         // Under the lock: the position is of the queue as it is, and not of one that was reset meanwhile.
         let posted = self.look();
-        match posted.descriptors.front() {
-            Some(head) if !head.is_complete() => Ok(vi.arm(self.direction, posted.oldest())?),
-            _ => Ok(()),
+        let is_complete = posted.descriptors.iter().next().is_none_or(|head| head.is_complete());
+        match is_complete {
+            false => Ok(vi.arm(self.direction, posted.oldest())?),
+            true => Ok(()),
         }
     }
 
     fn try_done(&self) -> Option<Result<D, Error>> {
         let mut posted = self.look();
-        match posted.descriptors.front() {
-            None => return Some(Err(Error::Empty)),
-            Some(head) if !head.is_complete() => return None,
-            Some(_) => {}
+        match posted.descriptors.pop_if(D::finish) {
+            Popped::Empty => Some(Err(Error::Empty)),
+            Popped::Stays => None,
+            Popped::Thing(descriptor) => Some(Ok(descriptor)),
         }
-        let mut head = posted.descriptors.pop_front()?;
-        posted.old = posted.old.saturating_sub(1);
-        head.finish();
-        Some(Ok(head))
     }
 }
 
@@ -194,30 +297,28 @@ impl<D: Form> Posted<D> {
         self.position.wrapping_sub(self.descriptors.len() as u16) & token::POSITION.mask() as u16
     }
 
-    /// Puts a descriptor into the ring; the doorbell is to be rung with the token.
-    fn hand(&mut self, vi: &AgentVi, direction: Direction, descriptor: &D) -> u64 {
-        let token = descriptor.token(self.position);
-        vi.ring(direction).store(self.position, token);
-        // Descriptor and slot are in memory before the doorbell can be seen.
-        fence(Ordering::SeqCst);
-        barrier::to_device();
-        self.position = next(self.position);
-        token
+    /// Puts a descriptor into the NIC's ring; the doorbell is to be rung with the token.
+    #[inline]
+    fn put(&mut self, vi: &AgentVi, direction: Direction, descriptor: &D) -> u64 {
+        put(&mut self.position, vi, direction, descriptor)
     }
 
     /// The VI begins to be connected: what is complete is so for good.
     pub(crate) fn begin(&mut self) {
-        self.old = self.descriptors.iter().take_while(|descriptor| descriptor.is_complete()).count();
+        let old = self.descriptors.iter().take_while(|descriptor| descriptor.is_complete()).count();
+        self.begun = self.descriptors.taken().wrapping_add(old);
     }
 
     /// How many have been flushed since.
     pub(crate) fn flushed(&self) -> usize {
-        self.descriptors.iter().skip(self.old).filter(|descriptor| descriptor.is_flushed()).count()
+        let numbered = self.descriptors.iter().enumerate();
+        let since = numbered.filter(|(n, _)| is_from(self.begun, self.descriptors.taken().wrapping_add(*n)));
+        since.filter(|(_, descriptor)| descriptor.is_flushed()).count()
     }
 
     /// Everything posted is complete. The NIC completes in order: the last one tells.
     pub(crate) fn is_complete(&self) -> bool {
-        self.descriptors.back().is_none_or(|last| last.is_complete())
+        self.descriptors.iter().next_back().is_none_or(|last| last.is_complete())
     }
 
     /// The NIC has forgotten the queue: what it did not complete is flushed, and the ring starts
@@ -238,7 +339,24 @@ fn whole<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Puts a descriptor into the slot of ring position `position`, which is the next one's then.
+#[inline]
+fn put<D: Form>(position: &mut u16, vi: &AgentVi, direction: Direction, descriptor: &D) -> u64 {
+    let token = descriptor.token(*position);
+    vi.ring(direction).store(*position, token);
+    // Descriptor and slot are in memory before the doorbell can be seen.
+    barrier::to_device();
+    *position = next(*position);
+    token
+}
+
+/// Whether a descriptor with this number is the one with the number `first`, or came later.
+fn is_from(first: usize, number: usize) -> bool {
+    number.wrapping_sub(first) <= usize::MAX / 2
+}
+
 /// The ring position after `position`.
+#[inline]
 fn next(position: u16) -> u16 {
     position.wrapping_add(1) & token::POSITION.mask() as u16
 }

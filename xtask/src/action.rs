@@ -3,7 +3,7 @@
 use crate::command::Cmd;
 use crate::hardware::{self, Exporter};
 use crate::project::{self, Project};
-use crate::{alone, demo, fit, install, lints, mutate, netlist, soak, vfio};
+use crate::{alone, demo, fit, install, instructions, lints, mutate, netlist, soak, vfio};
 use anyhow::Result;
 use std::path::Path;
 
@@ -26,6 +26,8 @@ pub enum Action {
     Linked,
     /// Random walks.
     Walks,
+    /// What a call of the library takes in instructions.
+    Instructions,
     /// Examples in documentation.
     Doc,
     /// Miri.
@@ -126,6 +128,10 @@ impl Tests<'_> {
                 self.programs()?;
                 let tests = self.unit("viaduct-tests", Some(ANY_NIC))?;
                 tests.ambient("VIADUCT_NIC", "model").ambient(LEFT_OUT, self.left_out).run()
+            }
+            Action::Instructions => {
+                self.unit("viaduct-instructions", None)?.run()?;
+                instructions::check(project, self.whole)
             }
             Action::Linked => self.linked(&[CLOCKS[0]], LINKED),
             Action::Walks if self.quick => soak::run(project, &soak::Options::quick(), self.whole),

@@ -1,5 +1,6 @@
 //! `instructions`: builds what is shipped of the library, and counts what its calls cost.
 
+use crate::command::Cmd;
 use crate::need::Need;
 use crate::project::Project;
 use crate::setup;
@@ -17,15 +18,10 @@ pub struct Options {
     json: Option<PathBuf>,
 }
 
-/// What is measured: libvipl, and viad, whose page is one of the two kinds.
-const MEASURED: [&str; 4] = ["-p", "vipl-c", "-p", "viad"];
-
 /// Counts.
 pub fn run(project: &Project, options: &Options) -> Result<()> {
     setup::ensure(project, &[Need::Count])?;
-    project.cargo("build")?.arg("--release").args(MEASURED).run()?;
-    let mut count = project.cargo("run")?.args(["--quiet", "--release", "-p", "viaduct-instructions", "--"]);
-    count = count.arg("--built").arg(crate::install::target(project)?.join("release"));
+    let mut count = program(project, false)?;
     if options.functions {
         count = count.arg("--functions");
     }
@@ -33,4 +29,19 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         count = count.arg("--json").arg(std::path::absolute(file)?);
     }
     count.run()
+}
+
+/// Fails if a figure is not as it was. `is_built`: viad and the program that counts are.
+pub fn check(project: &Project, is_built: bool) -> Result<()> {
+    program(project, is_built)?.arg("--check").run()
+}
+
+/// The program that counts. Only the library is as it is shipped: it alone is measured.
+fn program(project: &Project, is_built: bool) -> Result<Cmd> {
+    project.cargo("build")?.args(["--release", "-p", "vipl-c"]).run()?;
+    if !is_built {
+        project.cargo("build")?.args(["-p", "viad", "-p", "viaduct-instructions"]).run()?;
+    }
+    let (library, viad) = (crate::install::target(project)?.join("release"), project.built_folder()?);
+    Ok(project.built("viaduct-instructions")?.arg("--library").arg(library).arg("--viad").arg(viad))
 }

@@ -25,7 +25,7 @@ pub struct Part {
 }
 
 use Lane::{Apart, Cargo, Tools};
-use Need::{Decode, Lint, PlaceRoute, Proof, Simulator, Synthesis, Tests as Runner};
+use Need::{Count, Decode, Lint, PlaceRoute, Proof, Simulator, Synthesis, Tests as Runner};
 
 const fn part(
     name: &'static str,
@@ -70,7 +70,6 @@ pub const PARTS: &[Part] = &[
     quick("driver", Cargo, &[Runner], Action::Unit("viaduct-driver"), "unit tests: PciDevice back ends and Kernel Agent"),
     quick("viad", Cargo, &[Runner], Action::Unit("viad"), "unit tests: the Kernel Agent as a service"),
     quick("vipl", Cargo, &[Runner], Action::Unit("vipl"), "unit tests: VIPL"),
-    quick("instructions", Cargo, &[Runner], Action::Unit("viaduct-instructions"), "unit tests: what callgrind counts is read as it is meant"),
     quick("cli", Cargo, &[Runner], Action::Unit("viaduct-cli"), "unit tests: the viaduct command"),
     quick("guest", Cargo, &[Runner], Action::Unit("viaduct-guest"), "unit tests: the suite that runs where a kernel's VFIO is"),
     quick("xtask", Cargo, &[Runner], Action::Unit("xtask"), "unit tests: this command"),
@@ -90,6 +89,7 @@ pub const PARTS: &[Part] = &[
     part("linked", Cargo, &[Runner, Simulator, Decode], Action::Linked, "a part of the co-simulation suite, with the RTL NICs behind PCI Express links"),
     part("viad-stack", Cargo, &[Runner, Simulator, Decode, Need::C], Action::Unit("viaduct-viad-tests"), "viad and its clients, honest and hostile, in Rust and in C"),
     part("vipl-c", Cargo, &[Runner, Simulator, Need::C], Action::Unit("vipl-c"), "VIPL's C interface: the header, the library's symbols, C programs over functional models and RTL"),
+    part("instructions", Cargo, &[Runner, Count], Action::Instructions, "a post and a look take as many instructions as they did, through libvipl as it is shipped"),
     part("doc", Cargo, &[], Action::Doc, "the examples in the documentation of what users link"),
     part("install", Cargo, &[Need::C], Action::Install, "VIPL's C interface and viad under a prefix, and a C program that is compiled as the quick start says"),
     part("large", Cargo, &[Runner, Simulator, Synthesis], Action::Large, "the large profile: 1024 VIs and 4096 regions, without a fault and at work"),
@@ -200,6 +200,7 @@ mod tests {
             .iter()
             .filter_map(|part| match part.action {
                 Action::Unit(package) => Some(package.to_string()),
+                Action::Instructions => Some("viaduct-instructions".to_string()),
                 _ => None,
             })
             .collect();

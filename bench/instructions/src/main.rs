@@ -2,19 +2,25 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use anyhow::Result;
+use anyhow::{bail, Result};
 use clap::Parser;
 use viaduct_instructions::{
-    measure::{self, Page},
+    measure::{self, Built, Page},
     rows::Counted,
 };
 
 /// Counts the instructions of posts and looks, through the C interface of libvipl.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The folder that libvipl.so and viad were built in
+    /// The folder that libvipl.so was built in
     #[arg(long, default_value = "target/release")]
-    built: PathBuf,
+    library: PathBuf,
+    /// The folder that viad was built in, in whatever way: its instructions are not counted
+    #[arg(long, default_value = "target/debug")]
+    viad: PathBuf,
+    /// Fails if a figure is not as it was
+    #[arg(long)]
+    check: bool,
     /// Also says where the instructions are, function by function
     #[arg(long)]
     functions: bool,
@@ -34,12 +40,17 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
-    let built = std::path::absolute(&arguments.built)?;
+    let (library, viad) = (std::path::absolute(&arguments.library)?, std::path::absolute(&arguments.viad)?);
+    let built = Built { library: &library, viad: &viad };
     let counted =
-        Counted { bar: measure::run(&built, Page::Bar)?, polled: measure::run(&built, Page::Polled)? };
+        Counted { bar: measure::run(built, Page::Bar)?, polled: measure::run(built, Page::Polled)? };
     print!("{}", counted.text(arguments.functions));
     if let Some(file) = &arguments.json {
         std::fs::write(file, format!("{:#}\n", counted.json()))?;
+    }
+    let faults = counted.faults();
+    if arguments.check && !faults.is_empty() {
+        bail!("{}", faults.join("\n"));
     }
     Ok(())
 }

@@ -43,14 +43,23 @@ impl Drop for Ends {
     }
 }
 
-/// The costs by the names of the program's dumps. `built`: the folder of libvipl.so and viad.
+/// The folders of what was built.
+#[derive(Debug, Clone, Copy)]
+pub struct Built<'a> {
+    /// That of libvipl.so, which is measured.
+    pub library: &'a Path,
+    /// That of viad.
+    pub viad: &'a Path,
+}
+
+/// The costs by the names of the program's dumps.
 ///
 /// # Errors
 /// What is not there, or does not run.
-pub fn run(built: &Path, page: Page) -> Result<BTreeMap<String, Costs>> {
+pub fn run(built: Built<'_>, page: Page) -> Result<BTreeMap<String, Costs>> {
     let folder = tempfile::tempdir()?;
     let place = |name: &str| folder.path().join(name);
-    let program = compile(built, folder.path())?;
+    let program = compile(built.library, folder.path())?;
     let socket = place("nic0.sock");
     let stand_in = StandIn::bind(&socket)?;
     thread::spawn(|| stand_in.serve());
@@ -61,7 +70,7 @@ pub fn run(built: &Path, page: Page) -> Result<BTreeMap<String, Costs>> {
         Page::Polled => {
             let (served, config) = (place("viad.sock"), place("viad.toml"));
             fs::write(&config, format!("poll_us = {AWAKE_US}\n"))?;
-            let child = Command::new(existing(built, "viad")?)
+            let child = Command::new(existing(built.viad, "viad")?)
                 .args(["--nic", &device, "--config"])
                 .arg(&config)
                 .arg("--socket")
@@ -119,7 +128,7 @@ pub fn run(built: &Path, page: Page) -> Result<BTreeMap<String, Costs>> {
 fn existing(built: &Path, name: &str) -> Result<PathBuf> {
     let path = built.join(name);
     if !path.exists() {
-        bail!("{} is not built: `cargo build --release -p vipl-c -p viad`", path.display());
+        bail!("{} is not built: `cargo xtask instructions` does so", path.display());
     }
     Ok(path)
 }

@@ -9,7 +9,10 @@
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{
+        atomic::{AtomicU32, Ordering},
+        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
+    },
     thread::JoinHandle,
     time::Duration,
 };
@@ -34,13 +37,21 @@ pub struct Interrupts {
     born: Birth,
     vectors: Arc<[Vector]>,
     listener: Arc<OnceLock<Listener>>,
-    alarm: Arc<OnceLock<Alarm>>,
+    alarm: Arc<Alarmed>,
     stop: OwnedFd,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Who else wants to hear each vector.
 type Listener = Box<dyn Fn(u8) + Send + Sync>;
+
+/// What the system has said of the function, once it has.
+#[derive(Default)]
+struct Alarmed {
+    what: OnceLock<Alarm>,
+    /// Not 0 then.
+    word: AtomicU32,
+}
 
 /// One vector: how often it was heard, and who waits for the next time.
 #[derive(Default)]
@@ -73,7 +84,7 @@ impl Interrupts {
         let heard = Arc::clone(&vectors);
         let listener = Arc::<OnceLock<Listener>>::default();
         let told = Arc::clone(&listener);
-        let alarm = Arc::<OnceLock<Alarm>>::default();
+        let alarm = Arc::<Alarmed>::default();
         let alarmed = Arc::clone(&alarm);
         let body = move || {
             listen(&heard, &events, (&alarms, &alarmed), &stopped, &told);
@@ -89,7 +100,12 @@ impl Interrupts {
 
     /// What the system has said of the function.
     pub fn alarm(&self) -> Option<Alarm> {
-        self.alarm.get().copied()
+        self.alarm.what.get().copied()
+    }
+
+    /// Not 0: it has said something.
+    pub fn alarm_word(&self) -> &AtomicU32 {
+        &self.alarm.word
     }
 
     /// How many there are.
@@ -163,7 +179,7 @@ impl Drop for Interrupts {
 fn listen(
     vectors: &[Vector],
     events: &[OwnedFd],
-    (alarms, alarm): (&[OwnedFd; 2], &OnceLock<Alarm>),
+    (alarms, alarm): (&[OwnedFd; 2], &Alarmed),
     stop: &OwnedFd,
     listener: &OnceLock<Listener>,
 ) {
@@ -182,7 +198,8 @@ fn listen(
         {
             if !file.revents().is_empty() && rustix::io::read(event, &mut [0; 8]).is_ok() {
                 // The first one counts. All who sleep hear it: they look, and ask whether the device lives.
-                let _ = alarm.set(what);
+                let _ = alarm.what.set(what);
+                alarm.word.store(1, Ordering::Release);
                 for (vector, number) in vectors.iter().zip(0..) {
                     vector.hear();
                     if let Some(listener) = listener.get() {

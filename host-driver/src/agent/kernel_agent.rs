@@ -1,6 +1,10 @@
 //! The agent, asked by a library in its own process.
 
-use std::{net::Ipv4Addr, sync::Arc, time::Duration};
+use std::{
+    net::Ipv4Addr,
+    sync::{atomic::AtomicU32, Arc},
+    time::Duration,
+};
 
 use rand::Rng;
 use viaduct_spec::layout::Code;
@@ -8,6 +12,7 @@ use viaduct_spec::layout::Code;
 use super::{
     connector::Connector,
     cqs::Cq,
+    interrupts::Interrupts,
     vis::{Vi, ViAttributes, ViState},
     Agent, AgentError, Event, Limits, MemoryAttributes, NicKind,
 };
@@ -47,6 +52,10 @@ impl KernelAgent for Agent {
 
     fn check_here(&self) -> Result<(), AgentError> {
         Ok(self.check_alarm()?)
+    }
+
+    fn end_words(&self) -> [Option<&AtomicU32>; 2] {
+        [self.interrupts.as_ref().map(Interrupts::alarm_word), None]
     }
 
     fn pause(&self) {

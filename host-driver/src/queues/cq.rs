@@ -37,6 +37,10 @@ pub struct Consumer {
     stores: AtomicU32,
 }
 
+/// More than usual is to be done: nothing was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unusual;
+
 struct Ring {
     /// From the ring before a resize.
     left: VecDeque<Entry>,
@@ -65,6 +69,49 @@ impl Consumer {
             self.store(cq_page::INDEX, taken)?;
         }
         Ok(entry)
+    }
+
+    /// The oldest entry, for the only one who has this, in the process that it was made in: it costs no lock. Then it may be time to tell
+    /// the NIC: [`Consumer::is_due`].
+    #[inline]
+    pub fn take_alone(&mut self) -> Option<Entry> {
+        let ring = self.alone();
+        if !ring.left.is_empty() {
+            return ring.left.pop_front();
+        }
+        ring.entries.take()
+    }
+
+    /// The oldest entry, as [`Consumer::take_alone`], or nothing where more than usual is to be done: entries of the ring before a resize come
+    /// first, or the NIC must hear of this one. Whether it was that.
+    #[inline(always)]
+    pub fn try_take(&mut self) -> Result<Option<Entry>, Unusual> {
+        let ring = self.alone();
+        if !ring.left.is_empty() || ring.entries.is_nearly_due() {
+            return Err(Unusual);
+        }
+        Ok(ring.entries.take())
+    }
+
+    /// Whether the NIC needs the room of what was taken: [`Consumer::tell`] is due.
+    #[inline]
+    pub fn is_due(&mut self) -> bool {
+        self.alone().entries.is_due()
+    }
+
+    /// Tells the NIC what was taken.
+    #[cold]
+    pub fn tell(&mut self) -> Result<(), DeviceError> {
+        match self.alone().entries.news() {
+            Some(taken) => self.store(cq_page::INDEX, taken),
+            None => Ok(()),
+        }
+    }
+
+    #[inline]
+    fn alone(&mut self) -> &mut Ring {
+        // Indices and memory hold together after each step.
+        self.ring.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks for an interrupt when there is an entry that has not been taken.
@@ -116,6 +163,17 @@ impl Cq {
     /// Takes the oldest entry, if there is one.
     pub fn take(&self) -> Result<Option<Entry>, DeviceError> {
         self.consumer.take()
+    }
+
+    /// Its consumer's side, for the only one who has it.
+    #[inline]
+    pub fn consumer(&mut self) -> &mut Consumer {
+        &mut self.consumer
+    }
+
+    /// Whether this is the process that it was made in, and no child of a fork.
+    pub fn check_process(&self) -> Result<(), DeviceError> {
+        self.consumer.doorbells.check_process()
     }
 
     /// Asks for one interrupt of its [`Cq::vector`]: when there is an entry that has not been taken, or at once if there is

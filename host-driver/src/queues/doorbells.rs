@@ -1,8 +1,16 @@
 //! A doorbell page, as the consumer of a queue stores into it.
 
-use std::sync::Arc;
+use std::{
+    fmt,
+    ptr::NonNull,
+    sync::{
+        atomic::{fence, AtomicU32, AtomicU64, Ordering},
+        Arc,
+    },
+};
 
 use crate::{
+    barrier,
     device::{Bar, DeviceError, PciDevice},
     fork::Birth,
 };
@@ -11,6 +19,13 @@ use crate::{
 pub trait Page: Send + Sync {
     /// Stores an 8-byte word, aligned. Words that follow each other differ (docs/reference.md, doorbell pages).
     fn store(&self, offset: u64, word: u64) -> Result<(), DeviceError>;
+    /// The word at `offset`, if whoever looks at the page sees a store there, and nothing has to be waited for.
+    fn bell(&self, offset: u64) -> Option<Bell>;
+    /// Wakes whoever looks at the page.
+    ///
+    /// # Errors
+    /// Nobody does any more.
+    fn wake(&self) -> Result<(), DeviceError>;
 }
 
 /// The doorbell page of a VI or a completion queue. A child of a fork has none: its stores are errors.
@@ -22,6 +37,56 @@ pub struct Doorbells {
 enum Place {
     Bar { device: Arc<dyn PciDevice>, page: u64 },
     Other(Box<dyn Page>),
+}
+
+/// A doorbell in memory: a store rings it. It stays as long as its page does.
+#[derive(Debug, Clone, Copy)]
+pub struct Bell {
+    word: NonNull<AtomicU64>,
+    /// Who looks at the page; None: a device, which sees each store.
+    poller: Option<Poller>,
+}
+
+/// What is known of a process that looks at doorbells.
+#[derive(Debug, Clone, Copy)]
+pub struct Poller {
+    /// It sleeps, or is about to, unless this is 0.
+    pub asleep: NonNull<AtomicU32>,
+    /// It is gone, unless this is 0.
+    pub gone: NonNull<AtomicU32>,
+}
+
+// SAFETY: the pointers are to atomics, which any thread may use, and are followed only while the page is there (`Bell::new`).
+unsafe impl Send for Bell {}
+// SAFETY: as above.
+unsafe impl Sync for Bell {}
+
+impl Bell {
+    /// The doorbell at `word`.
+    ///
+    /// # Safety
+    /// The pointers are followed as long as the page is there that answers with this: until then they lead to atomics.
+    pub unsafe fn new(word: NonNull<AtomicU64>, poller: Option<Poller>) -> Self {
+        Self { word, poller }
+    }
+
+    /// Rings. Whether somebody hears it; else the page has to be told: [`Doorbells::wake`]. What was stored before is seen before it.
+    ///
+    /// # Safety
+    /// The page is there.
+    #[inline]
+    pub unsafe fn ring(&self, word: u64) -> bool {
+        barrier::to_device();
+        // SAFETY: the page is there, and the word in it.
+        let bell = unsafe { self.word.as_ref() };
+        bell.store(word.to_le(), Ordering::Release);
+        let Some(poller) = self.poller else { return true };
+        // The doorbell comes before the look whether its poller sleeps, as the poller's look at the doorbell comes after it has said so.
+        fence(Ordering::SeqCst);
+        // SAFETY: as above.
+        let (asleep, gone) = unsafe { (poller.asleep.as_ref(), poller.gone.as_ref()) };
+        asleep.load(Ordering::Relaxed) | gone.load(Ordering::Relaxed) == 0
+    }
 }
 
 impl Doorbells {
@@ -53,8 +118,47 @@ impl Doorbells {
         }
     }
 
+    /// The doorbell at `offset`, if it is memory and nothing has to be waited for: valid as long as this is.
+    pub fn bell(&self, offset: u64) -> Option<Bell> {
+        match &self.place {
+            Place::Bar { device, page } => {
+                let page = device.doorbell_page(*page)?;
+                // SAFETY: the page is memory as long as the device is there, and doorbells are aligned words in it.
+                Some(unsafe { Bell::new(page.byte_add(offset as usize).cast(), None) })
+            }
+            Place::Other(page) => page.bell(offset),
+        }
+    }
+
+    /// Wakes whoever looks at the page.
+    ///
+    /// # Errors
+    /// Nobody does any more.
+    #[cold]
+    pub fn wake(&self) -> Result<(), DeviceError> {
+        self.born.check()?;
+        match &self.place {
+            // A device sees each store.
+            Place::Bar { .. } => Ok(()),
+            Place::Other(page) => page.wake(),
+        }
+    }
+
     /// Whether this is the process that it was made in.
+    #[inline]
     pub fn check_process(&self) -> Result<(), DeviceError> {
         self.born.check()
+    }
+
+    /// [`Doorbells::check_process`], for who needs no reason.
+    #[inline]
+    pub fn is_here(&self) -> bool {
+        self.born.is_here()
+    }
+}
+
+impl fmt::Debug for Doorbells {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Doorbells").finish_non_exhaustive()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    ptr::NonNull,
     sync::{
         atomic::{AtomicU64, Ordering},
         Arc,
@@ -32,10 +33,17 @@ pub struct Entry {
     pub receive: bool,
 }
 
+// SAFETY: the pointer leads into the ring's memory, whose words are atomics.
+unsafe impl Send for Entries {}
+// SAFETY: as above.
+unsafe impl Sync for Entries {}
+
 /// A ring and how far it is taken.
 #[derive(Debug)]
 pub struct Entries {
     memory: Arc<Mapping>,
+    /// Its first word.
+    start: NonNull<AtomicU64>,
     log2: u32,
     /// Entries taken, as the NIC counts.
     taken: u32,
@@ -64,7 +72,8 @@ impl Entries {
     pub fn over(memory: Arc<Mapping>, entries: usize) -> Option<Self> {
         let log2 = Self::log2_of(entries)?;
         let slack = ((1 << log2) - entries).max(1) as u32;
-        (BYTES << log2 <= memory.length()).then_some(Self { memory, log2, taken: 0, told: 0, slack })
+        let start = memory.start().cast();
+        (BYTES << log2 <= memory.length()).then_some(Self { memory, start, log2, taken: 0, told: 0, slack })
     }
 
     fn log2_of(entries: usize) -> Option<u32> {
@@ -89,6 +98,7 @@ impl Entries {
     }
 
     /// Takes the oldest entry, if it is there.
+    #[inline(always)]
     pub fn take(&mut self) -> Option<Entry> {
         let slot = self.taken as usize & ((1 << self.log2) - 1);
         // The phase is in the second word, and the NIC writes both at once: behind it the first one is there too.
@@ -107,19 +117,32 @@ impl Entries {
         })
     }
 
+    /// Whether it is time that the NIC hears how many are taken.
+    #[inline]
+    pub fn is_due(&self) -> bool {
+        self.taken.wrapping_sub(self.told) & cq_index::INDEX.mask() as u32 >= self.slack
+    }
+
+    /// Whether it is time with the next one.
+    #[inline]
+    pub fn is_nearly_due(&self) -> bool {
+        self.taken.wrapping_sub(self.told).wrapping_add(1) & cq_index::INDEX.mask() as u32 >= self.slack
+    }
+
     /// How many are taken, when it is time that the NIC hears it.
+    #[inline]
     pub fn news(&mut self) -> Option<u32> {
-        let behind = self.taken.wrapping_sub(self.told) & cq_index::INDEX.mask() as u32;
-        (behind >= self.slack).then(|| {
+        self.is_due().then(|| {
             self.told = self.taken;
             self.taken
         })
     }
 
+    #[inline]
     fn word(&self, word: usize) -> &AtomicU64 {
         // SAFETY: `word` is less than twice the entries, so inside the mapping, which lives as long as `self`; it is
         // aligned, and only ever accessed as atomics (and by the NIC).
-        unsafe { self.memory.start().cast::<AtomicU64>().add(word).as_ref() }
+        unsafe { self.start.add(word).as_ref() }
     }
 }
 

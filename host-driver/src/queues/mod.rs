@@ -6,6 +6,7 @@
 pub mod cq;
 pub mod doorbells;
 pub mod entries;
+pub mod lock;
 pub mod ring;
 pub mod vi;
 

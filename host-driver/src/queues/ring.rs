@@ -1,8 +1,11 @@
 //! The token ring of a work queue.
 
-use std::sync::{
-    atomic::{AtomicU64, Ordering},
-    Arc,
+use std::{
+    ptr::NonNull,
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        Arc,
+    },
 };
 
 use crate::memory::Mapping;
@@ -22,11 +25,21 @@ pub fn arena_bytes(vis: u16) -> usize {
 /// The token ring of a work queue, in an arena.
 #[derive(Debug, Clone)]
 pub struct Ring {
-    arena: Arc<Mapping>,
+    /// It stays as long as the ring.
+    _arena: Arc<Mapping>,
     /// In bytes from the arena's start.
     offset: usize,
     log2: u32,
+    /// One less than there are slots.
+    mask: u16,
+    /// The first slot, in the arena.
+    start: NonNull<AtomicU64>,
 }
+
+// SAFETY: the pointer leads into the arena, whose slots are atomics.
+unsafe impl Send for Ring {}
+// SAFETY: as above.
+unsafe impl Sync for Ring {}
 
 impl Ring {
     /// The ring of 2^`log2` slots at `offset` of an arena; None if it does not lie in it.
@@ -34,10 +47,15 @@ impl Ring {
         let sound = (MIN_RING_LOG2..=MAX_RING_LOG2).contains(&log2) && offset % 64 == 0;
         let inside =
             offset.checked_add(8 << log2.min(MAX_RING_LOG2)).is_some_and(|end| end <= arena.length());
-        (sound && inside).then(|| Self { arena: Arc::clone(arena), offset, log2 })
+        (sound && inside).then(|| {
+            // SAFETY: the ring lies inside the arena.
+            let start = unsafe { arena.start().byte_add(offset) }.cast();
+            Self { _arena: Arc::clone(arena), offset, log2, mask: ((1u32 << log2) - 1) as u16, start }
+        })
     }
 
     /// Slots.
+    #[inline]
     pub fn slots(&self) -> usize {
         1 << self.log2
     }
@@ -53,13 +71,14 @@ impl Ring {
     }
 
     /// Writes the slot of ring position `position`.
+    #[inline]
     pub fn store(&self, position: u16, token: u64) {
-        self.slot(usize::from(position) & (self.slots() - 1)).store(token, Ordering::Release);
+        self.slot((position & self.mask).into()).store(token, Ordering::Release);
     }
 
     /// The slot of ring position `position`.
     pub fn load(&self, position: u16) -> u64 {
-        self.slot(usize::from(position) & (self.slots() - 1)).load(Ordering::Acquire)
+        self.slot((position & self.mask).into()).load(Ordering::Acquire)
     }
 
     /// Empties every slot.
@@ -69,10 +88,13 @@ impl Ring {
         }
     }
 
+    /// The slot with this number, which is less than the ring's slots.
+    #[inline]
     fn slot(&self, slot: usize) -> &AtomicU64 {
+        debug_assert!(slot < self.slots());
         // SAFETY: the ring lies inside the arena (`new`), which lives as long as `self`, is aligned to 64
         // bytes and only ever accessed as atomics (and by the NIC).
-        unsafe { self.arena.start().cast::<u8>().add(self.offset + 8 * slot).cast::<AtomicU64>().as_ref() }
+        unsafe { self.start.add(slot).as_ref() }
     }
 }
 

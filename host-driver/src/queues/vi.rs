@@ -10,7 +10,11 @@ use std::{
 
 use viaduct_spec::doorbell::{arm, page};
 
-use super::{doorbells::Doorbells, ring::Ring, Direction, ViState};
+use super::{
+    doorbells::{Bell, Doorbells},
+    ring::Ring,
+    Direction, ViState,
+};
 use crate::{
     address::ConnectionInfo,
     agent::{vis::ViAttributes, AgentError},
@@ -25,8 +29,23 @@ pub struct Vi {
     /// Its queue pair number and first PSN are new for each connection.
     info: Mutex<ConnectionInfo>,
     parts: Parts,
+    /// Doorbells of the send and the receive queue that are memory, in `parts`.
+    bells: [Option<Bell>; 2],
     /// Arm words so far.
     arms: AtomicU32,
+}
+
+/// A doorbell of a VI's that is memory.
+#[derive(Debug, Clone, Copy)]
+pub struct ViBell<'a>(&'a Bell);
+
+impl ViBell<'_> {
+    /// Rings. Whether somebody has heard it.
+    #[inline]
+    pub fn ring(self, token: u64) -> bool {
+        // SAFETY: its page is among the parts of the VI, which is borrowed.
+        unsafe { self.0.ring(token) }
+    }
 }
 
 /// What an agent makes a VI of.
@@ -44,7 +63,8 @@ pub struct Parts {
 impl Vi {
     /// The consumer's end of the VI that `agent` has made.
     pub fn new(agent: Arc<dyn KernelAgent>, name: ViName, info: ConnectionInfo, parts: Parts) -> Self {
-        Self { agent, name, info: Mutex::new(info), parts, arms: AtomicU32::new(0) }
+        let bells = [page::SEND, page::RECEIVE].map(|offset| parts.doorbells.bell(offset));
+        Self { agent, name, info: Mutex::new(info), parts, bells, arms: AtomicU32::new(0) }
     }
 
     /// Its index: the row of its tables.
@@ -70,11 +90,33 @@ impl Vi {
     }
 
     /// One of its rings.
+    #[inline]
     pub fn ring(&self, direction: Direction) -> &Ring {
         match direction {
             Direction::Send => &self.parts.send,
             Direction::Receive => &self.parts.receive,
         }
+    }
+
+    /// A queue's doorbell, if it is memory: ringing it is a store, and waits for nothing. If nobody hears it, [`Vi::wake_poller`] is due.
+    #[inline]
+    pub fn bell(&self, direction: Direction) -> Option<ViBell<'_>> {
+        Some(ViBell(self.bells[usize::from(direction == Direction::Receive)].as_ref()?))
+    }
+
+    /// Wakes whoever looks at the doorbells.
+    ///
+    /// # Errors
+    /// Nobody does any more.
+    #[cold]
+    pub fn wake_poller(&self) -> Result<(), DeviceError> {
+        self.parts.doorbells.wake()
+    }
+
+    /// [`Vi::check_process`], for who needs no reason.
+    #[inline]
+    pub fn is_here(&self) -> bool {
+        self.parts.doorbells.is_here()
     }
 
     /// Whether this is the process that it was made in, and no child of a fork.

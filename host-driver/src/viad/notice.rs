@@ -75,10 +75,20 @@ impl Notice {
         self.word(ASLEEP).load(Ordering::Relaxed) != 0
     }
 
+    /// Not 0: the forwarder must be woken. Who has posted looks at it after a fence: [`Notice::must_wake`].
+    pub(super) fn asleep(&self) -> &AtomicU32 {
+        self.word(ASLEEP)
+    }
+
     /// viad: the forwarder is about to sleep, or awake. It looks once more after the former.
     pub fn set_asleep(&self, asleep: bool) {
         self.word(ASLEEP).store(asleep.into(), Ordering::SeqCst);
         fence(Ordering::SeqCst);
+    }
+
+    /// Not 0: viad has said that it ends.
+    pub(super) fn ended(&self) -> &AtomicU32 {
+        self.word(ENDED)
     }
 
     /// Whether viad has said that it ends.

@@ -8,19 +8,25 @@ use std::{
     },
 };
 
-use via::{CqEntry, Error, Return};
+use via::{CqEntry, Error, Return, Try};
+use viaduct_driver::queues::lock::Place;
 
 use crate::{
-    entry::{call, code, timeout, Out},
-    handles::Table,
+    entry::{call, code, is_child, timeout, Out},
     nic::{keep, OpenNic, NICS},
     notify::{self, Notified, Notifier},
+    slots::{Reserved, Slots},
     types::{Boolean, CqCallback, Pvoid, VipReturn},
-    vi::VIS,
 };
 
+/// Completion queues that a process may have at a time.
+const COUNT: usize = 1024;
+/// Looks, and other calls.
+const DOORS: usize = 2;
 /// What VipCreateCQ gave.
-pub static CQS: Table<Cq> = Table::new(3);
+pub static CQS: Slots<Cq, DOORS, COUNT> = Slots::new(3);
+/// The door of a completion queue in [`CQS`] that looks go through, with its lock.
+const LOOK: usize = 0;
 
 /// A completion queue.
 pub struct Cq {
@@ -29,6 +35,8 @@ pub struct Cq {
     pub cq: via::Cq,
     notifier: Notifier<CqCallback>,
     dead: AtomicBool,
+    /// Given back behind the queue, whose lock is there.
+    slot: Reserved<Cq, DOORS, COUNT>,
 }
 
 // SAFETY: the pointer in it is a handle.
@@ -61,10 +69,13 @@ pub unsafe extern "C" fn VipCreateCQ(
         let open = NICS.get(nic_handle)?;
         // SAFETY: vipl.h.
         let out = unsafe { Out::new(cq_handle) }?;
-        let cq = open.device.nic.create_cq(entries as usize).map_err(code)?;
-        let handle = CQS.next();
+        let slot = CQS.reserve()?;
+        let handle = slot.handle();
+        let lock = Place::Static(slot.lock(LOOK));
+        let cq = open.device.nic.create_cq_at(entries as usize, lock).map_err(code)?;
         let dead = AtomicBool::new(false);
-        CQS.insert(handle, Arc::new(Cq { handle, open, cq, notifier: Notifier::new(), dead }))?;
+        let cq = Arc::new(Cq { handle, open, cq, notifier: Notifier::new(), dead, slot });
+        cq.slot.fill(&cq);
         keep(nic_handle, close)?;
         out.put(handle);
         Ok(())
@@ -86,6 +97,11 @@ pub extern "C" fn VipResizeCQ(cq_handle: Pvoid, entries: c_ulong) -> VipReturn {
     call(|| CQS.get(cq_handle)?.cq.resize(entries as usize).map_err(code))
 }
 
+/// The handle of an entry's VI.
+fn handle_of(entry: CqEntry) -> Pvoid {
+    std::ptr::without_provenance_mut(entry.vi.number() as usize)
+}
+
 /// Where an entry goes.
 struct Entry(Out<Pvoid>, Out<Boolean>);
 
@@ -98,13 +114,37 @@ impl Entry {
     }
 
     fn put(&self, entry: CqEntry) {
-        self.0.put(VIS.of(entry.vi.number()));
+        self.0.put(handle_of(entry));
         self.1.put(entry.receive.into());
     }
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn VipCQDone(cq_handle: Pvoid, vi: *mut Pvoid, receive: *mut Boolean) -> VipReturn {
+    if !vi.is_null() && !receive.is_null() && !is_child() {
+        if let Some(mut found) = CQS.try_enter(cq_handle, LOOK) {
+            // SAFETY: the door's lock is the queue's, and this is no child.
+            match unsafe { found.thing.cq.try_done(&mut found.held) } {
+                Try::Done(entry) => {
+                    // SAFETY: vipl.h: places for them, which need not be aligned.
+                    unsafe {
+                        vi.write_unaligned(handle_of(entry));
+                        receive.write_unaligned(entry.receive.into());
+                    }
+                    return Return::Success as VipReturn;
+                }
+                Try::Nothing => return Return::NotDone as VipReturn,
+                Try::Unusual => {}
+            }
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { done_whole(cq_handle, vi, receive) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn done_whole(cq_handle: Pvoid, vi: *mut Pvoid, receive: *mut Boolean) -> VipReturn {
     call(|| {
         let cq = CQS.get(cq_handle)?;
         // SAFETY: vipl.h.
@@ -148,7 +188,7 @@ impl Notified for Arc<Cq> {
 
     fn call(&self, handler: CqCallback, context: Pvoid, entry: CqEntry) {
         // SAFETY: the program gave it: vipl.h.
-        unsafe { handler(context, self.open.handle, VIS.of(entry.vi.number()), entry.receive.into()) };
+        unsafe { handler(context, self.open.handle, handle_of(entry), entry.receive.into()) };
     }
 }
 

@@ -4,7 +4,10 @@ use std::{
     ffi::c_ulong,
     panic::{catch_unwind, AssertUnwindSafe},
     ptr::NonNull,
-    sync::OnceLock,
+    sync::{
+        atomic::{AtomicU32, Ordering},
+        Once,
+    },
     time::Duration,
 };
 
@@ -13,16 +16,19 @@ use viaduct_driver::fork::Birth;
 
 use crate::types::VipReturn;
 
-/// The process that has opened NICs. In a child of its, handles, threads and locks are the parent's.
-static BIRTH: OnceLock<Birth> = OnceLock::new();
+/// Forks before the process that has opened NICs. In a child of its, handles, threads and locks are the parent's.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+static WATCH: Once = Once::new();
 
 /// From now on a child of this process gets errors.
 pub fn watch_forks() {
-    BIRTH.get_or_init(Birth::now);
+    WATCH.call_once(|| FORKS.store(Birth::now().forks(), Ordering::Relaxed));
 }
 
-fn is_child() -> bool {
-    BIRTH.get().is_some_and(|birth| !birth.is_here())
+/// Whether this process is a child of the one that has opened NICs.
+#[inline]
+pub fn is_child() -> bool {
+    Birth::current().forks() != FORKS.load(Ordering::Relaxed)
 }
 
 /// Runs the body of an entry point.

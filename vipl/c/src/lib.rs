@@ -18,6 +18,7 @@ mod memory;
 mod names;
 mod nic;
 mod notify;
+mod slots;
 mod types;
 mod vi;
 mod work_queues;

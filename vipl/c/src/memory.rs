@@ -38,7 +38,7 @@ struct Attributes {
 /// Registrations, by handle.
 pub type Memories = BTreeMap<u32, Arc<Memory>>;
 
-// Nobody waits for the NIC, or for viad, with this lock: posts take it.
+// Nobody waits for the NIC, or for viad, with this lock.
 impl Device {
     pub fn memory(&self) -> RwLockReadGuard<'_, Memories> {
         self.memory.read().unwrap_or_else(PoisonError::into_inner)

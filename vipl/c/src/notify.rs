@@ -104,10 +104,16 @@ impl<H> Notifier<H> {
         }
     }
 
+    /// Whether there is a thread, which wants to know what is posted.
+    #[inline]
+    pub fn is_served(&self) -> bool {
+        self.served.load(Ordering::Acquire)
+    }
+
     /// Something has been put on a queue that may have been empty.
     pub fn poke(&self) {
         // Whoever sees no thread yet has put it there before the thread looks.
-        if self.served.load(Ordering::Acquire) {
+        if self.is_served() {
             let mut state = self.lock();
             state.pokes = state.pokes.wrapping_add(1);
             self.changed.notify_all();

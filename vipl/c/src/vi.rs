@@ -1,6 +1,7 @@
 //! Virtual interfaces.
 
 use std::{
+    num::NonZeroU64,
     ptr::null_mut,
     sync::{
         atomic::{AtomicBool, AtomicPtr, Ordering},
@@ -10,21 +11,30 @@ use std::{
 
 use via::{
     connections::{PeerRequest, RemoteAttributes},
-    Direction, RawDescriptor, Return, ViState,
+    Direction, RawDescriptor, Return, Seat, ViId, ViState,
 };
+use viaduct_driver::queues::lock::Place;
 
 use crate::{
     connect::Connecting,
     cq::CQS,
     entry::{call, code, read, Out},
-    handles::Table,
     nic::{keep, level, lock, OpenNic, Tag, NICS},
     notify::Notifier,
+    slots::{Reserved, Slots},
     types::{state, Boolean, Pvoid, ViAttributes, ViCallback, VipReturn},
 };
 
-/// What VipCreateVi gave. The number in a handle is the one that completion queues call the VI by.
-pub static VIS: Table<Vi> = Table::new(2);
+/// VIs that a process may have at a time.
+const COUNT: usize = 4096;
+/// Two queues, and the door for other calls.
+const DOORS: usize = 3;
+/// What VipCreateVi gave. Completion queues call a VI by its handle.
+pub static VIS: Slots<Vi, DOORS, COUNT> = Slots::new(2);
+/// The door of a VI in [`VIS`] that posts and looks at sends go through, with the send queue's lock.
+pub const SEND: usize = 0;
+/// The same for receives.
+pub const RECEIVE: usize = 1;
 
 /// A virtual interface.
 pub struct Vi {
@@ -45,6 +55,8 @@ pub struct Vi {
     pub user_data: AtomicPtr<std::ffi::c_void>,
     /// It has been destroyed: waits end.
     pub dead: AtomicBool,
+    /// Given back behind the VI, whose locks are there.
+    slot: Reserved<Vi, DOORS, COUNT>,
 }
 
 // SAFETY: the pointers in it are handles, and words of the program's that the library only gives back.
@@ -138,8 +150,11 @@ pub unsafe extern "C" fn VipCreateVi(
         let (send_cq, receive_cq) = (cq(send_cq)?, cq(receive_cq)?);
         wanted.send_cq = send_cq.map(|cq| cq.cq.clone());
         wanted.receive_cq = receive_cq.map(|cq| cq.cq.clone());
-        let vi = Arc::new(open.device.nic.create_vi_of(&wanted).map_err(code)?);
-        let handle = VIS.of(vi.id().number());
+        let slot = VIS.reserve()?;
+        let handle = slot.handle();
+        let id = ViId::of(NonZeroU64::new(handle.addr() as u64).ok_or(Return::ErrorResource)?);
+        let locks = [SEND, RECEIVE].map(|door| Place::Static(slot.lock(door)));
+        let vi = Arc::new(open.device.nic.create_vi_at(&wanted, Seat { id, locks }).map_err(code)?);
         let vi = Arc::new(Vi {
             handle,
             open,
@@ -152,8 +167,9 @@ pub unsafe extern "C" fn VipCreateVi(
             peer_data: Mutex::default(),
             user_data: AtomicPtr::default(),
             dead: AtomicBool::new(false),
+            slot,
         });
-        VIS.insert(handle, vi)?;
+        vi.slot.fill(&vi);
         keep(nic_handle, close)?;
         out.put(handle);
         Ok(())

@@ -6,29 +6,73 @@ use std::{
     sync::{atomic::AtomicBool, Arc},
 };
 
-use via::{Direction, Error, RawDescriptor, Return};
+use via::{Direction, Error, RawDescriptor, Return, Try};
 
 use crate::{
-    entry::{call, code, timeout, Out},
+    entry::{call, code, is_child, timeout, Out},
     notify::{self, Notified, Notifier},
+    slots::Entered,
     types::{DescriptorPtr, MemHandle, Pvoid, ViCallback, VipReturn},
-    vi::{Vi, VIS},
+    vi::{Vi, RECEIVE, SEND, VIS},
 };
 
-/// VipPostSend and VipPostRecv.
+/// The door of a VI for a queue.
+const fn door(direction: Direction) -> usize {
+    match direction {
+        Direction::Send => SEND,
+        Direction::Receive => RECEIVE,
+    }
+}
+
+/// VipPostSend and VipPostRecv: at once, if nothing stands against it, else [`post_whole`].
+#[inline(always)]
 unsafe fn post(direction: Direction, vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
+    let entered = if is_child() { None } else { VIS.try_enter(vi, door(direction)) };
+    if let (Some(mut found), Some(address)) = (entered, NonNull::new(descriptor.cast())) {
+        // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue. The door's lock is the
+        // queue's.
+        let posted = unsafe { found.thing.vi.try_post(direction, &mut found.held, handle, address) };
+        match posted {
+            Try::Done(true) if !found.thing.notifier(direction).is_served() => {
+                return Return::Success as VipReturn;
+            }
+            Try::Done(is_heard) => return tell_posted(direction, found, is_heard),
+            _ => {}
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { post_whole(direction, vi, descriptor, handle) }
+}
+
+/// Something was posted: who sleeps is woken for it.
+#[cold]
+#[inline(never)]
+fn tell_posted(direction: Direction, found: Entered<'_, Vi>, is_heard: bool) -> VipReturn {
+    let vi = found.leave();
+    call(|| {
+        vi.notifier(direction).poke();
+        if is_heard {
+            Ok(())
+        } else {
+            vi.vi.wake_poller().map_err(code)
+        }
+    })
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn post_whole(
+    direction: Direction,
+    vi: Pvoid,
+    descriptor: DescriptorPtr,
+    handle: MemHandle,
+) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi)?;
         let address = NonNull::new(descriptor.cast::<u8>()).ok_or(Return::InvalidParameter)?;
-        let descriptor = {
-            let memory = vi.open.device.memory();
-            let memory = memory.get(&handle).ok_or(Return::InvalidParameter)?;
-            // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue.
-            unsafe { vi.vi.describe_at(&memory.region, address) }.map_err(code)?
-        };
         // Nobody waits for the list of memory while this one waits for the device.
-        // SAFETY: as above.
-        unsafe { vi.vi.post_raw(direction, descriptor) }.map_err(code)?;
+        // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue.
+        unsafe { vi.vi.post_in(direction, handle, address) }.map_err(code)?;
         vi.notifier(direction).poke();
         Ok(())
     })
@@ -48,7 +92,34 @@ fn tell(out: &Out<DescriptorPtr>, taken: Result<RawDescriptor, Error>) -> Result
     }
 }
 
+/// VipSendDone and VipRecvDone.
+#[inline(always)]
 unsafe fn done(direction: Direction, vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
+    if !descriptor.is_null() && !is_child() {
+        if let Some(mut found) = VIS.try_enter(vi, door(direction)) {
+            // SAFETY: the door's lock is the queue's.
+            let (taken, code) = match unsafe { found.thing.vi.try_done(direction, &mut found.held) } {
+                Try::Done((taken, false)) => (taken.as_ptr().cast(), Return::Success),
+                Try::Done((taken, true)) => (taken.as_ptr().cast(), Return::DescriptorError),
+                Try::Nothing => (null_mut(), Return::NotDone),
+                Try::Unusual => {
+                    drop(found);
+                    // SAFETY: the caller's promise.
+                    return unsafe { done_whole(direction, vi, descriptor) };
+                }
+            };
+            // SAFETY: vipl.h: a place for it, which need not be aligned.
+            unsafe { descriptor.write_unaligned(taken) };
+            return code as VipReturn;
+        }
+    }
+    // SAFETY: the caller's promise.
+    unsafe { done_whole(direction, vi, descriptor) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn done_whole(direction: Direction, vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi)?;
         // SAFETY: vipl.h.

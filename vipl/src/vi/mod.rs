@@ -14,6 +14,7 @@ use viaduct_driver::{
     address::{ConnectionInfo, Mtu, Service},
     agent::vis::{Vi as AgentVi, ViAttributes as AgentViAttributes, MAX_RING_LOG2},
     kernel_agent::ViName,
+    queues::lock::Place,
 };
 
 use crate::{form::Form, patience::NEVER, queue::Queue, Cq, Descriptor, Error, Nic, Ptag, ViId};
@@ -91,6 +92,21 @@ pub struct Vi<D: Form = Descriptor> {
     receive: Queue<D>,
 }
 
+/// What whoever keeps VIs in places of its own gives a new one.
+#[derive(Debug)]
+pub struct Seat {
+    /// What completion queues call it; no other VI of theirs is called so.
+    pub id: ViId,
+    /// The locks of its send and its receive queue: this VI's alone.
+    pub locks: [Place; 2],
+}
+
+impl Default for Seat {
+    fn default() -> Self {
+        Self { id: ViId::new(), locks: Default::default() }
+    }
+}
+
 impl Nic {
     /// Creates a VI, idle (VipCreateVi). Receives may be posted at once.
     ///
@@ -105,12 +121,21 @@ impl Nic {
     /// # Errors
     /// As [`Nic::create_vi`].
     pub fn create_vi_of<D: Form>(&self, attributes: &ViAttributes) -> Result<Vi<D>, Error> {
+        self.create_vi_at(attributes, Seat::default())
+    }
+
+    /// [`Nic::create_vi_of`], for who keeps VIs in places of its own.
+    ///
+    /// # Errors
+    /// As [`Nic::create_vi`].
+    pub fn create_vi_at<D: Form>(&self, attributes: &ViAttributes, seat: Seat) -> Result<Vi<D>, Error> {
+        let [send_lock, receive_lock] = seat.locks;
         let vi = Arc::clone(self.agent()).create_vi(self.agent_attributes(attributes)?)?;
         let vi = Vi {
             nic: self.clone(),
-            id: ViId::new(),
-            send: Queue::new(&vi, Direction::Send),
-            receive: Queue::new(&vi, Direction::Receive),
+            id: seat.id,
+            send: Queue::new(&vi, Direction::Send, send_lock),
+            receive: Queue::new(&vi, Direction::Receive, receive_lock),
             vi,
             attributes: Mutex::new(attributes.clone()),
             send_cq: attributes.send_cq.clone(),
@@ -265,6 +290,7 @@ impl<D: Form> Vi<D> {
         self.vi.name()
     }
 
+    #[inline]
     fn queue(&self, direction: Direction) -> &Queue<D> {
         match direction {
             Direction::Send => &self.send,

@@ -3,7 +3,13 @@
 use std::{ptr::NonNull, time::Duration};
 
 use super::{Direction, Vi};
-use crate::{form::RawDescriptor, queue::Queue, Descriptor, Error, Region};
+use viaduct_driver::queues::lock::Held;
+
+use crate::{
+    form::RawDescriptor,
+    queue::{Queue, Try},
+    Descriptor, Error, Region,
+};
 
 impl Vi {
     /// Posts a send (VipPostSend).
@@ -76,35 +82,78 @@ impl Vi<RawDescriptor> {
         region: &Region,
         address: NonNull<u8>,
     ) -> Result<(), Error> {
-        // SAFETY: the caller's promise.
-        unsafe { self.post_raw(direction, self.describe_at(region, address)?) }
-    }
-
-    /// The first half of [`Vi::post_at`]: nothing is waited for, and the region may be let go of.
-    ///
-    /// # Errors
-    /// As [`Vi::post_at`]; of the queue and the device [`Vi::post_raw`] speaks.
-    ///
-    /// # Safety
-    /// As [`Vi::post_at`], from now on.
-    pub unsafe fn describe_at(&self, region: &Region, address: NonNull<u8>) -> Result<RawDescriptor, Error> {
         if !region.nic().is(&self.nic) {
             return Err(Error::OtherNic);
         }
         // SAFETY: the caller's promise.
-        unsafe { RawDescriptor::new(region, address) }
+        self.post_raw(direction, unsafe { RawDescriptor::new(region, address) }?)
     }
 
-    /// The second half: posts it. A receive may have to wait until the device has its doorbell.
+    /// [`Vi::post_at`], in the region of this VI's NIC that has a handle. A receive may have to wait until the device has its doorbell; the region
+    /// may be deregistered meanwhile.
     ///
     /// # Errors
-    /// As [`Vi::post_send`].
+    /// As [`Vi::post_at`]; [`Error::NoRegion`].
     ///
     /// # Safety
-    /// As [`Vi::post_at`]; [`Vi::describe_at`] of this VI has just made it.
-    pub unsafe fn post_raw(&self, direction: Direction, descriptor: RawDescriptor) -> Result<(), Error> {
+    /// As [`Vi::post_at`].
+    pub unsafe fn post_in(
+        &self,
+        direction: Direction,
+        handle: u32,
+        address: NonNull<u8>,
+    ) -> Result<(), Error> {
+        // SAFETY: the caller's promise.
+        let descriptor = unsafe { RawDescriptor::find(self.nic.registered(), handle, address) };
+        self.post_raw(direction, descriptor.ok_or(Error::NoRegion { handle, address: address.addr().get() })?)
+    }
+
+    fn post_raw(&self, direction: Direction, descriptor: RawDescriptor) -> Result<(), Error> {
         let flushed = self.queue(direction).post(&self.vi, descriptor, |sends| self.release(sends))?;
         self.flushed(direction, flushed.into())
+    }
+
+    /// [`Vi::post_in`] for who holds the queue's lock: it does what is usual, and else nothing. `Done(false)`: it is posted, and
+    /// [`Vi::wake_poller`] is due.
+    ///
+    /// # Safety
+    /// As [`Vi::post_at`]; `held` is the lock of this queue that the VI was created with, and this is no child of the process that did so.
+    #[inline(always)]
+    pub unsafe fn try_post(
+        &self,
+        direction: Direction,
+        held: &mut Held<'_>,
+        handle: u32,
+        address: NonNull<u8>,
+    ) -> Try<bool> {
+        // SAFETY: the caller's promise.
+        let describe = || unsafe { RawDescriptor::find(self.nic.registered(), handle, address) };
+        // SAFETY: as above.
+        unsafe { self.queue(direction).try_post(&self.vi, direction, held, describe) }
+    }
+
+    /// [`Vi::done`] for who holds the queue's lock: it does what is usual, and else nothing. The descriptor's address, and whether it
+    /// completed in error.
+    ///
+    /// # Safety
+    /// `held` is the lock of this queue that the VI was created with, and this is no child of the process that did so.
+    #[inline(always)]
+    pub unsafe fn try_done(&self, direction: Direction, held: &mut Held<'_>) -> Try<(NonNull<u8>, bool)> {
+        // SAFETY: the caller's promise.
+        match unsafe { self.queue(direction).try_take(held) } {
+            Try::Done(descriptor) => Try::Done((descriptor.address(), descriptor.is_error())),
+            Try::Nothing => Try::Nothing,
+            Try::Unusual => Try::Unusual,
+        }
+    }
+
+    /// Wakes whoever looks at its doorbells, after a post that nobody has heard.
+    ///
+    /// # Errors
+    /// Nobody does any more.
+    #[cold]
+    pub fn wake_poller(&self) -> Result<(), Error> {
+        Ok(self.vi.wake_poller()?)
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::{
     net::Ipv4Addr,
-    sync::{atomic::Ordering, Arc},
+    sync::{
+        atomic::{AtomicU32, Ordering},
+        Arc,
+    },
     time::{Duration, Instant},
 };
 
@@ -62,6 +65,10 @@ impl KernelAgent for Client {
 
     fn check_here(&self) -> Result<(), AgentError> {
         Client::check_here(self)
+    }
+
+    fn end_words(&self) -> [Option<&AtomicU32>; 2] {
+        [Some(&self.bell.gone), Some(self.bell.notice.ended())]
     }
 
     fn pause(&self) {

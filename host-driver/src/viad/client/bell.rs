@@ -3,7 +3,7 @@
 use std::{
     os::fd::OwnedFd,
     sync::{
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU32, Ordering},
         OnceLock,
     },
     time::Duration,
@@ -31,13 +31,14 @@ pub(super) struct Bell {
     pub(super) wake: OwnedFd,
     /// Why viad is gone, once it is.
     pub(super) reason: OnceLock<String>,
-    pub(super) gone: AtomicBool,
+    /// Not 0: viad is gone.
+    pub(super) gone: AtomicU32,
     pub(super) sleepers: Sleepers,
 }
 
 impl Bell {
     pub(super) fn check(&self) -> Result<(), DeviceError> {
-        if !self.gone.load(Ordering::Relaxed) && !self.notice.has_ended() {
+        if self.gone.load(Ordering::Relaxed) == 0 && !self.notice.has_ended() {
             return Ok(());
         }
         let reason = self.reason.get().map_or("viad ended", String::as_str);
@@ -48,7 +49,7 @@ impl Bell {
     pub(super) fn end(&self, reason: String) -> DeviceError {
         // The first reason counts.
         let _ = self.reason.set(reason);
-        self.gone.store(true, Ordering::SeqCst);
+        self.gone.store(1, Ordering::SeqCst);
         for notice in [&self.notice, &self.own] {
             (0..=u8::MAX).take_while(|&n| notice.generation(n).is_some()).for_each(|n| notice.wake(n));
         }

@@ -13,7 +13,13 @@ use super::{
     bell::Bell,
     ANSWER, PAUSE,
 };
-use crate::{device::DeviceError, queues::doorbells::Page};
+use crate::{
+    device::DeviceError,
+    queues::{
+        self,
+        doorbells::{Page, Poller},
+    },
+};
 
 /// Looks at a doorbell that is not taken yet, before others may run.
 const SPINS: u32 = 4000;
@@ -35,17 +41,37 @@ impl Page for Polled {
         }
         self.page.word(offset).store(word, Ordering::Release);
         if self.bell.notice.must_wake() {
-            // It only fails when it is full, and then it wakes.
-            let _ = rustix::io::write(&self.bell.wake, &1u64.to_ne_bytes());
+            self.wake_viad();
         }
         if self.page.kind() == Kind::Vi && offset == page::RECEIVE {
             self.wait_taken(word)?;
         }
         Ok(())
     }
+
+    fn bell(&self, offset: u64) -> Option<queues::doorbells::Bell> {
+        // A receive waits until it is taken.
+        if self.page.kind() == Kind::Vi && offset == page::RECEIVE {
+            return None;
+        }
+        let poller = Poller { asleep: self.bell.notice.asleep().into(), gone: (&self.bell.gone).into() };
+        // SAFETY: page, notice and bell are this page's own.
+        Some(unsafe { queues::doorbells::Bell::new(self.page.word(offset).into(), Some(poller)) })
+    }
+
+    fn wake(&self) -> Result<(), DeviceError> {
+        self.bell.check()?;
+        self.wake_viad();
+        Ok(())
+    }
 }
 
 impl Polled {
+    fn wake_viad(&self) {
+        // It only fails when it is full, and then it wakes.
+        let _ = rustix::io::write(&self.bell.wake, &1u64.to_ne_bytes());
+    }
+
     /// A receive counts as posted when the call returns, whatever the program then tells its peer, in whatever way: so the
     /// device has its doorbell by then. A forwarder that is awake takes it within microseconds.
     fn wait_taken(&self, word: u64) -> Result<(), DeviceError> {

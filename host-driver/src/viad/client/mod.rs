@@ -9,10 +9,7 @@ use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
-    sync::{
-        atomic::{AtomicBool, AtomicU32},
-        Arc, Mutex, OnceLock, PoisonError,
-    },
+    sync::{atomic::AtomicU32, Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -117,7 +114,7 @@ impl Client {
             own,
             wake,
             reason: OnceLock::new(),
-            gone: AtomicBool::new(false),
+            gone: AtomicU32::new(0),
             sleepers: Sleepers::default(),
         });
         let told = Arc::clone(&bell);

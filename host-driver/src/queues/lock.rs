@@ -1,0 +1,234 @@
+//! A lock that costs one atomic exchange: for what is held for some instructions, and seldom for longer.
+//!
+//! A lock of the standard library takes two atomic operations, as it wakes those who sleep for it. Here nobody sleeps for the lock: who finds it
+//! held looks again, then lets others run, and in the end pauses between two looks. So it may be held for as long as a NIC takes to answer, too,
+//! though not often.
+
+use std::{
+    cell::UnsafeCell,
+    fmt,
+    hint::spin_loop,
+    marker::PhantomData,
+    ops::{Deref, DerefMut},
+    sync::atomic::{AtomicU32, Ordering},
+    thread::{sleep, yield_now},
+    time::Duration,
+};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+/// Looks at a lock that is held, before others may run.
+const SPINS: u32 = 100;
+/// Looks after which who waits pauses: whoever holds it waits for somebody, too.
+const YIELDS: u32 = 1000;
+/// Between two looks then.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// The lock, beside what it guards.
+#[derive(Debug)]
+pub struct Lock(AtomicU32);
+
+/// A lock that is held. Dropping it lets go.
+#[derive(Debug)]
+pub struct Held<'a> {
+    lock: &'a Lock,
+    /// Who has taken it lets go: it goes to no other thread.
+    _here: PhantomData<*const ()>,
+}
+
+impl Lock {
+    /// Held by nobody.
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(FREE))
+    }
+
+    /// Takes it.
+    #[inline]
+    pub fn hold(&self) -> Held<'_> {
+        if self.0.swap(HELD, Ordering::Acquire) != FREE {
+            self.wait();
+        }
+        Held { lock: self, _here: PhantomData }
+    }
+
+    /// Takes it if nobody holds it.
+    #[inline]
+    pub fn try_hold(&self) -> Option<Held<'_>> {
+        (self.0.swap(HELD, Ordering::Acquire) == FREE).then(|| Held { lock: self, _here: PhantomData })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait(&self) {
+        let mut looks = 0;
+        // Only who sees it free tries: the others leave the memory alone that its holder writes.
+        while self.0.load(Ordering::Relaxed) != FREE || self.0.swap(HELD, Ordering::Acquire) != FREE {
+            match looks {
+                ..SPINS => spin_loop(),
+                SPINS..YIELDS => yield_now(),
+                _ => sleep(PAUSE),
+            }
+            looks = looks.saturating_add(1);
+        }
+    }
+}
+
+impl Default for Lock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.lock.0.store(FREE, Ordering::Release);
+    }
+}
+
+/// Where the lock of something is.
+#[derive(Debug)]
+pub enum Place {
+    /// Beside it.
+    Own(Lock),
+    /// Elsewhere, for good: whoever has it there needs no second one.
+    Static(&'static Lock),
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::Own(Lock::new())
+    }
+}
+
+impl Deref for Place {
+    type Target = Lock;
+
+    #[inline]
+    fn deref(&self) -> &Lock {
+        match self {
+            Self::Own(lock) => lock,
+            Self::Static(lock) => lock,
+        }
+    }
+}
+
+/// A value that is reached with its lock held.
+pub struct Locked<T> {
+    lock: Place,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached by one thread at a time, whoever holds the lock: so it need not be shared, only sent.
+unsafe impl<T: Send> Sync for Locked<T> {}
+
+impl<T> Locked<T> {
+    /// The value, whose lock is at this place. A lock that is elsewhere is this value's alone.
+    pub fn new(lock: Place, value: T) -> Self {
+        Self { lock, value: UnsafeCell::new(value) }
+    }
+
+    /// Takes the lock. Values are whole after each step: who panics lets go of it as anybody does.
+    #[inline]
+    pub fn lock(&self) -> Guard<'_, T> {
+        let held = self.lock.hold();
+        // SAFETY: the lock is held as long as the guard is there.
+        Guard { value: unsafe { &mut *self.value.get() }, _held: held }
+    }
+
+    /// The value, for who holds its lock already.
+    ///
+    /// # Safety
+    /// `held` is this value's lock, and there is no guard of it.
+    #[inline]
+    pub unsafe fn held<'a>(&'a self, held: &'a mut Held<'_>) -> &'a mut T {
+        debug_assert!(std::ptr::eq(held.lock, &*self.lock), "another lock");
+        // SAFETY: the caller's promise: nobody else has the lock.
+        unsafe { &mut *self.value.get() }
+    }
+}
+
+impl<T> fmt::Debug for Locked<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Locked").field("lock", &*self.lock).finish_non_exhaustive()
+    }
+}
+
+/// A value whose lock is held.
+#[derive(Debug)]
+pub struct Guard<'a, T> {
+    value: &'a mut T,
+    _held: Held<'a>,
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TURNS: u32 = if cfg!(miri) { 50 } else { 20_000 };
+
+    #[test]
+    fn one_thread_at_a_time_has_the_value() {
+        let shared = Locked::new(Place::default(), 0u32);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..TURNS {
+                        // No single access: two threads at once would lose some.
+                        let mut value = shared.lock();
+                        let read = *value;
+                        spin_loop();
+                        *value = read + 1;
+                    }
+                });
+            }
+        });
+        assert_eq!(*shared.lock(), 4 * TURNS);
+    }
+
+    #[test]
+    fn who_holds_the_lock_itself_has_the_value_and_keeps_others_waiting() {
+        static LOCK: Lock = Lock::new();
+        let shared = Locked::new(Place::Static(&LOCK), 1u32);
+        let mut held = LOCK.hold();
+        std::thread::scope(|scope| {
+            // It pauses before it has it.
+            let waits = scope.spawn(|| *shared.lock());
+            sleep(Duration::from_millis(20));
+            // SAFETY: it is its lock.
+            let value = unsafe { shared.held(&mut held) };
+            *value += 1;
+            assert!(!waits.is_finished());
+            drop(held);
+            assert_eq!(waits.join().expect("it ends"), 2);
+        });
+    }
+
+    #[test]
+    fn who_panics_lets_go() {
+        let shared = Locked::new(Place::default(), 1u32);
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            *shared.lock() = 2;
+            let _guard = shared.lock();
+            panic!("on purpose");
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(*shared.lock(), 2);
+    }
+}

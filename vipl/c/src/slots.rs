@@ -1,0 +1,311 @@
+//! Handles of what posts and looks are made on: a handle has the number of a slot and a generation, and a slot is never freed. So whoever has a
+//! handle finds the slot without a list, and sees under the slot's own lock whether it is still what the handle names.
+//!
+//! A slot has a few doors, each with a lock of its own that is one atomic exchange, and what is behind it: threads that go through different doors
+//! do not meet. What is in a slot goes when all its doors are locked. The last door is for calls that take what they find with
+//! them; the others are the locks of queues, which are held during the call.
+
+use std::{
+    cell::UnsafeCell,
+    collections::VecDeque,
+    sync::{
+        atomic::{AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+    },
+};
+
+use via::Return;
+use viaduct_driver::queues::lock::{Held, Lock};
+
+use crate::types::Pvoid;
+
+/// Bits of a handle that say what kind of thing it names.
+const KIND_BITS: u32 = 3;
+/// Bytes of a slot. A handle has the slot's place among all in bytes, so that finding it costs nothing.
+const SLOT_BYTES: usize = 256;
+/// First bit of the generation.
+const GENERATION_BIT: u32 = 24;
+/// A slot is used again when so many others are free, if there are any that never were used: what a program still does with an old handle
+/// should find nothing for long.
+const RESTING: usize = 32;
+
+/// `COUNT` slots with `DOORS` doors each.
+pub struct Slots<T, const DOORS: usize, const COUNT: usize> {
+    kind: usize,
+    slots: [Slot<T, DOORS>; COUNT],
+    free: Mutex<Free>,
+}
+
+#[repr(align(256))]
+struct Slot<T, const DOORS: usize> {
+    doors: [Door<T>; DOORS],
+}
+
+/// One way in, on a cache line of its own.
+#[repr(align(64))]
+struct Door<T> {
+    lock: Lock,
+    /// The handle of what is there; 0: nothing. Changed with the lock held.
+    handle: AtomicUsize,
+    thing: UnsafeCell<Option<Arc<T>>>,
+}
+
+// SAFETY: what is behind a door is reached with its lock held, and is an `Arc`, whose clones go to other threads.
+unsafe impl<T: Send + Sync> Sync for Door<T> {}
+
+/// The slots that nothing is in.
+struct Free {
+    /// Slots from here on were never used.
+    fresh: usize,
+    /// Those that were, the longest free first.
+    used: VecDeque<usize>,
+    /// Of the last handle that was given.
+    generation: usize,
+}
+
+/// What a handle names, behind a door whose lock is held.
+pub struct Entered<'a, T> {
+    pub held: Held<'a>,
+    pub thing: &'a Arc<T>,
+}
+
+impl<T> Entered<'_, T> {
+    /// Lets go of the lock, and keeps the thing.
+    pub fn leave(self) -> Arc<T> {
+        Arc::clone(self.thing)
+    }
+}
+
+/// A slot for a thing, which has this. Dropped, the slot is free again: whoever uses the locks of its doors has the thing, too.
+pub struct Reserved<T: 'static, const DOORS: usize, const COUNT: usize> {
+    slots: &'static Slots<T, DOORS, COUNT>,
+    index: usize,
+    handle: usize,
+}
+
+impl<T, const DOORS: usize, const COUNT: usize> Slots<T, DOORS, COUNT> {
+    /// Nothing yet. `kind` is these slots' own among all handles, and not 0.
+    pub const fn new(kind: usize) -> Self {
+        assert!(
+            COUNT.is_power_of_two() && COUNT * SLOT_BYTES <= 1 << GENERATION_BIT && kind < 1 << KIND_BITS
+        );
+        assert!(size_of::<Slot<T, DOORS>>() == SLOT_BYTES);
+        let free = Mutex::new(Free { fresh: 0, used: VecDeque::new(), generation: 0 });
+        Self { kind, slots: [const { Slot { doors: [const { Door::new() }; DOORS] } }; COUNT], free }
+    }
+
+    /// A slot for a thing that comes later.
+    pub fn reserve(&'static self) -> Result<Reserved<T, DOORS, COUNT>, Return> {
+        let mut free = self.free();
+        let is_fresh = free.fresh < COUNT && free.used.len() < RESTING;
+        let index = match is_fresh {
+            true => free.fresh,
+            false => free.used.pop_front().ok_or(Return::ErrorResource)?,
+        };
+        free.fresh += usize::from(is_fresh);
+        free.generation += 1;
+        let handle = free.generation << GENERATION_BIT | (index * SLOT_BYTES) | self.kind;
+        Ok(Reserved { slots: self, index, handle })
+    }
+
+    /// Goes through a door to what a handle names, if nobody else is behind it: [`Slots::enter`], which waits for nothing and calls nothing.
+    #[inline(always)]
+    pub fn try_enter(&self, handle: Pvoid, door: usize) -> Option<Entered<'_, T>> {
+        let door = self.door(handle, door);
+        Self::behind(door, door.lock.try_hold()?, handle)
+    }
+
+    /// Goes through a door to what a handle names.
+    pub fn enter(&self, handle: Pvoid, door: usize) -> Option<Entered<'_, T>> {
+        let door = self.door(handle, door);
+        Self::behind(door, door.lock.hold(), handle)
+    }
+
+    /// A door of the slot that a handle is of.
+    #[inline(always)]
+    fn door(&self, handle: Pvoid, door: usize) -> &Door<T> {
+        let place = handle.addr() & ((COUNT - 1) * SLOT_BYTES);
+        // SAFETY: a multiple of a slot's bytes, and less than all have together.
+        let slot = unsafe { &*self.slots.as_ptr().byte_add(place) };
+        &slot.doors[door]
+    }
+
+    /// What a handle names, behind a door whose lock is held.
+    #[inline(always)]
+    fn behind<'a>(door: &'a Door<T>, held: Held<'a>, handle: Pvoid) -> Option<Entered<'a, T>> {
+        // No handle is 0: an empty slot is nobody's.
+        let is_its = door.handle.load(Ordering::Relaxed) == handle.addr();
+        // SAFETY: the lock is held as long as what it leads to is borrowed.
+        let thing = unsafe { &*door.thing.get() }.as_ref().filter(|_| is_its)?;
+        Some(Entered { held, thing })
+    }
+
+    /// What a handle names.
+    pub fn get(&self, handle: Pvoid) -> Result<Arc<T>, Return> {
+        Ok(self.enter(handle, DOORS - 1).ok_or(Return::InvalidParameter)?.leave())
+    }
+
+    /// Takes a thing out, if `may` lets it go. Nobody finds it meanwhile.
+    pub fn remove(
+        &self,
+        handle: Pvoid,
+        may: impl FnOnce(&Arc<T>) -> Result<(), Return>,
+    ) -> Result<Arc<T>, Return> {
+        let index = (handle.addr() / SLOT_BYTES) & (COUNT - 1);
+        let doors = &self.slots[index].doors;
+        // The last door first: who comes through it waits for no queue.
+        let mut held: Vec<Held<'_>> = vec![doors[DOORS - 1].lock.hold()];
+        if doors[DOORS - 1].handle.load(Ordering::Relaxed) != handle.addr() || handle.is_null() {
+            return Err(Return::InvalidParameter);
+        }
+        held.extend(doors[..DOORS - 1].iter().map(|door| door.lock.hold()));
+        // SAFETY: all locks are held.
+        may(unsafe { &*doors[0].thing.get() }.as_ref().ok_or(Return::InvalidParameter)?)?;
+        let mut taken = doors.each_ref().map(|door| {
+            door.handle.store(0, Ordering::Relaxed);
+            // SAFETY: as above.
+            unsafe { &mut *door.thing.get() }.take()
+        });
+        drop(held);
+        taken[0].take().ok_or(Return::InvalidParameter)
+    }
+
+    /// Takes out all that `which` says.
+    pub fn remove_all(&self, which: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+        let gone = self.found(|thing| which(thing).then_some(()));
+        gone.into_iter().filter_map(|(handle, ())| self.remove(handle, |_| Ok(())).ok()).collect()
+    }
+
+    /// The first that `of` has something of.
+    pub fn find_map<U>(&self, of: impl Fn(&T) -> Option<U>) -> Option<U> {
+        self.found(of).into_iter().map(|(_, found)| found).next()
+    }
+
+    /// What `of` has of all things, with their handles. Only the last doors' locks are taken: nobody waits for a queue.
+    fn found<U>(&self, of: impl Fn(&T) -> Option<U>) -> Vec<(Pvoid, U)> {
+        let fresh = self.free().fresh;
+        let doors = self.slots[..fresh].iter().map(|slot| &slot.doors[DOORS - 1]);
+        let found = doors.filter_map(|door| {
+            let held = door.lock.hold();
+            // SAFETY: the lock is held as long as it is looked at.
+            let found = unsafe { &*door.thing.get() }.as_deref().and_then(&of);
+            let handle = std::ptr::without_provenance_mut(door.handle.load(Ordering::Relaxed));
+            drop(held);
+            Some((handle, found?))
+        });
+        found.collect()
+    }
+
+    fn free(&self) -> MutexGuard<'_, Free> {
+        // Whole after each step.
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Door<T> {
+    const fn new() -> Self {
+        Self { lock: Lock::new(), handle: AtomicUsize::new(0), thing: UnsafeCell::new(None) }
+    }
+}
+
+impl<T, const DOORS: usize, const COUNT: usize> Reserved<T, DOORS, COUNT> {
+    /// The handle that the thing will have.
+    pub fn handle(&self) -> Pvoid {
+        std::ptr::without_provenance_mut(self.handle)
+    }
+
+    /// The lock of a door.
+    pub fn lock(&self, door: usize) -> &'static Lock {
+        &self.slots.slots[self.index].doors[door].lock
+    }
+
+    /// From now on the handle names the thing.
+    pub fn fill(&self, thing: &Arc<T>) {
+        for door in &self.slots.slots[self.index].doors {
+            let _held = door.lock.hold();
+            // SAFETY: the lock is held.
+            *unsafe { &mut *door.thing.get() } = Some(Arc::clone(thing));
+            door.handle.store(self.handle, Ordering::Relaxed);
+        }
+    }
+}
+
+impl<T, const DOORS: usize, const COUNT: usize> Drop for Reserved<T, DOORS, COUNT> {
+    fn drop(&mut self) {
+        self.slots.free().used.push_back(self.index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr::{null_mut, without_provenance_mut};
+
+    struct Thing(usize, Reserved<Thing, 2, 64>);
+    type Things = Slots<Thing, 2, 64>;
+
+    fn put(slots: &'static Things, number: usize) -> Pvoid {
+        let thing = Arc::new(Thing(number, slots.reserve().expect("room")));
+        assert!(slots.get(thing.1.handle()).is_err(), "not yet");
+        thing.1.fill(&thing);
+        thing.1.handle()
+    }
+
+    #[test]
+    fn only_live_handles_of_the_kind_name_something() {
+        static ONES: Things = Slots::new(1);
+        static TWOS: Things = Slots::new(2);
+        let one = put(&ONES, 1);
+        put(&TWOS, 2);
+        assert_eq!(ONES.get(one).expect("live").0, 1);
+        assert!(TWOS.get(one).is_err() && ONES.get(null_mut()).is_err() && TWOS.get(null_mut()).is_err());
+        for forged in (0..1usize << 20).filter(|forged| *forged != one.addr()) {
+            assert!(ONES.get(without_provenance_mut(forged)).is_err(), "{forged:#x}");
+        }
+        assert!(ONES.remove(one, |_| Err(Return::ErrorResource)).is_err() && ONES.get(one).is_ok());
+        assert!(ONES.remove(null_mut(), |_| Ok(())).is_err());
+        ONES.remove(one, |_| Ok(())).expect("live");
+        assert!(ONES.get(one).is_err() && ONES.remove(one, |_| Ok(())).is_err());
+    }
+
+    #[test]
+    fn slots_are_used_again_and_handles_are_not() {
+        static SLOTS: Things = Slots::new(1);
+        let mut handles = std::collections::BTreeSet::new();
+        for n in 0..1000 {
+            // Every third is given up.
+            if n % 3 == 0 {
+                assert!(handles.insert(SLOTS.reserve().expect("room").handle().addr()));
+                continue;
+            }
+            let handle = put(&SLOTS, n);
+            assert!(handles.insert(handle.addr()), "never again");
+            assert_eq!(SLOTS.find_map(|found| Some(found.0)), Some(n));
+            assert_eq!(SLOTS.remove(handle, |_| Ok(())).ok().map(|gone| gone.0), Some(n));
+        }
+        let all: Vec<_> = std::iter::from_fn(|| SLOTS.reserve().ok()).collect();
+        assert_eq!(all.len(), 64, "none is lost, and there are no more");
+        drop(all);
+        for n in 0..64 {
+            put(&SLOTS, n);
+        }
+        assert_eq!(SLOTS.remove_all(|thing| thing.0 % 2 == 0).len(), 32);
+        assert_eq!(SLOTS.remove_all(|_| true).len(), 32);
+    }
+
+    #[test]
+    fn what_somebody_uses_behind_a_door_stays_as_long() {
+        static SLOTS: Things = Slots::new(1);
+        let handle = put(&SLOTS, 7).addr();
+        let entered = SLOTS.enter(without_provenance_mut(handle), 0).expect("live");
+        std::thread::scope(|scope| {
+            let remove = || SLOTS.remove(without_provenance_mut(handle), |_| Ok(())).map(|gone| gone.0);
+            let remove = scope.spawn(remove);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(!remove.is_finished());
+            assert_eq!(entered.thing.0, 7);
+            drop(entered);
+            assert_eq!(remove.join().expect("it ends").ok(), Some(7));
+        });
+    }
+}

@@ -1,0 +1,189 @@
+//! The registered memory of a NIC by its handles, as posts and looks find it: without a lock, and without keeping anything.
+
+use std::{
+    array::from_fn,
+    fmt,
+    ptr::NonNull,
+    sync::{
+        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
+        OnceLock,
+    },
+};
+
+use viaduct_spec::{
+    descriptor::{ALIGNMENT, CONTROL_SEGMENT_BYTES},
+    doorbell,
+    handle::memory_handle,
+};
+
+/// Places of a chunk.
+const CHUNK: usize = 256;
+const CHUNKS: usize = (memory_handle::INDEX.mask() as usize + 1) / CHUNK;
+
+/// A place for each index that a handle may name. Places stay as long as this does.
+pub(crate) struct Registered([OnceLock<Box<[Place; CHUNK]>>; CHUNKS]);
+
+/// What is registered with an index.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    /// Changes whenever something is registered here, or is not any more: odd while something is.
+    life: AtomicU32,
+    handle: AtomicU32,
+    /// Address of the first byte.
+    start: AtomicUsize,
+    /// The token, without a position, of a descriptor at address 0: [`Registration::token`].
+    token: AtomicU64,
+    /// How many bytes from there on the first byte of a descriptor may lie in; 0 where none may, as in memory that is read-only.
+    room: AtomicUsize,
+}
+
+/// A registration, which may end at any time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Registration {
+    place: NonNull<Place>,
+    life: u32,
+}
+
+// SAFETY: the pointer is to atomics, and followed only while they are there: `is_live`.
+unsafe impl Send for Registration {}
+// SAFETY: as above.
+unsafe impl Sync for Registration {}
+
+impl Registered {
+    pub(crate) fn new() -> Self {
+        Self(from_fn(|_| OnceLock::new()))
+    }
+
+    fn place(&self, handle: u32) -> &Place {
+        let (chunk, place) = split(handle);
+        &self.0[chunk].get_or_init(|| Box::new(from_fn(|_| Place::default())))[place]
+    }
+
+    /// Memory is registered, with a handle that no other has. Descriptors may lie in it if `is_writable`.
+    pub(crate) fn insert(&self, handle: u32, start: usize, length: usize, is_writable: bool) -> Registration {
+        let place = self.place(handle);
+        // Of more than a token can tell there is none.
+        let room = if is_writable && length < doorbell::token::OFFSET.mask() as usize * ALIGNMENT {
+            length.saturating_sub(CONTROL_SEGMENT_BYTES - 1)
+        } else {
+            0
+        };
+        place.handle.store(handle, Ordering::Relaxed);
+        place.start.store(start, Ordering::Relaxed);
+        let token = doorbell::encode((handle & memory_handle::INDEX.mask() as u32) as u16, 0, 0);
+        let base = (start & !(ALIGNMENT - 1)) / ALIGNMENT;
+        place.token.store(token.wrapping_sub(base as u64), Ordering::Relaxed);
+        place.room.store(room, Ordering::Relaxed);
+        let life = place.life.load(Ordering::Relaxed).wrapping_add(1) | 1;
+        place.life.store(life, Ordering::Release);
+        Registration { place: place.into(), life }
+    }
+
+    /// The registration with a handle, if a descriptor may lie at `address` in it.
+    #[inline]
+    pub(crate) fn find(&self, handle: u32, address: usize) -> Option<Registration> {
+        let (chunk, place) = split(handle);
+        let place = &self.0[chunk].get()?[place];
+        let life = place.life.load(Ordering::Acquire);
+        let start = place.start.load(Ordering::Acquire);
+        let fits = address.wrapping_sub(start) < place.room.load(Ordering::Acquire);
+        let is_its = place.handle.load(Ordering::Acquire) == handle;
+        // Unless it is another's by now.
+        let is_one = life & 1 == 1 && place.life.load(Ordering::Relaxed) == life;
+        (fits && is_its && is_one).then_some(Registration { place: place.into(), life })
+    }
+}
+
+impl Registration {
+    /// The registration ends: nobody looks at descriptors in its memory any more.
+    ///
+    /// # Safety
+    /// As [`Registration::is_live`].
+    pub(crate) unsafe fn end(self) {
+        // SAFETY: the caller's promise.
+        let place = unsafe { self.place.as_ref() };
+        let _ = place.life.compare_exchange(
+            self.life,
+            self.life.wrapping_add(1),
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
+    }
+
+    /// The token, without a position, of the descriptor at an address in its memory; another one if it has ended.
+    ///
+    /// # Safety
+    /// As [`Registration::is_live`].
+    #[inline]
+    pub(crate) unsafe fn token(self, address: usize) -> u64 {
+        // SAFETY: the caller's promise.
+        let base = unsafe { self.place.as_ref() }.token.load(Ordering::Relaxed);
+        // What is registered has less than the bytes that a token can tell: the sum does not reach the next field.
+        base.wrapping_add((address / ALIGNMENT) as u64)
+    }
+
+    /// Whether it has not ended.
+    ///
+    /// # Safety
+    /// The [`Registered`] that it is of is there.
+    #[inline]
+    pub(crate) unsafe fn is_live(self) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.place.as_ref() }.life.load(Ordering::Acquire) == self.life
+    }
+}
+
+#[inline]
+fn split(handle: u32) -> (usize, usize) {
+    let index = (handle & memory_handle::INDEX.mask() as u32) as usize;
+    (index / CHUNK, index % CHUNK)
+}
+
+const _: () = assert!(memory_handle::INDEX.lo == 0, "the index is the handle's low bits");
+
+impl fmt::Debug for Registered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registered").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_registration_is_found_as_long_as_it_lasts_and_where_a_descriptor_fits() {
+        let all = Registered::new();
+        let (old, new) = (0x7777_0105, 0x8888_0105);
+        assert!(all.find(old, 4096).is_none(), "nothing was ever registered there");
+        let first = all.insert(old, 4096, 100, true);
+        // SAFETY: the table is there, here and below.
+        assert!(unsafe { first.is_live() });
+        for (address, fits) in
+            [(4095, false), (4096, true), (4096 + 68, true), (4096 + 69, false), (0, false)]
+        {
+            assert_eq!(all.find(old, address).is_some(), fits, "{address}");
+        }
+        assert!(all.find(new, 4096).is_none(), "another key");
+        // SAFETY: as above.
+        unsafe { first.end() };
+        // SAFETY: as above.
+        assert!(!unsafe { first.is_live() } && all.find(old, 4096).is_none());
+        let second = all.insert(new, 8192, 100, true);
+        // SAFETY: as above. It ended before: that is no end of the other.
+        unsafe { first.end() };
+        // SAFETY: as above.
+        assert!(unsafe { second.is_live() && !first.is_live() });
+        let found = all.find(new, 8192).expect("it is registered");
+        // SAFETY: as above.
+        assert_eq!(unsafe { found.token(8192 + 64) }, doorbell::encode(0x105, 1, 0));
+        let odd = all.insert(0x1_0108, 4097 + 63, 1000, true);
+        // SAFETY: as above.
+        let token = unsafe { odd.token(4096 + 128) };
+        assert_eq!(token, doorbell::encode(0x108, 1, 0), "the base is rounded down");
+        all.insert(0x1_0106, 4096, 100, false);
+        all.insert(0x1_0107, 4096, 10, true);
+        assert!(all.find(0x1_0106, 4096).is_none(), "it is read-only");
+        assert!(all.find(0x1_0107, 4096).is_none(), "it is too short");
+    }
+}
