@@ -5,7 +5,7 @@ use std::{
     fmt,
     ptr::NonNull,
     sync::{
-        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
+        atomic::{fence, AtomicU32, AtomicU64, AtomicUsize, Ordering},
         OnceLock,
     },
 };
@@ -68,13 +68,17 @@ impl Registered {
         } else {
             0
         };
+        // Whoever ends the one before may come late: from now on that has ended, and what is found meanwhile is nobody's.
+        let life = place.life.load(Ordering::Relaxed).wrapping_add(1) & !1;
+        place.life.store(life, Ordering::Relaxed);
+        fence(Ordering::Release);
         place.handle.store(handle, Ordering::Relaxed);
         place.start.store(start, Ordering::Relaxed);
         let token = doorbell::encode((handle & memory_handle::INDEX.mask() as u32) as u16, 0, 0);
         let base = (start & !(ALIGNMENT - 1)) / ALIGNMENT;
         place.token.store(token.wrapping_sub(base as u64), Ordering::Relaxed);
         place.room.store(room, Ordering::Relaxed);
-        let life = place.life.load(Ordering::Relaxed).wrapping_add(1) | 1;
+        let life = life | 1;
         place.life.store(life, Ordering::Release);
         Registration { place: place.into(), life }
     }
@@ -85,12 +89,14 @@ impl Registered {
         let (chunk, place) = split(handle);
         let place = &self.0[chunk].get()?[place];
         let life = place.life.load(Ordering::Acquire);
-        let start = place.start.load(Ordering::Acquire);
-        let fits = address.wrapping_sub(start) < place.room.load(Ordering::Acquire);
-        let is_its = place.handle.load(Ordering::Acquire) == handle;
+        if life & 1 == 0 || place.handle.load(Ordering::Acquire) != handle {
+            return None;
+        }
+        if address.wrapping_sub(place.start.load(Ordering::Acquire)) >= place.room.load(Ordering::Acquire) {
+            return None;
+        }
         // Unless it is another's by now.
-        let is_one = life & 1 == 1 && place.life.load(Ordering::Relaxed) == life;
-        (fits && is_its && is_one).then_some(Registration { place: place.into(), life })
+        (place.life.load(Ordering::Relaxed) == life).then_some(Registration { place: place.into(), life })
     }
 }
 
