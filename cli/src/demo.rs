@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 use vipl::Mtu;
 
 use crate::{
+    link::{self, Link},
     note::{self, Note, Report},
     simulator::{self, how, nic_socket, Process, Settings},
     stop::Stop,
@@ -55,9 +56,9 @@ pub struct Arguments {
     /// Largest packet in bytes: 256, 512, 1024, 2048 or 4096
     #[arg(long, default_value = "1024")]
     mtu: Mtu,
-    /// What is between each NIC and its host: `core`, or `pcie` for the endpoint's RTL and a link
-    #[arg(long, default_value = "core")]
-    link: String,
+    /// What is between each NIC and its host
+    #[arg(long, value_enum, default_value = "core")]
+    link: Link,
     /// Captures every frame into this file
     #[arg(long)]
     pcap: Option<PathBuf>,
@@ -90,7 +91,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         nics: 2,
         pcap: arguments.pcap.clone(),
         trace: arguments.trace.clone(),
-        more: vec!["--link".into(), arguments.link.clone().into()],
+        more: vec!["--link".into(), arguments.link.name().into()],
     };
     let begin = Instant::now();
     let (mut simulator, mut control) = simulator::start(&settings, &stop)?;
@@ -114,6 +115,9 @@ pub fn run(arguments: Arguments) -> Result<()> {
         "  carried by  {} (sender's NIC) and {} (receiver's NIC), by their KIND registers",
         sent.kind, got.kind
     );
+    if arguments.link == Link::Pcie {
+        link::report(&status.nics)?;
+    }
     println!(
         "  frames      {} from the sender, {} back ({} acknowledgements)",
         sent.counter("FRAMES_SENT"),

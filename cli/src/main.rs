@@ -5,6 +5,7 @@ mod bench;
 mod demo;
 mod devices;
 mod info;
+mod link;
 mod note;
 mod program;
 mod sim;

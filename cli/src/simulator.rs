@@ -25,7 +25,7 @@ use rustix::{
 use serde::Deserialize;
 use serde_json::{json, Value};
 
-use crate::{program::Program, stop::Stop};
+use crate::{link::LinkStatus, program::Program, stop::Stop};
 
 /// The simulator's program.
 const SIMULATOR: Program =
@@ -111,6 +111,9 @@ pub struct NicStatus {
     /// Rules of the bus that the NIC has broken.
     #[serde(default)]
     pub violations: Vec<String>,
+    /// What its PCI Express link has carried, if it has one.
+    #[serde(default)]
+    pub pcie: Option<LinkStatus>,
     /// The rest, for people.
     #[serde(flatten)]
     pub other: serde_json::Map<String, Value>,

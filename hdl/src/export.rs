@@ -8,6 +8,7 @@ use std::thread;
 use rust_hdl::prelude::*;
 use viaduct_verilog::Source;
 
+use crate::board::Card;
 use crate::nic::Nic;
 use crate::pcie::PcieEndpoint;
 
@@ -68,7 +69,10 @@ pub fn pcie_endpoint() -> String {
 /// # Panics
 /// As [`verilog`].
 pub fn products() -> Vec<(&'static str, String)> {
-    vec![("pcie_endpoint", with_room(|| named(endpoint(), "pcie_endpoint")))]
+    vec![
+        ("pcie_endpoint", with_room(|| named(endpoint(), "pcie_endpoint"))),
+        ("card", with_room(|| named(Card::new(false, false, 0, 0), "card"))),
+    ]
 }
 
 fn endpoint() -> PcieEndpoint {

@@ -305,6 +305,14 @@ impl Network {
         (function.endpoint().counters(), function.mac().counters())
     }
 
+    /// What the root port of a NIC's link has seen and done, if it has a link.
+    pub fn link_counters(&self, nic: usize) -> Option<viaduct_link::link::Counters> {
+        match &self.slots[nic] {
+            End::Nic(slot) => slot.link_counters(),
+            End::Model(_) => None,
+        }
+    }
+
     /// Reads a NIC's own counters through its registers, as its driver would: name and value.
     /// Empty when the function does not answer.
     pub fn nic_counters(&mut self, nic: usize) -> Vec<(&'static str, u64)> {

@@ -1,5 +1,7 @@
 //! What the simulator drives: the ports of the NIC's top (docs/architecture.md, "The top's ports").
 
+use viaduct_link::link::Counters;
+
 /// The inputs of one clock cycle. `clock` is driven by whoever implements [`Nic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)] // The names are the ports'; docs/architecture.md has their meaning.
@@ -91,6 +93,11 @@ pub trait Nic: Send {
     /// Packets of the host's that it has been given, and that have not come to the NIC's edge.
     fn under_way(&self) -> usize {
         0
+    }
+
+    /// What its root port has seen and done, if it is behind a link.
+    fn link_counters(&self) -> Option<Counters> {
+        None
     }
 
     /// Rules that were broken inside of it since the last look.

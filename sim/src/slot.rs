@@ -1,5 +1,7 @@
 //! A NIC with pins and what is around it: its root complex, and its MAC at the switch.
 
+use viaduct_link::link::Counters;
+
 use crate::clock::{reached, ticks, Cycle};
 use crate::endpoint::Endpoint;
 use crate::fabric::Mac;
@@ -84,6 +86,11 @@ impl Slot {
     /// Its root complex as it is.
     pub fn root_complex_now(&self) -> &RootComplex {
         &self.bus
+    }
+
+    /// What the root port of its link has seen and done, if it has a link.
+    pub fn link_counters(&self) -> Option<Counters> {
+        self.nic.link_counters()
     }
 
     /// Has its ports looked at from now on.

@@ -7,6 +7,7 @@ mod interrupts;
 mod messages;
 mod netlist;
 mod network;
+mod pcie;
 mod pins;
 mod rgmii;
 mod rtl;

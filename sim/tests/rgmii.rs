@@ -3,7 +3,7 @@
 use crate::exchange::{exchange, Outcome, SIZES};
 use crate::pins::{Model, Pins};
 use crate::wire::Peer;
-use viaduct_hdl::board::Card;
+use viaduct_hdl::board::NicWithMac;
 use viaduct_hdl::export::verilog;
 use viaduct_sim::fabric::Capture;
 use viaduct_sim::network::Network;
@@ -121,7 +121,7 @@ impl Nic for Wired {
 
 /// The card's text. Its blocks lie in each other on the stack, more than a test's thread has.
 fn card_verilog() -> String {
-    let export = std::thread::Builder::new().stack_size(64 << 20).spawn(|| verilog(Card::new(0, 0)));
+    let export = std::thread::Builder::new().stack_size(64 << 20).spawn(|| verilog(NicWithMac::new(0, 0)));
     export.unwrap().join().unwrap()
 }
 

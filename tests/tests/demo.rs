@@ -66,6 +66,18 @@ fn a_file_arrives_and_every_frame_reads_as_the_specification_says() {
     }
 }
 
+/// Two endpoints' RTL, two root ports, and what the demo says of violations.
+#[test]
+fn a_file_passes_links() {
+    let output = demo(&["--size", "100001", "--seed", "5", "--link", "pcie", "--timeout", "120"]);
+    let text = said(&output);
+    assert!(output.status.success(), "{text}");
+    // Two NICs' packets are counted by their root ports.
+    assert_eq!(text.matches("  PCI Express ").count(), 2, "{text}");
+    let output = demo(&["--size", "1000", "--link", "isa"]);
+    assert!(!output.status.success(), "there is no such link");
+}
+
 #[test]
 fn one_flipped_bit_of_one_icrc_is_repaired_or_fails_the_demo_which_says_why() {
     // Patience is wall-clock time: a busy machine takes more than a quiet one, and only what fails waits for its end.

@@ -85,6 +85,8 @@ fn a_put_and_a_get_move_the_bytes_between_the_programs() {
         vi.post_send(put).expect("room");
         let put = vi.send_wait(LONG).expect("complete");
         assert_eq!((put.operation(), put.length()), (Some(Operation::RdmaWrite), 9000), "{kinds:?}");
+        // The peer's NIC has the bytes, and they are on the way to its host's memory.
+        world.settle();
         assert!(b.bytes(&b.open, 0x203, 9000) == bytes, "{kinds:?}");
         assert!(matches!(peer.recv_done(), Err(Error::Empty)), "a write takes no receive");
 

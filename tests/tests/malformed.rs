@@ -243,6 +243,7 @@ fn what_may_differ_is_taken() {
         }
         let b = &mut scene.hosts[1];
         let receive = vis[1].receive(b, &Descriptor::of(b, 0, 1000));
+        scene.world.arrived(1);
         scene.world.inject(1, &frame);
         let received = scene.world.complete(&scene.hosts[1], receive);
         assert_eq!((received.status, received.length), (status::DONE | status::OP_RECEIVE, 100), "{name}");

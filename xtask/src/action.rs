@@ -22,6 +22,8 @@ pub enum Action {
     Unit(&'static str),
     /// The co-simulation suite on models.
     Models,
+    /// A part of the co-simulation suite behind PCI Express links.
+    Linked,
     /// Random walks.
     Walks,
     /// Examples in documentation.
@@ -60,6 +62,24 @@ const PROGRAMS: [&str; 3] = ["viaduct-tests", "viaduct-viad-tests", "vipl-c"];
 /// Tests of the co-simulation suite that run on the NICs which `VIADUCT_NIC` names; those of the module `own_nics`, and the
 /// profile's, say themselves which they run on.
 const ANY_NIC: &str = "binary(=suite) - test(/^own_nics::/)";
+
+/// Tests of the co-simulation suite that run behind PCI Express links, too: messages, RDMA, protection, completion queues, the raw channel, and
+/// resets. The others run there by `cargo xtask soak --linked`.
+const LINKED: &str = "binary(=suite) & (test(/^(messages|rdma|protection|bring_up|library_rdma|library_queues)::/) \
+     | test(/^(completion_queues::(room|interrupts)|raw_channel::(descriptors|room)|doorbells)::/) \
+     | test(=determinism::a_seed_gives_the_same_cycles_and_the_same_capture) \
+     | test(=own_nics::resets::a_function_reset_under_load_ends_what_has_begun_and_the_nic_goes_on) \
+     | test(=own_nics::resets::a_link_that_goes_down_under_load_takes_half_packets_with_it_and_the_nic_goes_on))";
+
+/// Tests that count cycles of the bus, or compare what depends on them: behind a link they would count the link's. The demo says itself what it is behind.
+const COUNTS_CYCLES: &str =
+    "test(/^(replay::answers|demo)::/) | test(=determinism::idle_time_that_is_skipped_changes_nothing) \
+     | test(=retransmission::a_descriptor_that_changes_while_it_is_in_flight_breaks_its_vi) \
+     | test(=retransmission::a_last_packet_that_is_lost_comes_again_after_the_time_out) \
+     | test(=retransmission::a_peer_without_a_receive_is_asked_again_after_the_time_that_it_says)";
+
+/// Links that the tests know (tests/src/world.rs): a core as fast as the link, and one of 100 MHz.
+const CLOCKS: [&str; 2] = ["pcie", "pcie:5:4"];
 
 /// Names the file for what tests leave out, to those that know of it (tests/viad/src/skip.rs).
 const LEFT_OUT: &str = "VIADUCT_SKIPPED";
@@ -107,6 +127,7 @@ impl Tests<'_> {
                 let tests = self.unit("viaduct-tests", Some(ANY_NIC))?;
                 tests.ambient("VIADUCT_NIC", "model").ambient(LEFT_OUT, self.left_out).run()
             }
+            Action::Linked => self.linked(&[CLOCKS[0]], LINKED),
             Action::Walks if self.quick => soak::run(project, &soak::Options::quick(), self.whole),
             Action::Walks => {
                 let commit = project.commit();
@@ -142,6 +163,21 @@ impl Tests<'_> {
             Action::Install => install::smoke(project),
             Action::Vfio => vfio::run(project, &vfio::Options::default(), self.whole),
         }
+    }
+
+    /// Tests of the co-simulation suite with RTL NICs behind links of these clocks.
+    fn linked(&self, links: &[&str], some: &str) -> Result<()> {
+        self.programs()?;
+        for link in links {
+            let tests = self.unit("viaduct-tests", Some(some))?;
+            tests.ambient("VIADUCT_LINK", *link).ambient(LEFT_OUT, self.left_out).run()?;
+        }
+        Ok(())
+    }
+
+    /// All tests of the co-simulation suite that can run behind links, at both ratios of the clocks.
+    pub fn soak_links(&self) -> Result<()> {
+        self.linked(&CLOCKS, &format!("{ANY_NIC} - ({COUNTS_CYCLES})"))
     }
 
     /// Builds the programs that tests run. In a whole run the part build has done this.

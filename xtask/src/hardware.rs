@@ -83,8 +83,20 @@ pub fn list(project: &Project, exporter: Exporter) -> Result<String> {
 }
 
 /// Writes into a folder what a board's top is built from: see viaduct-export.
-pub fn board(project: &Project, exporter: Exporter, board: &str, top: &str, folder: &Path) -> Result<()> {
-    exporter.command(project)?.args(["board", board, top]).arg(std::path::absolute(folder)?).run()
+pub fn board(
+    project: &Project,
+    exporter: Exporter,
+    board: &str,
+    top: &str,
+    folder: &Path,
+    options: &[String],
+) -> Result<()> {
+    exporter
+        .command(project)?
+        .args(["board", board, top])
+        .arg(std::path::absolute(folder)?)
+        .args(options)
+        .run()
 }
 
 /// Runs the proofs, or one of them.

@@ -158,6 +158,9 @@ enum Task {
         /// Which of the board's designs
         #[arg(long, value_name = "TOP", default_value = "nic", requires = "board")]
         top: String,
+        /// A build option of the card: docs/boards.md, "The bring-up ladder", has their names
+        #[arg(long = "option", value_name = "NAME", requires = "board")]
+        options: Vec<String>,
         /// How many seeds of a board, from --seed on, a processor each: the slowest counts. Without --board those of the card, and
         /// three or more of them make docs/fit.json anew
         #[arg(long, value_name = "N", conflicts_with_all = ["verilog", "blocks"])]
@@ -235,12 +238,13 @@ fn run(task: Task) -> Result<()> {
         Task::Same(options) => same::run(&project, &options),
         Task::Netlist => netlist::run(&project, Exporter::Build),
         Task::Fit { recorded: true, .. } => fit::record(&project, Exporter::Build),
-        Task::Fit { seed, board: Some(board), top, seeds, json, .. } => {
-            fit::board(&project, &fit::Order { board, top, seed, seeds: seeds.unwrap_or(1), json })
+        Task::Fit { seed, board: Some(board), top, seeds, options, json, .. } => {
+            fit::board(&project, &fit::Order { board, top, seed, seeds: seeds.unwrap_or(1), options, json })
         }
-        Task::Fit { seed, board: None, top, seeds: Some(seeds), json, .. } => {
-            fit::board(&project, &fit::Order { board: fit::CARD.into(), top, seed, seeds, json })
-        }
+        Task::Fit { seed, board: None, top, seeds: Some(seeds), json, .. } => fit::board(
+            &project,
+            &fit::Order { board: fit::CARD.into(), top, seed, seeds, options: Vec::new(), json },
+        ),
         Task::Fit { seed, blocks: true, only, slowest, .. } => {
             fit::blocks(&project, Exporter::Build, &fit::Choice { only, slowest }, seed.unwrap_or(fit::SEED))
         }

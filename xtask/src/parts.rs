@@ -86,6 +86,7 @@ pub const PARTS: &[Part] = &[
     part("pictures", Cargo, &[Runner, Simulator], Action::Unit("viaduct-pictures"), "unit tests: what the pictures of docs/ are drawn from; each picture is as it is drawn now"),
     part("walk", Cargo, &[Runner, Simulator], Action::Unit("viaduct-walk"), "unit tests: random walks find what is wrong, and make it small"),
     part("stack", Cargo, &[Runner, Simulator, Decode], Action::Unit("viaduct-tests"), "the co-simulation suite"),
+    part("linked", Cargo, &[Runner, Simulator, Decode], Action::Linked, "a part of the co-simulation suite, with the RTL NICs behind PCI Express links"),
     part("viad-stack", Cargo, &[Runner, Simulator, Decode, Need::C], Action::Unit("viaduct-viad-tests"), "viad and its clients, honest and hostile, in Rust and in C"),
     part("vipl-c", Cargo, &[Runner, Simulator, Need::C], Action::Unit("vipl-c"), "VIPL's C interface: the header, the library's symbols, C programs over functional models and RTL"),
     part("doc", Cargo, &[], Action::Doc, "the examples in the documentation of what users link"),

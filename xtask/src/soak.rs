@@ -1,5 +1,6 @@
-//! `soak`: builds and runs the program of the walk crate.
+//! `soak`: builds and runs the program of the walk crate, or the co-simulation suite behind PCI Express links.
 
+use crate::action::Tests;
 use crate::need::Need;
 use crate::project::Project;
 use crate::setup;
@@ -30,6 +31,9 @@ pub struct Options {
     /// Every walk is on an unkind bus, not only every second one
     #[arg(long)]
     unkind: bool,
+    /// No walks: the co-simulation suite with the RTL NICs behind PCI Express links, as far as it can run there, at both ratios of the clocks
+    #[arg(long, conflicts_with_all = ["seeds", "from", "minutes", "corpus", "fresh", "unkind"])]
+    linked: bool,
 }
 
 impl Options {
@@ -46,6 +50,11 @@ impl Options {
 
 /// Walks; what fails is made small, and its evidence goes to target/xtask/walks. The program may be `built` already.
 pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
+    if options.linked {
+        setup::ensure(project, &[Need::Simulator, Need::Tests])?;
+        let left_out = project.scratch("parts")?.join("soak.left-out");
+        return Tests { project, whole: built, quick: false, left_out: &left_out }.soak_links();
+    }
     let mut walk = match built {
         true => project.built("viaduct-walk")?,
         false => {

@@ -1,76 +1,112 @@
-//! The NIC and its MAC: what stands between a PCIe endpoint and the pins of a PHY.
+//! The whole card but its transceiver and its clocks: the endpoint, the NIC and its MAC.
 //!
 //! ```text
-//! tlp_*, credit, cfg ◄─►┌──────┐◄─► pads
-//!           time_now ──►│ Card │◄── rx_clock
-//!   idle, *_deadline ◄──└──────┘◄── tx_clock
+//!  rx_*, tx_*, detect_* ◄─►┌──────┐◄─► pads
+//!                  pclk ──►│ Card │◄── rx_clock, tx_clock
+//!               ltssm_* ◄──│      │◄── clock, reset
+//!                          └──────┘──► watch_in, watch_out
 //! ```
-//! Contract: docs/architecture.md, "The top's ports", for the host's side; docs/boards.md, "The MAC", for the PHY's. Frames that the NIC
-//! cannot take in time are held back by pause frames.
+//! Contract: docs/pcie.md, "The symbol seam", for the host's side; docs/boards.md, "The MAC", for the PHY's. `clock` is 100 MHz, of any phase
+//! to `pclk`: device time counts by it.
 //!
-//! Latency: the NIC's and the MAC's; the wires between them have none.
+//! Latency: the endpoint's, the NIC's and the MAC's; the wires between them have none.
 //!
 //! Example: a packet of the host's stores a doorbell; the frame of that send leaves at `pads`.
 //!
-//! Tests: `sim/tests/rgmii.rs`: two of them with an Ethernet of the test's between.
+//! Tests: the blocks have theirs; `cargo xtask export` writes it as card.v.
 
-use super::STATION;
-use crate::edge::{Config, Credits, TlpRx, TlpTx};
-use crate::mac::{Mac, RgmiiPads};
-use crate::nic::Nic;
-use crate::prims::{Keep, LaneCount, Number};
+use super::{NicWithMac, Ticks};
+use crate::edge::{ConfigSource, CreditsSource, TlpRxSource, TlpTx};
+use crate::mac::RgmiiPads;
+use crate::pcie::bus::TlpWord;
+use crate::pcie::PcieEndpoint;
 use crate::stream::FlowSource;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
 /// See the module's description.
-#[derive(LogicBlock, Default)]
+#[derive(LogicBlock)]
 pub struct Card {
-    /// Rising edge, 125 MHz.
+    /// Rising edge, 125 MHz: the transceiver's clock.
+    pub pclk: Signal<In, Clock>,
+    /// The transceiver runs; until then nothing of the seam means anything.
+    pub phy_ready: Signal<In, bool>,
+    /// Two symbols received, the first one in the low byte.
+    pub rx_data: Signal<In, Bits<16>>,
+    /// Which of them are K.
+    pub rx_k: Signal<In, Bits<2>>,
+    /// Which of them are damaged: value and K mean nothing.
+    pub rx_error: Signal<In, Bits<2>>,
+    /// Electrical idle, not filtered.
+    pub rx_idle: Signal<In, bool>,
+    /// The lane's polarity is to be inverted.
+    pub rx_invert: Signal<Out, bool>,
+    /// Two symbols to send, the first one in the low byte.
+    pub tx_data: Signal<Out, Bits<16>>,
+    /// Which of them are K.
+    pub tx_k: Signal<Out, Bits<2>>,
+    /// Electrical idle in place of both symbols.
+    pub tx_idle: Signal<Out, bool>,
+    /// Look for a receiver; it holds until `detect_done`.
+    pub detect_request: Signal<Out, bool>,
+    /// The look has ended.
+    pub detect_done: Signal<In, bool>,
+    /// There is a receiver; it counts with `detect_done`.
+    pub detect_present: Signal<In, bool>,
+    /// The state of the LTSSM, for lights: [`codes`](crate::pcie::mac::state::codes).
+    pub ltssm_state: Signal<Out, Bits<5>>,
+    /// How far training has come since `phy_ready`, for lights.
+    pub ltssm_deepest: Signal<Out, Bits<5>>,
+    /// The TLPs that come, for traces.
+    pub watch_in: FlowSource<TlpWord>,
+    /// The TLPs that go, for traces.
+    pub watch_out: FlowSource<TlpWord>,
+    /// Rising edge, 100 MHz: the core's clock.
     pub clock: Signal<In, Clock>,
-    /// Power-up reset, synchronous.
+    /// Power-up reset of the core and the MAC, synchronous to `clock`.
     pub reset: Signal<In, bool>,
-    /// Packets from the host.
-    pub tlp_rx: TlpRx,
-    /// The host may start a non-posted request.
-    pub tlp_rx_np_ready: Signal<Out, bool>,
-    /// Packets to the host.
-    pub tlp_tx: TlpTx,
-    /// What may be sent to the host now, by the link partner's credits.
-    pub credit: Credits,
-    /// The function's configuration space.
-    pub cfg: Config,
-    /// The function-level reset is done; it stays high until `cfg.function_reset` falls.
-    pub function_reset_done: Signal<Out, bool>,
-    /// The link is down, or in hot reset: everything is reset at once.
-    pub link_down: Signal<In, bool>,
-    /// Device time, ticks of 1.024 us; it wraps.
-    pub time_now: Signal<In, Bits<32>>,
-    /// Nothing is in flight and nothing waits; a simulator reads this and the deadlines.
-    pub idle: Signal<Out, bool>,
-    /// When the oldest read of host memory will have waited too long; given while there is one.
-    pub read_deadline: FlowSource<Bits<32>>,
-    /// When the first vector that rests may be sent again; given while one rests.
-    pub interrupt_deadline: FlowSource<Bits<32>>,
-    /// When the first VI's timer ends, or earlier; given while one runs.
-    pub send_deadline: FlowSource<Bits<32>>,
-    /// 125 MHz for the transmit side.
+    /// 125 MHz for Ethernet's transmit side.
     pub tx_clock: Signal<In, Clock>,
     /// The PHY's clock.
     pub rx_clock: Signal<In, Clock>,
     /// The pins of the PHY.
     pub pads: RgmiiPads,
-    nic: Nic,
-    mac: Mac,
-    rx_lanes: Keep,
-    tx_lanes: LaneCount,
-    station: Number<48, { STATION }>,
+    // The core comes first, so that its modules have the names here that they have alone.
+    nic: NicWithMac,
+    endpoint: PcieEndpoint,
+    ticks: Ticks,
 }
 
 impl Card {
-    /// With so many steps of 25 ps on the clock to the PHY, and on data and control from it.
-    pub fn new(tx_steps: u8, rx_steps: u8) -> Self {
-        Self { mac: Mac::new(tx_steps, rx_steps), ..Self::default() }
+    /// With the options of [`PcieEndpoint`], and so many steps of 25 ps on the clock to the PHY, and on data and control from it.
+    pub fn new(no_scramble: bool, ignore_detect: bool, tx_steps: u8, rx_steps: u8) -> Self {
+        Self {
+            pclk: Default::default(),
+            phy_ready: Default::default(),
+            rx_data: Default::default(),
+            rx_k: Default::default(),
+            rx_error: Default::default(),
+            rx_idle: Default::default(),
+            rx_invert: Default::default(),
+            tx_data: Default::default(),
+            tx_k: Default::default(),
+            tx_idle: Default::default(),
+            detect_request: Default::default(),
+            detect_done: Default::default(),
+            detect_present: Default::default(),
+            ltssm_state: Default::default(),
+            ltssm_deepest: Default::default(),
+            watch_in: Default::default(),
+            watch_out: Default::default(),
+            clock: Default::default(),
+            reset: Default::default(),
+            tx_clock: Default::default(),
+            rx_clock: Default::default(),
+            pads: Default::default(),
+            nic: NicWithMac::new(tx_steps, rx_steps),
+            endpoint: PcieEndpoint::new(no_scramble, ignore_detect),
+            ticks: Default::default(),
+        }
     }
 }
 
@@ -78,29 +114,29 @@ impl Logic for Card {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        clock!(self, clock, nic, mac);
-        drive!(self, tx_clock => mac.tx_clock; rx_clock => mac.rx_clock; reset => nic.reset, mac.reset);
+        clock!(self, clock, nic, endpoint, ticks);
+        drive!(self, pclk => endpoint.pclk; tx_clock => nic.tx_clock; rx_clock => nic.rx_clock;
+            reset => nic.reset; ticks.time_now => nic.time_now);
 
-        // The host.
-        TlpRx::link(&mut self.tlp_rx, &mut self.nic.tlp_rx);
-        TlpTx::link(&mut self.tlp_tx, &mut self.nic.tlp_tx);
-        Credits::link(&mut self.credit, &mut self.nic.credit);
-        Config::link(&mut self.cfg, &mut self.nic.cfg);
-        FlowSource::<Bits<32>>::link(&mut self.read_deadline, &mut self.nic.read_deadline);
-        FlowSource::<Bits<32>>::link(&mut self.interrupt_deadline, &mut self.nic.interrupt_deadline);
-        FlowSource::<Bits<32>>::link(&mut self.send_deadline, &mut self.nic.send_deadline);
-        drive!(self, nic.tlp_rx_np_ready => tlp_rx_np_ready; nic.function_reset_done => function_reset_done;
-            link_down => nic.link_down; time_now => nic.time_now; nic.idle => idle);
+        // The seam.
+        drive!(self, phy_ready => endpoint.phy_ready; rx_data => endpoint.rx_data; rx_k => endpoint.rx_k;
+            rx_error => endpoint.rx_error; rx_idle => endpoint.rx_idle; endpoint.rx_invert => rx_invert;
+            endpoint.tx_data => tx_data; endpoint.tx_k => tx_k; endpoint.tx_idle => tx_idle;
+            endpoint.detect_request => detect_request; detect_done => endpoint.detect_done;
+            detect_present => endpoint.detect_present; endpoint.ltssm_state => ltssm_state;
+            endpoint.ltssm_deepest => ltssm_deepest);
+        FlowSource::<TlpWord>::link(&mut self.watch_in, &mut self.endpoint.watch_in);
+        FlowSource::<TlpWord>::link(&mut self.watch_out, &mut self.endpoint.watch_out);
+
+        // The TLP edge.
+        join!(self, TlpRxSource, endpoint.tlp_rx => nic.tlp_rx);
+        join!(self, TlpTx, nic.tlp_tx => endpoint.tlp_tx);
+        join!(self, CreditsSource, endpoint.credit => nic.credit);
+        join!(self, ConfigSource, endpoint.cfg => nic.cfg);
+        drive!(self, nic.tlp_rx_np_ready => endpoint.tlp_rx_np_ready; endpoint.link_down => nic.link_down;
+            nic.function_reset_done => endpoint.function_reset_done);
 
         // Ethernet.
-        RgmiiPads::link(&mut self.pads, &mut self.mac.pads);
-        drive!(self, station => mac.station; nic.eth_rx_pause => mac.pause; mac.rx.valid => nic.eth_rx.valid;
-            mac.rx.data.val().data => nic.eth_rx.data; mac.rx.data.val().last => nic.eth_rx.last;
-            mac.rx.data.val().bad => nic.eth_rx.bad; mac.rx.data.val().count => rx_lanes.count;
-            rx_lanes.keep => nic.eth_rx.keep; nic.eth_tx.keep => tx_lanes.keep;
-            nic.eth_tx.valid => mac.tx.valid; mac.tx.ready => nic.eth_tx.ready);
-        self.mac.counter.index.next = bits::<4>(0);
-        fill!(self, mac.tx.data, nic.eth_tx.data => data; nic.eth_tx.last => last; tx_lanes.count => count;
-            false => bad);
+        RgmiiPads::link(&mut self.pads, &mut self.nic.pads);
     }
 }

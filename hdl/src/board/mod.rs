@@ -1,21 +1,25 @@
 //! The tops of boards: pins, clocks and reset round the designs. See docs/boards.md and `constraints/`.
 
-mod boundary;
 mod card;
 mod echo;
-mod endpoint_edge;
+mod lights;
 mod nic;
+mod nic_with_mac;
+mod options;
 mod pad;
 mod pll;
 mod reference;
 mod start;
 mod targets;
 mod ticks;
+pub mod trace;
 
-pub use boundary::Boundary;
 pub use card::Card;
 pub use echo::EchoBoard;
+pub use lights::Lights;
 pub use nic::NicBoard;
+pub use nic_with_mac::NicWithMac;
+pub use options::BoardOptions;
 pub use pad::Pad;
 pub use pll::{Oscillator, Pll};
 pub use reference::WithReference;
@@ -24,7 +28,7 @@ pub use targets::{all, core_of, Target};
 pub use ticks::Ticks;
 
 /// How a board differs from another, as far as its logic sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Wiring {
     /// The clock it has.
     pub oscillator: Oscillator,

@@ -1,4 +1,4 @@
-//! Makes 125 MHz for Ethernet and 107.1 MHz for the NIC's core from a board's oscillator.
+//! Makes 125 MHz for Ethernet and 100 MHz for the NIC's core from a board's oscillator.
 //!
 //! ```text
 //!  clock_in ──►┌─────┐──► clock_out
@@ -10,7 +10,7 @@
 //! Latency: none; clocks.
 //!
 //! How: ECP5's EHXPLLL with feedback from its own output: the oscillator is divided to 25 MHz, times five. Its own oscillator then runs at
-//! 750 MHz (400 to 800 are allowed), of which `clock_out` is a sixth and `core_clock_out` a seventh. In Verilator both are the input, locked
+//! 500 MHz (400 to 800 are allowed), of which `clock_out` is a fourth and `core_clock_out` a fifth. In Verilator both are the input, locked
 //! from the third edge on.
 //!
 //! Example: 100 MHz are divided by 4 to 25 MHz and multiplied by 5.
@@ -36,7 +36,7 @@ pub struct Pll {
     pub clock_in: Signal<In, Clock>,
     /// The clock of 125 MHz.
     pub clock_out: Signal<Out, Clock>,
-    /// The clock of 107.1 MHz.
+    /// The clock of 100 MHz.
     pub core_clock_out: Signal<Out, Clock>,
     /// Both are right; [`Start`](super::Start) listens.
     pub locked: Signal<Out, bool>,
@@ -79,8 +79,8 @@ EHXPLLL #(
    .PLLRST_ENA(\"DISABLED\"), .INTFB_WAKE(\"DISABLED\"), .STDBY_ENABLE(\"DISABLED\"), .DPHASE_SOURCE(\"DISABLED\"),
    .OUTDIVIDER_MUXA(\"DIVA\"), .OUTDIVIDER_MUXB(\"DIVB\"), .OUTDIVIDER_MUXC(\"DIVC\"), .OUTDIVIDER_MUXD(\"DIVD\"),
    .CLKI_DIV({divide}), .CLKFB_DIV(5), .FEEDBK_PATH(\"CLKOP\"),
-   .CLKOP_ENABLE(\"ENABLED\"), .CLKOP_DIV(6), .CLKOP_CPHASE(5), .CLKOP_FPHASE(0),
-   .CLKOS_ENABLE(\"ENABLED\"), .CLKOS_DIV(7), .CLKOS_CPHASE(6), .CLKOS_FPHASE(0)
+   .CLKOP_ENABLE(\"ENABLED\"), .CLKOP_DIV(4), .CLKOP_CPHASE(3), .CLKOP_FPHASE(0),
+   .CLKOS_ENABLE(\"ENABLED\"), .CLKOS_DIV(5), .CLKOS_CPHASE(4), .CLKOS_FPHASE(0)
 ) cell_0 (
    .CLKI(clock_in), .CLKFB(clock_out), .CLKOP(clock_out), .CLKOS(core_clock_out), .LOCK(locked), .RST(1'b0), .STDBY(1'b0),
    .PHASESEL0(1'b0), .PHASESEL1(1'b0), .PHASEDIR(1'b1), .PHASESTEP(1'b1), .PHASELOADREG(1'b1),

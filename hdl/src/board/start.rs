@@ -26,7 +26,7 @@ pub struct Start {
     pub clock: Signal<In, Clock>,
     /// The clock is right, from [`Pll`](super::Pll).
     pub locked: Signal<In, bool>,
-    /// The synchronous reset of the core, `Card` or `Echo`.
+    /// The synchronous reset of the core, `Card` or `EchoBoard`.
     pub core_reset: Signal<Out, bool>,
     /// Reset of the PHY; low: the PHY is reset.
     pub phy_reset_n: Signal<Out, bool>,

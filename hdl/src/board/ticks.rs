@@ -1,15 +1,15 @@
-//! Counts device time in a core's clock of 107.1 MHz.
+//! Counts device time in a core's clock of 100 MHz.
 //!
 //! ```text
 //!        ┌───────┐
 //!        │ Ticks │──► time_now
 //!        └───────┘
 //! ```
-//! Contract: 768 cycles are 7 ticks of 1.024 us. `time_now` counts by ones, and wraps.
+//! Contract: 512 cycles are 5 ticks of 1.024 us. `time_now` counts by ones, and wraps.
 //!
 //! Latency: none; a counter.
 //!
-//! Example: `time_now` goes up in the cycles 110, 220, 330, 439, ...
+//! Example: `time_now` goes up in the cycles 103, 205, 308, 410, ...
 //!
 //! Tests: `tests/mac/ticks.rs`.
 
@@ -20,16 +20,15 @@ use viaduct_dialect::wires;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Ticks {
-    /// Rising edge, 107.1 MHz: 750 MHz by 7.
+    /// Rising edge, 100 MHz.
     pub clock: Signal<In, Clock>,
     /// Device time, in ticks of 1.024 us.
     pub time_now: Signal<Out, Bits<32>>,
-    /// How much of the tick under way is over: a tick has 768 of these, a cycle 7.
-    part: DFF<Bits<10>>,
+    /// How much of the tick under way is over: a tick has 512 of these, a cycle 5.
+    part: DFF<Bits<9>>,
     ticks: DFF<Bits<32>>,
-    last: Number<10, { 768 - 7 }>,
-    /// 7 - 768.
-    carry: Number<10, { 1024 + 7 - 768 }>,
+    /// From here on the tick ends with the cycle: `part` wraps.
+    last: Number<9, { 512 - 5 }>,
 }
 
 impl Logic for Ticks {
@@ -37,9 +36,8 @@ impl Logic for Ticks {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, part, ticks);
-        self.part.d.next = self.part.q.val() + 7;
+        self.part.d.next = self.part.q.val() + 5;
         if self.part.q.val() >= self.last.val() {
-            self.part.d.next = self.part.q.val() + self.carry.val();
             self.ticks.d.next = self.ticks.q.val() + 1;
         }
         drive!(self, ticks.q => time_now);

@@ -7,7 +7,7 @@
 //!   tx_*   ◄───│ mac │  line   │ link │ offered │ transaction │ │ │ crossing │◄── tlp_tx
 //! detect_* ◄──►│     │◄────────┤      │◄────────┤             │◄┼─┤          │──► credit, cfg, link_down
 //!              └─────┘         └──────┘         └─────────────┘ │ └──────────┘◄── function_reset_done
-//!      ltssm_* ◄─┘
+//!      ltssm_* ◄─┘                  └─► watch_in, watch_out
 //! ```
 //! Contract: docs/pcie.md, "The symbol seam" for the left side, docs/bring-up.md, "The top's ports", for the right one. While `phy_ready`
 //! is low everything in the domain of `pclk` is in reset, and `link_down` is high. `clock` is at least half as fast as `pclk`.
@@ -78,6 +78,10 @@ pub struct PcieEndpoint {
     pub function_reset_done: Signal<In, bool>,
     /// The link is down, or in hot reset.
     pub link_down: Signal<Out, bool>,
+    /// The TLPs that come, as they do: for traces.
+    pub watch_in: FlowSource<TlpWord>,
+    /// The TLPs that go, in the cycles in which their words move: for traces.
+    pub watch_out: FlowSource<TlpWord>,
     mac: PcieMac,
     link: PcieLink,
     transaction: PcieTransaction,
@@ -112,6 +116,8 @@ impl PcieEndpoint {
             cfg: Default::default(),
             function_reset_done: Default::default(),
             link_down: Default::default(),
+            watch_in: Default::default(),
+            watch_out: Default::default(),
             mac: PcieMac::new(no_scramble, ignore_detect),
             link: Default::default(),
             transaction: Default::default(),
@@ -158,6 +164,11 @@ impl Logic for PcieEndpoint {
             transaction.core_reset => crossing.core_reset;
             crossing.function_reset_done => transaction.function_reset_done);
         join!(self, Source<TlpWord>, crossing.from_core => transaction.from_core);
+
+        // Traces.
+        drive!(self, link.arrived.valid => watch_in.valid; link.arrived.data => watch_in.data;
+            transaction.offered.data => watch_out.data);
+        self.watch_out.valid.next = self.transaction.offered.valid.val() & self.link.offered.ready.val();
 
         // The core.
         TlpRxSource::link(&mut self.tlp_rx, &mut self.crossing.tlp_rx);

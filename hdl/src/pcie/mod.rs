@@ -5,6 +5,7 @@
 //! | folder | what for |
 //! |---|---|
 //! | [`bus`] | what crosses between the layers |
+//! | [`phy`] | the transceiver below the seam: vendor cells, and their start |
 //! | [`mac`] | symbols: alignment, scrambling, ordered sets, SKP, the LTSSM |
 //! | [`link`] | the data link layer: packets, sequence numbers, replay, credits |
 //! | [`transaction`] | configuration space, requests that the core does not see, completions of those |
@@ -15,6 +16,7 @@ pub mod crossing;
 mod endpoint;
 pub mod link;
 pub mod mac;
+pub mod phy;
 pub mod transaction;
 
 pub use endpoint::PcieEndpoint;

@@ -21,7 +21,7 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use crate::bus::{Commit, Position, QueueId, Vi, QUEUE_LOG2};
-use crate::prims::{Cast, LutRam, Number, Ram, Unpack};
+use crate::prims::{Cast, LutRam, Number, Ram, ShallowRam, Unpack};
 use crate::rows::tables::ReceiveRow;
 use crate::stream::{FlowSink, Table};
 use rust_hdl::prelude::*;
@@ -211,7 +211,7 @@ pub struct Contexts {
     given: Signal<Local, ReceiveRow>,
     mtu: Signal<Local, Bits<3>>,
     /// Receive descriptors of each VI that are completed, for `lookup`.
-    positions: Ram<Position, VI_LOG2>,
+    positions: ShallowRam<Position, VI_LOG2>,
     /// The same for fetch, which may ask while they change, and so not in block RAM.
     shown: LutRam<Position, VI_LOG2>,
     shown_position: DFF<Position>,

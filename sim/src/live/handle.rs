@@ -5,6 +5,7 @@ use std::fs::File;
 use std::sync::mpsc::{self, Sender, SyncSender};
 
 use serde::Serialize;
+use viaduct_link::link::Counters;
 
 use crate::fabric::{FabricCounters, Faults, PortCounters};
 use crate::memory::{MapError, Range};
@@ -54,6 +55,30 @@ pub struct Status {
     pub faults: Faults,
 }
 
+/// What a NIC's root port has seen: packets, and those that were sent more than once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LinkStatus {
+    /// To the NIC.
+    pub to_nic: u64,
+    /// From it.
+    pub from_nic: u64,
+    /// To it, once more.
+    pub to_nic_again: u64,
+    /// From it, once more: as they came in.
+    pub from_nic_again: u64,
+}
+
+impl From<Counters> for LinkStatus {
+    fn from(counters: Counters) -> Self {
+        Self {
+            to_nic: counters.sent,
+            from_nic: counters.received,
+            to_nic_again: counters.replayed,
+            from_nic_again: counters.duplicates,
+        }
+    }
+}
+
 /// What a network says of one NIC.
 #[derive(Debug, Clone, Serialize)]
 pub struct NicStatus {
@@ -61,6 +86,8 @@ pub struct NicStatus {
     pub bus: BusCounters,
     /// The link.
     pub link: PortCounters,
+    /// Its PCI Express link, if it has one.
+    pub pcie: Option<LinkStatus>,
     /// DMA mappings.
     pub mappings: usize,
     /// The NIC's own counters by name; none while it does not answer.

@@ -13,7 +13,7 @@ use crate::clock::{duration, Anchor};
 use crate::network::{Activity, Network};
 use crate::root_complex::LoadId;
 use handle::Request;
-pub use handle::{Ended, Handle, NicStatus, Status};
+pub use handle::{Ended, Handle, LinkStatus, NicStatus, Status};
 
 /// Cycles between two looks at what is asked: few, because each look is a part of every load's
 /// wall time.
@@ -183,6 +183,7 @@ impl Live {
         NicStatus {
             bus,
             link,
+            pcie: self.network.link_counters(nic).map(LinkStatus::from),
             mappings: self.network.memory(nic).len(),
             counters,
             violations: self.network.violations(nic).iter().map(|v| v.what.clone()).collect(),

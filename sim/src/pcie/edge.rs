@@ -141,3 +141,110 @@ impl CoreEdge {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tlp::{beat, Request};
+
+    /// What an endpoint shows when all is well.
+    fn calm() -> NicIn {
+        NicIn {
+            tlp_tx_ready: true,
+            credit_ph: 2,
+            credit_pd: 16,
+            credit_nph: 1,
+            cfg_requester_id: 0x100,
+            cfg_max_payload: 1,
+            cfg_max_read: 2,
+            cfg_bus_master: true,
+            ..NicIn::default()
+        }
+    }
+
+    fn write(bytes: usize) -> Vec<u32> {
+        let request = Request::new(0x1000, bytes, 0, 0x100);
+        Tlp::Write(request, vec![0; request.length]).encode()
+    }
+
+    /// A packet leaves, `gap` cycles behind what was before it.
+    fn send(edge: &mut CoreEdge, input: &NicIn, packet: &[u32], class: u8, gap: usize) {
+        for _ in 0..gap {
+            edge.watch(input, &NicOut::default());
+        }
+        for index in 0..packet.len().div_ceil(2) {
+            let (data, keep) = beat(packet, index);
+            let last = index * 2 + 2 >= packet.len();
+            let mut output = NicOut { tlp_tx_valid: true, tlp_tx_data: data, ..NicOut::default() };
+            (output.tlp_tx_keep, output.tlp_tx_last, output.tlp_tx_class) = (keep, last, class);
+            edge.watch(input, &output);
+        }
+    }
+
+    /// What is found when a packet leaves under these conditions, behind a good one.
+    fn found(change: impl FnOnce(&mut NicIn), packet: &[u32], class: u8, gap: usize) -> Vec<String> {
+        let (mut edge, mut input) = (CoreEdge::default(), calm());
+        send(&mut edge, &input, &write(64), class::POSTED, 1);
+        change(&mut input);
+        send(&mut edge, &input, packet, class, gap);
+        edge.take_wrong()
+    }
+
+    #[test]
+    fn what_keeps_the_rules_is_no_violation() {
+        let read = Tlp::Read(Request::new(0x2000, 512, 3, 0x100)).encode();
+        assert_eq!(found(|_| {}, &write(256), class::POSTED, 0), [""; 0]);
+        assert_eq!(found(|_| {}, &read, class::NON_POSTED, 0), [""; 0]);
+        // What was cut before, or begins within some cycles.
+        assert_eq!(found(|input| input.cfg_max_payload = 0, &write(256), class::POSTED, 0), [""; 0]);
+        assert_eq!(found(|input| input.cfg_bus_master = false, &write(64), class::POSTED, 8), [""; 0]);
+    }
+
+    #[test]
+    fn each_rule_that_is_broken_is_found() {
+        let read = Tlp::Read(Request::new(0x2000, 512, 3, 0x100)).encode();
+        let other = Tlp::Read(Request::new(0x2000, 64, 3, 0x500)).encode();
+        let many_tags = Tlp::Read(Request::new(0x2000, 64, 40, 0x100)).encode();
+        let long = Tlp::Read(Request::new(0x2000, 1024, 3, 0x100)).encode();
+        type Case<'a> = (&'a str, fn(&mut NicIn), Vec<u32>, u8, usize);
+        let cases: [Case; 9] = [
+            ("no bus master", |input| input.cfg_bus_master = false, write(64), class::POSTED, 40),
+            ("2 headers and 3 units", |input| input.credit_pd = 3, write(64), class::POSTED, 0),
+            ("0 headers", |input| input.credit_nph = 0, read, class::NON_POSTED, 0),
+            ("a write of 512 bytes", |_| {}, write(512), class::POSTED, 0),
+            ("a read of 1024 bytes", |_| {}, long, class::NON_POSTED, 0),
+            ("tlp_tx_class is 0 and not 1", |_| {}, other.clone(), class::POSTED, 0),
+            ("of requester 0x0500", |_| {}, other, class::NON_POSTED, 0),
+            ("tag 0x28", |_| {}, many_tags, class::NON_POSTED, 0),
+            ("malformed", |_| {}, vec![0x4000_0002, 0xF, 0x1000, 1], class::POSTED, 0),
+        ];
+        for (what, change, packet, class, gap) in cases {
+            let found = found(change, &packet, class, gap);
+            assert!(found.iter().any(|found| found.contains(what)), "{what}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn two_packets_begin_in_a_function_reset_and_no_third() {
+        let (mut edge, mut input) = (CoreEdge::default(), calm());
+        input.cfg_function_reset = true;
+        for _ in 0..LAST_PACKETS {
+            send(&mut edge, &input, &write(64), class::POSTED, 1);
+        }
+        assert_eq!(edge.take_wrong(), [""; 0]);
+        send(&mut edge, &input, &write(64), class::POSTED, 1);
+        assert_eq!(edge.take_wrong(), ["at the core's edge: a packet begins in a function reset"]);
+    }
+
+    #[test]
+    fn half_a_packet_ends_where_the_link_does() {
+        let (mut edge, mut input) = (CoreEdge::default(), calm());
+        let half = NicOut { tlp_tx_valid: true, tlp_tx_keep: 3, ..NicOut::default() };
+        edge.watch(&input, &half);
+        input.link_down = true;
+        edge.watch(&input, &half);
+        input.link_down = false;
+        send(&mut edge, &input, &write(64), class::POSTED, 1);
+        assert_eq!(edge.take_wrong(), [""; 0]);
+    }
+}

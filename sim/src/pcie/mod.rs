@@ -106,11 +106,6 @@ impl PcieNic {
         Err(io::Error::other(format!("it does not come up: {}; {broken:?}", this.lane)))
     }
 
-    /// What the root port's data link layer has seen and done.
-    pub fn counters(&self) -> Counters {
-        self.lane.counters()
-    }
-
     /// The cycles of the link that lie before (0) or behind (1) the core's edge in this cycle of the core's.
     fn link_cycles(&mut self, side: usize) {
         for _ in 0..self.lane.due(side) {
@@ -252,6 +247,10 @@ impl Nic for PcieNic {
 
     fn under_way(&self) -> usize {
         self.held.len() + self.lane.to_core()
+    }
+
+    fn link_counters(&self) -> Option<Counters> {
+        Some(self.lane.counters())
     }
 
     fn broken(&mut self) -> Vec<String> {

@@ -5,6 +5,7 @@ mod counters;
 mod failed_reads;
 mod fairness;
 mod kinds;
+mod pcie;
 mod resets;
 mod strangers;
 mod torn_reads;

@@ -46,6 +46,8 @@ fn load(random: &mut ChaCha8Rng, seed: u64, changes: u64) -> (Load, [Vec<u8>; 2]
 /// Completions for tags that were in use before a reset: none is taken, and each is counted.
 fn stale_completions_are_dropped(world: &World, host: &Host) {
     const TAGS: u32 = 16;
+    // A link that was down has to train first, and the NIC clears its counters behind that.
+    world.settle();
     let dropped = || world.counter(host.index, counter::TLP_DROPPED);
     let (before, memory) = (dropped(), host.memory.snapshot());
     bus(world, host.index, |now, bus| {

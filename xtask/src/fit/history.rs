@@ -46,7 +46,14 @@ mod tests {
         let report = r#"{"fmax": {"clock": {"achieved": 130.46, "constraint": 125.0}},
             "utilization": {"TRELLIS_COMB": {"used": 10, "available": 20}, "DP16KD": {"used": 1, "available": 2}}}"#;
         let report = Report::parse(report, |_| None).unwrap();
-        let order = Order { board: "b".into(), top: "nic".into(), seed: None, seeds: 1, json: None };
+        let order = Order {
+            board: "b".into(),
+            top: "nic".into(),
+            seed: None,
+            seeds: 1,
+            options: Vec::new(),
+            json: None,
+        };
         let text = lines("abc", &order, 3, &report);
         assert_eq!(text, "abc,b,nic,3,10,,1,clock,130.5,125\n");
         assert_eq!(text.matches(',').count(), HEAD.matches(',').count());

@@ -47,7 +47,7 @@ fn placement(seed: u32, report: &Report) -> Value {
 /// Fails if the record is of another Verilog than today's, or if a placement in it does not keep to the card's budget.
 pub fn check(project: &Project, exporter: Exporter) -> Result<()> {
     let folder = project.scratch("fit")?.join("record");
-    hardware::board(project, exporter, BOARD, TOP, &folder)?;
+    hardware::board(project, exporter, BOARD, TOP, &folder, &[])?;
     let budget = Budget::parse(&read(&folder.join("budget"))?)?;
     let code = code_digest(&folder.join("top.v"))?;
     let file = file(project);

@@ -38,7 +38,7 @@ pub struct Crossing {
 }
 
 /// What nextpnr says in its report.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Report {
     /// Every clock of the design.
     pub clocks: Vec<Clock>,

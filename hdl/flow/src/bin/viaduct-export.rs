@@ -1,13 +1,13 @@
 //! Exports the NIC's Verilog, checks it, measures it and proves its primitives.
 //!
 //! `viaduct-export export --out FOLDER | list | lint [--only TEXT] | budget [--only TEXT] [--json FILE] |
-//! prove [--only TEXT] | equal [--only TEXT] | boards | board BOARD TOP FOLDER`
+//! prove [--only TEXT] | equal [--only TEXT] | boards | board BOARD TOP FOLDER [OPTION ...]`
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{bail, Context, Result};
+use anyhow::{anyhow, bail, Context, Result};
 use viaduct_flow::budget::Line;
 use viaduct_flow::{budget, equal, gate, pool, prove};
 use viaduct_hdl::blocks::{self, Entry};
@@ -21,7 +21,7 @@ const USAGE: &str = "usage: viaduct-export export --out FOLDER
        viaduct-export prove  [--only TEXT]
        viaduct-export equal  [--only TEXT]
        viaduct-export boards
-       viaduct-export board  BOARD TOP FOLDER
+       viaduct-export board  BOARD TOP FOLDER [OPTION ...]
 --only takes the blocks whose name contains TEXT";
 
 /// What follows the command.
@@ -106,7 +106,9 @@ fn list_boards() -> Result<()> {
 /// of its placement; `budget`, LUT4 sites, block RAMs and MHz; and `core.v`, the NIC's core in it, if it has one and it is the very one
 /// that is simulated.
 fn export_board(words: &[String]) -> Result<()> {
-    let [name, top, folder] = words else { bail!("{USAGE}") };
+    let [name, top, folder, options @ ..] = words else { bail!("{USAGE}") };
+    let options =
+        board::BoardOptions::named(options.iter().map(String::as_str)).map_err(|error| anyhow!(error))?;
     let known = board::all();
     let target = known.iter().find(|target| target.board == *name && target.top == *top);
     let target = target.with_context(|| format!("no {top} for {name}; see `viaduct-export boards`"))?;
@@ -114,7 +116,7 @@ fn export_board(words: &[String]) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let pins =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../constraints").join(name).join(format!("{top}.lpf"));
-    let verilog = (target.verilog)();
+    let verilog = (target.verilog)(options);
     let mut files = vec![
         ("top.lpf", fs::read_to_string(&pins).with_context(|| pins.display().to_string())?),
         ("nextpnr.args", target.device.join(" ") + "\n"),

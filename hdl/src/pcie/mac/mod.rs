@@ -51,7 +51,7 @@ pub use orders::Orders;
 pub use pcie_mac::PcieMac;
 pub use progress::{Awaits, Progress};
 pub use scramble::Scramble;
-pub use seam::Seam;
+pub use seam::{PhySeam, Seam};
 pub use set_reader::{SetReader, TrainingSet};
 pub use set_writer::{SetKind, SetWriter};
 pub use skp_due::SkpDue;

@@ -16,6 +16,7 @@ use rust_hdl::prelude::*;
 
 /// See the module's description.
 #[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "PhySeam"]
 pub struct Seam {
     /// The transceiver runs; until then nothing of the seam means anything.
     pub phy_ready: Signal<In, bool>,
@@ -41,4 +42,34 @@ pub struct Seam {
     pub detect_done: Signal<In, bool>,
     /// There is a receiver; it counts with `detect_done`.
     pub detect_present: Signal<In, bool>,
+}
+
+/// The other end of [`Seam`]: the transceiver's.
+#[derive(Clone, Debug, Default, LogicInterface)]
+#[join = "Seam"]
+pub struct PhySeam {
+    /// The transceiver runs; until then nothing of the seam means anything.
+    pub phy_ready: Signal<Out, bool>,
+    /// Two symbols received, the first one in the low byte.
+    pub rx_data: Signal<Out, Bits<16>>,
+    /// Which of them are K.
+    pub rx_k: Signal<Out, Bits<2>>,
+    /// Which of them are damaged: value and K mean nothing.
+    pub rx_error: Signal<Out, Bits<2>>,
+    /// Electrical idle, not filtered.
+    pub rx_idle: Signal<Out, bool>,
+    /// The lane's polarity is to be inverted.
+    pub rx_invert: Signal<In, bool>,
+    /// Two symbols to send, the first one in the low byte.
+    pub tx_data: Signal<In, Bits<16>>,
+    /// Which of them are K.
+    pub tx_k: Signal<In, Bits<2>>,
+    /// Electrical idle in place of both symbols.
+    pub tx_idle: Signal<In, bool>,
+    /// Look for a receiver; it holds until `detect_done`.
+    pub detect_request: Signal<In, bool>,
+    /// The look has ended.
+    pub detect_done: Signal<Out, bool>,
+    /// There is a receiver; it counts with `detect_done`.
+    pub detect_present: Signal<Out, bool>,
 }

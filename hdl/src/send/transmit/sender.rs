@@ -25,7 +25,7 @@ use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::{service, vi_states};
 
 use crate::bus::{Commit, EpochWrite, StateWrite, Vi};
-use crate::prims::{BitRam, LutRam, Number, Ram, Unpack};
+use crate::prims::{BitRam, LutRam, Number, ShallowRam, Unpack};
 use crate::rows::tables::TransmitRow;
 
 /// Transmit's part of a TRANSMIT row.
@@ -86,7 +86,7 @@ pub struct Sender {
     /// The VI at hand is connected, in this cycle.
     pub connected: Signal<Out, bool>,
     at_hand: DFF<Vi>,
-    rows: Ram<SenderRow, { VI_LOG2 }>,
+    rows: ShallowRam<SenderRow, { VI_LOG2 }>,
     states: LutRam<Bits<2>, { VI_LOG2 }>,
     epochs: BitRam<{ VI_LOG2 }>,
     refusals: BitRam<{ VI_LOG2 }>,
