@@ -117,9 +117,7 @@ impl World {
 
     fn after_reset(mut self) -> Self {
         self.dut.write(self.ports.reset, 1);
-        self.dut.write(self.ports.phy_ready, 1);
-        self.dut.write(self.ports.rx[2], 3);
-        self.dut.write(self.ports.rx[3], 1);
+        self.ports.seam.write(&mut self.dut, &ToEndpoint::default());
         (0..8).for_each(|_| self.dut.tick());
         self.dut.write(self.ports.reset, 0);
         self
@@ -143,13 +141,7 @@ impl World {
             Some(script) => script.cycle(self.from),
         };
         let to = self.to;
-        let values = [to.rx_data.into(), to.rx_k.into(), to.rx_error.into(), to.rx_idle.into()];
-        for (port, value) in self.ports.rx.into_iter().zip(values) {
-            self.dut.write(port, value);
-        }
-        self.dut.write(self.ports.detect[0], to.detect_done.into());
-        self.dut.write(self.ports.detect[1], to.detect_present.into());
-        self.dut.write(self.ports.phy_ready, to.phy_ready.into());
+        self.ports.seam.write(&mut self.dut, &to);
         self.offer();
         let low_power = self.link.low_power() == LowPower::Agreed;
         let wishes = [
@@ -163,14 +155,7 @@ impl World {
         self.dut.eval();
         self.take();
         self.dut.tick();
-        let [tx_data, tx_k, tx_idle] = self.ports.tx.map(|port| self.dut.read(port));
-        self.from = FromEndpoint {
-            tx_data: tx_data as u16,
-            tx_k: tx_k as u8,
-            tx_idle: tx_idle == 1,
-            detect_request: self.dut.read(self.ports.detect_request) == 1,
-            rx_invert: self.dut.read(self.ports.rx_invert) == 1,
-        };
+        self.from = self.ports.seam.read(&self.dut);
         if self.script.is_none() {
             self.monitor.watch(&self.from, &self.to);
         }
