@@ -30,7 +30,10 @@ fn packets_of_every_kind_cross_whole_and_in_order() {
                 offered.push(tlp);
             }
             let mut left = 2_000_000 / 64;
-            while world.edge.heard.len() < given.len() || world.sent.len() < offered.len() || !world.is_empty() {
+            while world.edge.heard.len() < given.len()
+                || world.sent.len() < offered.len()
+                || !world.is_empty()
+            {
                 left -= 1;
                 assert!(left > 0, "seed {seed}: stuck");
                 world.run(64);

@@ -201,7 +201,8 @@ impl Core {
         let left = read.length - read.got.len().min(read.length) + words.len() - 3;
         assert_eq!(words[1] & 0xFFF, 4 * left as u32 & 0xFFF, "the bytes that are left");
         if read.got.len() == read.length {
-            let expected: Vec<u32> = (0..read.length).map(|at| data_at(read.address + 4 * at as u64)).collect();
+            let expected: Vec<u32> =
+                (0..read.length).map(|at| data_at(read.address + 4 * at as u64)).collect();
             assert_eq!(read.got, expected, "what the host has at {:#x}", read.address);
             self.reads.remove(&tag);
             self.answered += 1;

@@ -57,7 +57,12 @@ impl Host {
     pub fn heard_by_core(&mut self, packet: &Packet) {
         self.came[0] += 1;
         let class = Class::of(packet.words[0]).index();
-        assert_eq!(self.down[class].pop_front().as_ref(), Some(packet), "packet {} to the core", self.came[0]);
+        assert_eq!(
+            self.down[class].pop_front().as_ref(),
+            Some(packet),
+            "packet {} to the core",
+            self.came[0]
+        );
         let number = self.order[class].pop_front().unwrap_or(0);
         let posted = self.order[0].front().copied().unwrap_or(u64::MAX);
         assert!(number < posted, "packet {} to the core has passed a store", self.came[0]);

@@ -75,7 +75,7 @@ fn a_core_that_is_slow_and_credits_that_are_kept_back() {
     for (round, periods) in PERIODS.into_iter().enumerate() {
         let mut options = quick(seed + round as u64);
         scarce(&mut options);
-        options.side.mischief = Mischief { withheld: 1000, lost_updates: 300, gaps: 3, ..Mischief::default() };
+        options.side.mischief = Mischief { withheld: 1000, gaps: 3, ..Mischief::default() };
         let mut world = World::enumerated(options, periods);
         world.core.eager = [30, 5];
         run(&mut world, 300, |_| {});

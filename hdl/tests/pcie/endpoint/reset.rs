@@ -88,7 +88,11 @@ fn a_transceiver_that_stops_in_l0_starts_anew() {
         let allowed = [Rule::SilenceUnannounced, Rule::PacketCut, Rule::SetCut];
         let counts = world.monitor.counts().clone();
         for ((party, rule), count) in &counts {
-            assert!(*party == Party::Endpoint && allowed.contains(rule) && *count == 1, "{}", world.violations());
+            assert!(
+                *party == Party::Endpoint && allowed.contains(rule) && *count == 1,
+                "{}",
+                world.violations()
+            );
         }
         world.ready = true;
         world.starts_anew();

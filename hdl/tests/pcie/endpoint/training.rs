@@ -60,8 +60,10 @@ fn a_cold_link_trains_ten_times_in_any_phase_and_polarity() {
         let world = cold(seed ^ round << 40, starts, locks);
         let path: Vec<_> = world.path.iter().map(|(_, state)| *state).collect();
         assert!(path.ends_with(&WAY[1..]), "{path:?}");
-        let polling = world.path.iter().rev().find(|(_, state)| *state == POLLING_ACTIVE).expect("it polled").0;
-        let configured = world.path.iter().rev().find(|(_, state)| *state == POLLING_CONFIGURATION).expect("it did").0;
+        let polling =
+            world.path.iter().rev().find(|(_, state)| *state == POLLING_ACTIVE).expect("it polled").0;
+        let configured =
+            world.path.iter().rev().find(|(_, state)| *state == POLLING_CONFIGURATION).expect("it did").0;
         // 1024 sets of 16 symbols.
         assert!(configured - polling >= 8192, "{}", configured - polling);
     }
