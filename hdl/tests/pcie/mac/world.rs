@@ -55,6 +55,8 @@ pub struct World {
     pub link: DataLink,
     deframer: Deframer,
     leaving: Option<Leaving>,
+    /// SKP in `symbols`, which the layer itself puts there: outside of packets, and within.
+    pub fillers: [u64; 2],
     /// Per thousand of cycles in which nothing is begun.
     pub pauses: u32,
     /// Levels of the cycle before, and the wishes of the test.
@@ -96,6 +98,7 @@ impl World {
             link: DataLink::new(LinkOptions::new(Role::Upstream, max_payload), quiet),
             deframer: Deframer::default(),
             leaving: None,
+            fillers: [0; 2],
             pauses: 100,
             link_up: false,
             in_l0: false,
@@ -207,6 +210,9 @@ impl World {
                 let bit = |low: u64| word >> (low + place) & 1 == 1;
                 let symbol = Symbol { value: (word >> (8 * place)) as u8, k: bit(16) };
                 assert!(place == 0 || bit(18 + place - 1) || symbol != Symbol::COM || bit(18), "COM is high");
+                if symbol == Symbol::SKP && !bit(18) {
+                    self.fillers[usize::from(self.deframer.inside())] += 1;
+                }
                 if let Some(frame) = self.deframer.push((!bit(18)).then_some(symbol)) {
                     self.link.heard(frame);
                 }
