@@ -182,7 +182,7 @@ impl Core {
                 let id = dut.read(self.ports.id) as u32;
                 let mut words = vec![
                     0x4A00_0000 | length,
-                    id << 16 | 4 * length,
+                    id << 16 | (4 * length),
                     tlp.words[1] & 0xFFFF_FF00 | address as u32 & 0x7C,
                 ];
                 words.extend(data);
@@ -199,7 +199,7 @@ impl Core {
         assert_ne!(requester, 0, "a completion for nobody");
         read.got.extend(&words[3..]);
         let left = read.length - read.got.len().min(read.length) + words.len() - 3;
-        assert_eq!(words[1] & 0xFFF, 4 * left as u32 & 0xFFF, "the bytes that are left");
+        assert_eq!(words[1] & 0xFFF, (4 * left as u32) & 0xFFF, "the bytes that are left");
         if read.got.len() == read.length {
             let expected: Vec<u32> =
                 (0..read.length).map(|at| data_at(read.address + 4 * at as u64)).collect();

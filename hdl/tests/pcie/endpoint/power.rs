@@ -27,10 +27,10 @@ fn a_function_in_d3hot_sleeps_in_l1_and_comes_back_as_it_was() {
             options.from_endpoint = options.to_endpoint;
         }
         let mut world = World::enumerated(options, periods);
-        world.store(0, BAR0, 0x0BAD_CAFE);
-        for _ in 0..3 {
+        for value in [0x0BAD_CAFE, 1, 0x8000_0000] {
             world.traffic = Traffic::of(40);
             world.drain(200_000);
+            world.store(0, BAR0, value);
             world.write(POWER_CONTROL, 3);
             world.until_asleep();
             world.run(3000);
@@ -40,8 +40,7 @@ fn a_function_in_d3hot_sleeps_in_l1_and_comes_back_as_it_was() {
             world.until_asleep();
             world.write(POWER_CONTROL, 0);
             world.until(1000, |world| world.core.may_ask(&world.dut));
-            let value = world.load(0, BAR0);
-            assert_eq!(value.len(), 1, "BARs are as they were");
+            assert_eq!(world.load(0, BAR0), [value], "addresses and the core are as they were");
         }
         world.assert_silent();
     }
