@@ -33,6 +33,8 @@ pub struct Answer {
     cleared: Option<u64>,
     /// A damaged TLP came at this time.
     damaged: Option<u64>,
+    /// It may have taken TLPs that the monitor could not read, until then.
+    blind: Option<u64>,
 }
 
 impl Default for Answer {
@@ -49,6 +51,7 @@ impl Default for Answer {
             nakked: false,
             cleared: None,
             damaged: None,
+            blind: None,
         }
     }
 }
@@ -90,6 +93,11 @@ impl Answer {
         self.reason = Some(now);
     }
 
+    /// What comes the monitor cannot read for sure, and the side may read it or not.
+    pub fn blind(&mut self, now: u64) {
+        (self.blind, self.reason, self.damaged) = (Some(now), Some(now), None);
+    }
+
     /// It trains: it left L0 up to a packet before, and may have missed what came since.
     pub fn left(&mut self, now: u64, packet: u64) {
         // Its own packet, its first training set and the wires lie between.
@@ -102,11 +110,17 @@ impl Answer {
         }
     }
 
-    /// It names a TLP in an Ack or a Nak.
-    pub fn names(&mut self, number: u16, nak: bool, faults: &mut Vec<Fault>) {
+    /// It names a TLP in an Ack or a Nak. Within this time it names what it has taken.
+    pub fn names(&mut self, number: u16, nak: bool, (now, limit): (u64, u64), faults: &mut Vec<Fault>) {
         let last = self.highest.wrapping_sub(1) % MODULUS;
         let behind = last.wrapping_sub(number) % MODULUS;
-        if behind > MODULUS / 2 {
+        if behind == 0 {
+            self.blind = self.blind.filter(|blind| now <= blind + limit);
+        }
+        if behind > MODULUS / 2 && self.blind.is_some() {
+            // It says itself what it has taken.
+            (self.next, self.highest) = ((number + 1) % MODULUS, (number + 1) % MODULUS);
+        } else if behind > MODULUS / 2 {
             faults.push((Rule::AckUnsent, format!("{number} is named, {last} was the last one")));
             return;
         }

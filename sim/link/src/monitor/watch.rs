@@ -132,11 +132,13 @@ impl Monitor {
         }
         if matches!(kind, 0x00 | 0x10) {
             let nak = kind == 0x10;
-            self.of(party).answer.names(low, nak, faults);
-            let limit = 3 * ack_limit(self.options.max_payload);
-            let speaks = self.of(party).phases.clone();
+            let (payload, time) = (self.options.max_payload, self.of(party).time);
+            let named = 2 * (ack_limit(payload) + longest(payload));
+            self.of(party).answer.names(low, nak, (time, named), faults);
+            let limit = 3 * ack_limit(payload);
+            let (speaks, astray) = (self.of(party).phases.clone(), self.of(party).lane.astray);
             let other = self.of(party.other());
-            let heard = other.phases.is_in_l0(&speaks);
+            let heard = other.phases.is_in_l0(&speaks) && !astray;
             let now = other.time;
             other.sequence.answered(low, nak, heard, now, limit);
         }
@@ -149,6 +151,9 @@ impl Monitor {
         let whole = bytes.len() >= 2 + 12 + 4 && check == if edb { Lcrc::Complemented } else { Lcrc::Good };
         if !whole {
             faults.push((Rule::Lcrc, format!("{} bytes, {check:?}", bytes.len())));
+            if self.of(party).lane.astray {
+                return;
+            }
             return self.of(other).answer.damaged(now);
         }
         let number = u16::from_be_bytes([bytes[0] & 0xF, bytes[1]]);
@@ -168,8 +173,9 @@ impl Monitor {
         }
         let times = (observed.began, observed.time);
         let new = observed.sequence.tlp(number, times, limits, faults);
+        let astray = self.of(party).lane.astray;
         let receiver = self.of(other);
-        receiver.answer.tlp(number, now, limits.1, !receiver.phases.is_data());
+        receiver.answer.tlp(number, now, limits.1, astray || !receiver.phases.is_data());
         let class = match first >> 24 & 0x1F {
             0 if first >> 30 & 1 == 1 => 0,
             16..=23 => 0,
