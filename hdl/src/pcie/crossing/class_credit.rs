@@ -7,7 +7,8 @@
 //! ```
 //! Contract: `limit` is what the link partner has allowed since the link came up, modulo its width; it is looked at with `heard`, which comes
 //! every 8 cycles at most. `spend` takes one header and `units` data off; it comes every second cycle at most. What is without limit shows as
-//! all ones.
+//! all ones. `limit` falls when this end's own packets use credits that have been shown here: what is left may then be less than nothing, that
+//! is half the width and more; it shows as 0.
 //!
 //! Latency: 1 from `spend`, at most 3 from `heard`.
 //!
@@ -47,6 +48,8 @@ pub struct ClassCredit {
     left_headers: DFF<Bits<8>>,
     left_data: DFF<Bits<12>>,
     shown: Signal<Local, Limit>,
+    no_headers: Number<8, 0>,
+    no_data: Number<12, 0>,
     all_headers: Number<8, 0xFF>,
     all_data: Number<12, 0xFFF>,
 }
@@ -58,6 +61,12 @@ impl Logic for ClassCredit {
         dff_setup!(self, clock, known_headers, known_data, gained_headers, gained_data, gains);
         dff_setup!(self, clock, left_headers, left_data);
         drive!(self, limit => shown; left_headers.q => headers; left_data.q => data);
+        if self.left_headers.q.val().get_bit(7) {
+            self.headers.next = self.no_headers.val();
+        }
+        if self.left_data.q.val().get_bit(11) {
+            self.data.next = self.no_data.val();
+        }
         if self.shown.val().endless_headers {
             self.headers.next = self.all_headers.val();
         }

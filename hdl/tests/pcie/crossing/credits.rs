@@ -51,6 +51,30 @@ fn the_core_sees_what_is_allowed_less_what_has_left() {
     }
 }
 
+#[test]
+fn credits_that_our_own_packets_took_are_not_there() {
+    let seed = seed("crossing own credits");
+    for (round, periods) in PERIODS.into_iter().enumerate() {
+        let mut world = World::new("pcie crossing", seed + round as u64, periods);
+        let mut random = ChaCha8Rng::seed_from_u64(seed + round as u64);
+        let tlp = std::iter::repeat_with(|| Tlp::random(&mut random))
+            .find(|tlp| tlp.class() == 2 && tlp.cost() > 0)
+            .unwrap();
+        let cost = tlp.cost();
+        limits(&mut world, [0, 0, 0, 1, cost], false);
+        world.run(60);
+        world.offer(&tlp);
+        world.run(600);
+        // The limits fall below what has left the core, and then there is one more of each.
+        for (headers, units, left) in [(0, cost - 1, 0), (1, cost, 0), (2, cost + 1, 1)] {
+            limits(&mut world, [0, 0, 0, headers, units], false);
+            world.run(60);
+            let shown = SHOWN.map(|port| world.dut.get(port));
+            assert_eq!(shown, [0, 0, 0, left, left], "seed {seed}, round {round}");
+        }
+    }
+}
+
 fn limits(world: &mut World, allowed: [u64; 5], endless: bool) {
     let [ph, pd, nph, ch, cd] = allowed;
     let mut fields = vec![
