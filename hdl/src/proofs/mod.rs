@@ -18,8 +18,10 @@ pub struct Proof {
     pub verilog: fn() -> String,
     /// The wrapper's text.
     pub wrapper: &'static str,
-    /// Cycles of the bounded check and of the search for mutants and covers: more than filling and emptying twice.
+    /// Cycles of the search for mutants and covers: more than filling and emptying twice.
     pub depth: u32,
+    /// Cycles of the bounded check that the induction stands on. One step needs no more than the first state.
+    pub base: u32,
     /// Steps of the induction.
     pub steps: u32,
     /// How the solver is asked.
@@ -80,6 +82,7 @@ const fn combinational(
         verilog,
         wrapper,
         depth: 1,
+        base: 1,
         steps: 1,
         engine: Engine::Whole,
         kills: 1,
@@ -96,7 +99,18 @@ const fn registered(
     depth: u32,
     mutants: &'static [Mutant],
 ) -> Proof {
-    Proof { name, verilog, wrapper, depth, steps: 2, engine: Engine::Whole, kills: 1, mutants, smaller: &[] }
+    Proof {
+        name,
+        verilog,
+        wrapper,
+        depth,
+        base: depth,
+        steps: 2,
+        engine: Engine::Whole,
+        kills: 1,
+        mutants,
+        smaller: &[],
+    }
 }
 
 /// The proof of a block of the protection checker or of the PCI Express endpoint: three mutants for each property.
@@ -108,7 +122,7 @@ const fn checker(
     engine: Engine,
     mutants: &'static [Mutant],
 ) -> Proof {
-    Proof { name, verilog, wrapper, depth, steps: 1, engine, kills: 3, mutants, smaller: &[] }
+    Proof { name, verilog, wrapper, depth, base: 1, steps: 1, engine, kills: 3, mutants, smaller: &[] }
 }
 
 /// All proofs.

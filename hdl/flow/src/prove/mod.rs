@@ -5,7 +5,7 @@
 //! block: a line `// watch: wire = net` connects a wire of the wrapper to a net of the flattened block.
 //!
 //! Each proof is: every property holds in all states (induction over steps, from a base of bounded checks deeper
-//! than twice the block's capacity), the interesting states can be reached (cover), and every property a user sees
+//! than twice the block's capacity; one step of a proof that says so needs the first state alone), the interesting states can be reached (cover), and every property a user sees
 //! fails on at least one mutant of the block (three, where a proof says so). Covers and mutants start at reset: where that would take too many
 //! cycles, a proof says which numbers are smaller for them. A mutant is a text substitution that must match exactly once, and is
 //! judged by its one property alone, from reset on: the invariants do not help to find it.
@@ -84,8 +84,7 @@ pub fn prove(proof: &Proof) -> Result<usize> {
     };
 
     let depth = proof.depth.to_string();
-    // One step of induction needs no more base than the first state.
-    let base = if proof.steps == 1 { "1" } else { &depth };
+    let base = &proof.base.to_string();
     check("bounded check", smt(&model, &["--presat", "-t", base])?)?;
     induction(&folder, &model)?;
 
