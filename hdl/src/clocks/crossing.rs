@@ -11,7 +11,8 @@
 //! Latency: 2 to 3 cycles.
 //!
 //! How: a change that comes with the clock's edge may be seen at that edge or at the next. To keep users honest, Verilator takes each bit
-//! that has changed since the edge before as it was or as it is, at random.
+//! that has changed since the edge before as it was or as it is, at random. Each crossing draws from a stream of its own, which begins with
+//! what the seed gives at power-up; Verilator's own stream is shared with models of other threads.
 //!
 //! Example: a bit rises between two edges of `clock`: `out_data` has it behind the second edge, or behind the third.
 //!
@@ -44,6 +45,17 @@ impl<const W: usize> Logic for Crossing<W> {
 reg [{high}:0] first;
 `ifdef VERILATOR
 reg [{high}:0] before_edge;
+reg [31:0] drawn;
+
+// Xorshift (Marsaglia, 2003), which would stay at 0.
+function [31:0] draw(input [31:0] last);
+   begin
+      draw = last == 0 ? 1 : last;
+      draw = draw ^ (draw << 13);
+      draw = draw ^ (draw >> 17);
+      draw = draw ^ (draw << 5);
+   end
+endfunction
 `endif
 
 initial begin
@@ -58,13 +70,13 @@ always @(posedge clock) begin
    out_data <= first;
 `ifdef VERILATOR
    before_edge <= in_data;
-   first <= in_data ^ ((in_data ^ before_edge) & {width}'($urandom));
+   drawn <= draw(drawn);
+   first <= in_data ^ ((in_data ^ before_edge) & drawn[{high}:0]);
 `else
    first <= in_data;
 `endif
 end
 ",
-            width = W,
             high = W - 1
         ))
     }

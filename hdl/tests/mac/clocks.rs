@@ -197,6 +197,30 @@ fn a_bit_takes_two_or_three_edges_and_each_its_own() {
 }
 
 #[test]
+fn what_a_crossing_draws_does_not_depend_on_models_of_other_threads() {
+    let text = verilog(Crossing::<8>::default());
+    let seed = seed("crossing");
+    let seen = |others: &dyn Fn()| {
+        let mut dut = clockless("crossing", &text, seed);
+        let mut clock = Clock::new(&dut, "clock", 2, 0);
+        let mut seen = Vec::new();
+        for level in (0..100).map(|n| if n % 2 == 0 { 0xff } else { 0 }) {
+            others();
+            dut.set("in_data", level);
+            clock.turn(&mut dut);
+            clock.turn(&mut dut);
+            seen.push(dut.get("out_data"));
+        }
+        seen
+    };
+    let made = || {
+        let other = || drop(clockless("crossing", &text, 1));
+        std::thread::scope(|scope| scope.spawn(other).join()).expect("a model");
+    };
+    assert_eq!(seen(&|| ()), seen(&made));
+}
+
+#[test]
 fn one_bit_arrives() {
     let mut dut = clockless("synchronizer", &verilog(Synchronizer::default()), 1);
     let mut clock = Clock::new(&dut, "clock", 2, 0);

@@ -104,9 +104,17 @@ pub(crate) fn cpp(ports: &[Port], options: &Options, mutated: bool) -> String {
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include "V{p}.h"
 #include "verilated.h"
 {trace_include}{counters}{chosen}
+// Held while a model is made. All models draw what they begin with from one stream: a context that another thread makes meanwhile would
+// seed it anew.
+inline std::mutex& viaduct_making() {{
+  static std::mutex making;
+  return making;
+}}
+
 namespace {{
 {inputs}{outputs}
 struct Context : VerilatedContext {{
@@ -130,7 +138,10 @@ struct Model {{
 
 #define VIADUCT_API extern "C" __attribute__((visibility("default")))
 
-VIADUCT_API Model* {p}_new(uint64_t seed) {{ return new Model(seed); }}
+VIADUCT_API Model* {p}_new(uint64_t seed) {{
+  const std::lock_guard<std::mutex> alone{{viaduct_making()}};
+  return new Model(seed);
+}}
 VIADUCT_API void {p}_delete(Model* m) {{
   m->top.final();
 {counters_end}  delete m;

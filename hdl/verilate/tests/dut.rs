@@ -64,6 +64,27 @@ fn uninitialised_state_follows_the_seed() {
 }
 
 #[test]
+fn models_that_are_made_at_once_begin_as_those_made_alone() {
+    // Large, so that making one takes long enough to be overtaken.
+    let text = "module top(clock,at,q);\ninput wire clock;\ninput wire [11:0] at;\noutput reg [63:0] q;\n\
+                reg [63:0] m[0:4095];\nalways @(posedge clock) q <= m[at];\nendmodule";
+    let begun = || {
+        let mut bench = Bench::seeded("power_up_large", text, 3);
+        [0, 2000, 4095].map(|at| {
+            bench.set("at", at);
+            bench.tick();
+            bench.get("q")
+        })
+    };
+    let alone = begun();
+    let many = || (0..200).filter(|_| begun() != alone).count();
+    let other = std::thread::spawn(|| (0..200).for_each(|_| drop(Bench::seeded("power_up_large", text, 5))));
+    let different = many();
+    other.join().expect("models can be made");
+    assert_eq!(different, 0, "of 200");
+}
+
+#[test]
 #[should_panic(expected = "block `counter` has no port `stride`; it has: clock, reset, step")]
 fn a_wrong_name_says_so() {
     Bench::new("counter", COUNTER).set("stride", 1);

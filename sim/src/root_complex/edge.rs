@@ -37,7 +37,9 @@ impl RootComplex {
         self.change_settings(now);
         let config = &self.config;
         let bus_master = config.bus_master() && !self.settings.master_off;
-        if bus_master {
+        // It was Bus Master until now, in cycles that were skipped as well.
+        let was_master = std::mem::replace(&mut self.shown_master, bus_master);
+        if bus_master || was_master {
             self.master_until = now + MASTER_CYCLES + self.options.latency;
         }
         input.cfg_requester_id = NIC_ID;

@@ -130,6 +130,8 @@ pub struct RootComplex {
     received_class: u8,
     /// Bus Master was enabled a moment before the packet under way began.
     received_master: bool,
+    /// Bus Master was shown as enabled in the cycle driven last.
+    shown_master: bool,
     /// The function may send memory requests until this cycle.
     master_until: Cycle,
     /// On the way from the NIC.
@@ -174,6 +176,7 @@ impl RootComplex {
             receiving: Vec::new(),
             received_class: 0,
             received_master: false,
+            shown_master: false,
             master_until: 0,
             up: VecDeque::new(),
             arrivals: VecDeque::new(),

@@ -99,3 +99,22 @@ fn a_root_complex_that_holds_bus_master_back_is_not_quiet() {
     }
     assert!(held_back > 100);
 }
+
+#[test]
+fn a_request_on_its_way_when_bus_master_falls_is_answered_also_behind_skipped_time() {
+    for skips in [false, true] {
+        let conditions = Conditions { changes: 5000, ..Conditions::default() };
+        let mut edge = Edge::new(Options { conditions, latency: 100, ..Options::default() });
+        edge.run(1);
+        while edge.input.cfg_bus_master {
+            // Nothing is under way, so the cycles between may be left out.
+            edge.now += if skips { 4999 } else { 0 };
+            edge.run(1);
+        }
+        edge.run(50);
+        edge.queue(&read(0, 64, 1));
+        edge.run(2000);
+        assert_eq!(edge.complex.violations(), [], "{skips}");
+        assert_eq!(edge.completions().len(), 1, "{skips}");
+    }
+}
