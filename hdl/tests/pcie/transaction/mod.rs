@@ -2,7 +2,7 @@
 
 mod kind_sort;
 mod kinds;
-mod tlp;
+pub mod tlp;
 mod world;
 
 mod credits;
