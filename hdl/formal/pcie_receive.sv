@@ -1,15 +1,15 @@
 // Receive: each TLP of the link partner's is handed up once and in order, and nothing else is, whatever comes: any sequence numbers, any
 // verdict of the LCRC, packets that are cut, empty, too long or too short.
 //
-// The LCRC is not in here: it is right, complemented or wrong as the solver likes, but of a packet without a word it is wrong. Of the shelf's
+// The LCRC is not in here: it is right, complemented or wrong as the solver likes, but of a packet without a word it is wrong. Of the receive buffer's
 // rows any one is watched, and of the TLPs any one, and of its words any one. What is counted is taken modulo 1024: so many are never here.
 //
 // abstract: narrow_crc32_16
 // abstract: ram_tlp_word_9
-// share: which = dut.shelf.ram.which
+// share: which = dut.buffer.ram.which
 // share: crc = dut.crc.value
-// watch: row = dut.shelf.ram.word
-// watch: read_data = dut.shelf.ram.read_data
+// watch: row = dut.buffer.ram.word
+// watch: read_data = dut.buffer.ram.read_data
 // watch: number = dut.number
 // watch: behind = dut.behind
 // watch: is_next = dut.is_next
@@ -23,18 +23,18 @@
 // watch: is_good = dut.good
 // watch: nullified = dut.nullified
 // watch: hurt = dut.hurt
-// watch: newest = dut.shelf.newest
-// watch: middle = dut.shelf.middle
-// watch: oldest = dut.shelf.oldest
-// watch: has_newest = dut.shelf.has_newest
-// watch: has_middle = dut.shelf.has_middle
-// watch: has_oldest = dut.shelf.has_oldest
-// watch: rows = dut.shelf.rows
-// watch: long = dut.shelf.long
-// watch: tail = dut.shelf.tail
-// watch: good = dut.shelf.good
-// watch: head = dut.shelf.head
-// watch: reading = dut.shelf.reading
+// watch: newest = dut.buffer.newest
+// watch: middle = dut.buffer.middle
+// watch: oldest = dut.buffer.oldest
+// watch: has_newest = dut.buffer.has_newest
+// watch: has_middle = dut.buffer.has_middle
+// watch: has_oldest = dut.buffer.has_oldest
+// watch: rows = dut.buffer.rows
+// watch: long = dut.buffer.long
+// watch: tail = dut.buffer.tail
+// watch: good = dut.buffer.good
+// watch: head = dut.buffer.head
+// watch: reading = dut.buffer.reading
 // watch: unfed = dut.crc.unfed
 module narrow_crc32_16(
     input wire clock, input wire start, input wire sink_valid, input wire [15:0] sink, output wire [31:0] value
