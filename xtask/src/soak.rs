@@ -11,7 +11,7 @@ use clap::Args;
 /// Seeds of the corpus that the quick run walks.
 const QUICK_SEEDS: u64 = 50;
 
-/// Seeds of the endpoint's tests: each trains ten links from cold.
+/// Seeds of the endpoint's tests.
 const ENDPOINT_SEEDS: u64 = 10;
 
 /// What to walk.
