@@ -98,8 +98,8 @@ const RECEIVE: [Mutant; 21] = [
         "if (reset) begin\n            next <= 12'd0;",
         "if (reset) begin",
     ),
-    mutant("the LCRC does not count", "taken_once", "shelf_fits & right & ~edb;", "shelf_fits & ~edb;"),
-    mutant("EDB is END", "taken_once", "shelf_fits & right & ~edb;", "shelf_fits & right;"),
+    mutant("the LCRC does not count", "taken_once", "buffer_fits & right & ~edb;", "buffer_fits & ~edb;"),
+    mutant("EDB is END", "taken_once", "buffer_fits & right & ~edb;", "buffer_fits & right;"),
     mutant(
         "the number's high bits do not count",
         "taken_once",
