@@ -60,7 +60,7 @@ pub fn all() -> Vec<Target> {
             ..target("versa-ecp5", "mac-echo", CABGA381_45K, |_| verilog(EchoBoard::<4, 0xf>::new(VERSA)))
         },
         Target {
-            lut4: 33_000,
+            lut4: 34_000,
             block_rams: 93,
             spare_percent: 5,
             ..target("versa-ecp5", "nic", DCU_45K, |options| {
@@ -72,7 +72,7 @@ pub fn all() -> Vec<Target> {
             ..target("ulx4m-ld", "mac-echo", CABGA381_85K, |_| verilog(EchoWithReference::<4>::new(ULX4M)))
         },
         Target {
-            lut4: 33_000,
+            lut4: 34_000,
             block_rams: 93,
             spare_percent: 5,
             ..target("ulx4m-ld", "nic", DCU_85K, |options| {

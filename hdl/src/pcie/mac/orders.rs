@@ -105,22 +105,28 @@ impl Logic for Orders {
                 fill!(self, given.d, true => training, second);
                 fill!(self, awaited.d, true => unnamed, second);
             }
+            // LinkUp stays as it is in Configuration, which Recovery may lead to.
             LtssmState::LinkwidthStart => {
                 self.given.d.next.training = true;
+                self.levels.d.next.link_up = self.levels.q.val().link_up;
             }
             LtssmState::LinkwidthAccept => {
                 fill!(self, given.d, true => training, link);
+                self.levels.d.next.link_up = self.levels.q.val().link_up;
             }
             LtssmState::LanenumWait => {
                 fill!(self, given.d, true => training, link, lane);
+                self.levels.d.next.link_up = self.levels.q.val().link_up;
             }
             LtssmState::Complete => {
                 fill!(self, given.d, true => training, second, link, lane);
                 fill!(self, awaited.d, true => ours, second);
+                self.levels.d.next.link_up = self.levels.q.val().link_up;
             }
             LtssmState::ConfigurationIdle => {
                 self.given.d.next.idle = true;
                 self.levels.d.next.receiving = true;
+                self.levels.d.next.link_up = self.levels.q.val().link_up;
             }
             LtssmState::ActiveL0 => {
                 fill!(self, levels.d, true => receiving, link_up, in_l0);

@@ -116,6 +116,25 @@ fn replays_and_recovery_under_load() {
 }
 
 #[test]
+fn a_link_that_is_configured_anew_under_load_stays_up_and_loses_nothing() {
+    let seed = seed("endpoint configured anew");
+    for (round, periods) in PERIODS.into_iter().enumerate() {
+        let mut world = World::enumerated(quick(seed + round as u64), periods);
+        let (mut next, mut times, mut before) = (0, 0, State::L0);
+        run(&mut world, 600, |world| {
+            let state = world.port.state();
+            times += u32::from(state == State::ConfigComplete && before != state);
+            before = state;
+            if world.cycle >= next && state == State::L0 {
+                next = world.cycle + world.random.random_range(1000..4000);
+                world.port.reconfigure();
+            }
+        });
+        assert!(times > 10, "{times}");
+    }
+}
+
+#[test]
 fn skp_sets_that_change_the_byte_cost_no_packet() {
     let seed = seed("endpoint byte");
     let mut options = quick(seed);

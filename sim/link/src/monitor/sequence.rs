@@ -99,7 +99,7 @@ impl Sequence {
         } else if distance(self.next, number) < MODULUS / 2 {
             self.ahead.insert(number, cost);
         }
-        if self.unacknowledged() > MODULUS / 2 {
+        if self.unacknowledged() >= MODULUS / 2 {
             faults.push((Rule::Unacknowledged, format!("{} TLPs", self.unacknowledged())));
         }
         self.cause.timer = Some(self.cause.timer.unwrap_or(ended)).filter(|_| self.unacknowledged() > 0);
