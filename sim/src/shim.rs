@@ -20,9 +20,9 @@ use viaduct_verilate::{library, Options, MUTANT};
 pub unsafe trait Shim {
     /// The model, opaque.
     type Model;
-    /// Its input ports, but a clock that the shim drives.
+    /// The model's input ports, but a clock that the shim drives.
     type In: fmt::Debug + Default;
-    /// Its output ports.
+    /// The model's output ports.
     type Out: fmt::Debug + Default;
     /// The Verilog.
     const VERILOG: &'static str;
@@ -36,7 +36,7 @@ pub unsafe trait Shim {
 pub struct Calls<S: Shim + ?Sized> {
     /// Makes a model; what the design does not initialise is random from the seed.
     pub new: unsafe extern "C" fn(u64) -> *mut S::Model,
-    /// Ends it.
+    /// Destroys a model.
     pub delete: unsafe extern "C" fn(*mut S::Model),
     /// Gives it its inputs, runs a cycle of the clock that the shim drives, if there is one, and looks at the outputs.
     pub cycle: unsafe extern "C" fn(*mut S::Model, *const S::In, *mut S::Out),

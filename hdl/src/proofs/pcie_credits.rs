@@ -6,7 +6,7 @@ use crate::pcie::crossing::{ClassCredit, CreditCounter};
 use crate::pcie::link::Credits;
 use crate::pcie::transaction::{Completer, OwnCredits};
 
-/// All of them.
+/// The proofs that this file describes.
 pub fn all() -> Vec<Proof> {
     vec![
         checker(

@@ -30,10 +30,7 @@ fn run(world: &mut World, count: u32, mut each: impl FnMut(&mut World)) {
     let cycles = world.until(40_000_000, |world| {
         each(world);
         assert!(world.port.link_up() && !world.core.is_down(), "the link went down");
-        world.traffic == Traffic::default()
-            && world.host.is_empty()
-            && world.core.backlog() == 0
-            && world.port.backlog() == 0
+        world.is_drained()
     });
     world.run(3000);
     let up = world.host.came[1] - came[1];

@@ -8,20 +8,7 @@ use viaduct_link::ltssm::MS;
 
 use super::traffic::Traffic;
 use super::world::{quick, seed, World, PERIODS};
-
-/// The way to L0 of a link that comes up at the first attempt.
-const WAY: [u64; 10] = [
-    DETECT_QUIET,
-    DETECT_ACTIVE,
-    POLLING_ACTIVE,
-    POLLING_CONFIGURATION,
-    LINKWIDTH_START,
-    LINKWIDTH_ACCEPT,
-    LANENUM_WAIT,
-    COMPLETE,
-    CONFIGURATION_IDLE,
-    L0,
-];
+use crate::mac::training::WAY;
 
 /// A cold start on a wire that this seed makes; the root port has power from this cycle on, the transceiver from that one.
 fn cold(seed: u64, starts: u64, locks: u64) -> World {

@@ -229,12 +229,15 @@ impl World {
     /// Until all traffic has begun and ended.
     #[track_caller]
     pub fn drain(&mut self, cycles: u64) -> u64 {
-        self.until(cycles, |world| {
-            world.traffic == Traffic::default()
-                && world.host.is_empty()
-                && world.core.backlog() == 0
-                && world.port.backlog() == 0
-        })
+        self.until(cycles, |world| world.is_drained())
+    }
+
+    /// All traffic has begun and ended.
+    pub fn is_drained(&self) -> bool {
+        self.traffic == Traffic::default()
+            && self.host.is_empty()
+            && self.core.backlog() == 0
+            && self.port.backlog() == 0
     }
 
     /// A configuration request and its answer, with all else going on meanwhile.
