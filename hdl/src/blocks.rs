@@ -160,7 +160,7 @@ pub fn all() -> Vec<Entry> {
         entry!("pcie/mac/set_reader", pcie::mac::SetReader::default(), 85, 0, 240),
         entry!("pcie/mac/electrical", pcie::mac::Electrical::default(), 8, 0, 400),
         entry!("pcie/mac/steps", pcie::mac::Steps::default(), 135, 0, 200),
-        entry!("pcie/mac/orders", pcie::mac::Orders::default(), 42, 0, 300),
+        entry!("pcie/mac/orders", pcie::mac::Orders::default(), 36, 0, 300),
         entry!("pcie/mac/progress", pcie::mac::Progress::default(), 66, 0, 300),
         entry!("pcie/mac/timer", pcie::mac::Timer::default(), 44, 0, 350),
         entry!("pcie/mac/ltssm", pcie::mac::Ltssm::default(), 260, 0, 170),
