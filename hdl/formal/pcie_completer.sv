@@ -60,9 +60,9 @@ module proof(
             && data_due == (!refusing && !writes && !is_message));
         if (step == 0) starts: assert(at == 0);
         if (step == 2 || step == 3 || step == 4 || step == 6) begins_at: assert(at == 0);
-        if (step == 1 || step == 2 || step == 3 || step == 4) carries: assert(!is_message && !refusing);
+        if (step == 1 || step == 2 || step == 3 || step == 4) answers: assert(!is_message);
         known: assert(step <= 6);
     end
 
-    always @(*) parts: cover(leaves && moves && kind == 8'h4a);
+    always @(*) parts: cover(leaves && begins && kind == 8'h4a);
 endmodule

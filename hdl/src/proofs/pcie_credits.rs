@@ -29,7 +29,7 @@ pub fn all() -> Vec<Proof> {
             "pcie_completer",
             || verilog(Completer::default()),
             include_str!("../../formal/pcie_completer.sv"),
-            20,
+            26,
             Engine::Whole,
             &COMPLETER,
         ),
@@ -174,20 +174,20 @@ const OWN_CREDITS: [Mutant; 9] = [
 ];
 
 const COMPLETER: [Mutant; 9] = [
-    mutant("a refusal is not counted", "paid", "if (refuses) count_completion = 1'b1;", ""),
+    mutant("a refusal is not counted", "paid", "count_completion = 1'b1;", "count_completion = ~refusing;"),
     mutant("data is not counted", "paid", "count_data = with_data;", "count_data = 1'b0;"),
     mutant("messages are free", "paid", "if (turning_off) count_message = 1'b1;", ""),
     mutant(
         "a completion is counted while it is sent",
         "once",
-        "Step_Ready: count_completion = 1'b1;\n            Step_Send: ;",
-        "Step_Ready: count_completion = 1'b1;\n            Step_Send: count_completion = 1'b1;",
+        "count_data = with_data;\n            end\n            Step_Send: ;",
+        "count_data = with_data;\n            end\n            Step_Send: count_completion = 1'b1;",
     ),
     mutant(
         "data is counted alone",
         "once",
-        "Step_Settle: ;\n            Step_Ready: count_data = with_data;",
-        "Step_Settle: count_data = with_data;\n            Step_Ready: ;",
+        "Step_Settle: ;\n            Step_Ready: begin",
+        "Step_Settle: count_data = with_data;\n            Step_Ready: begin",
     ),
     mutant(
         "messages are counted when idle",

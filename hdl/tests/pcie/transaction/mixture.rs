@@ -262,7 +262,7 @@ fn neither_the_core_nor_the_answers_starve() {
     world.sent.clear();
     world.freed = 0;
     let (mut asked, mut core) = (0, Vec::new());
-    for _ in 0..50 {
+    for _ in 0..200 {
         let tlp = of_core(&mut random);
         world.core_sends(&tlp);
         core.push(tlp);

@@ -11,4 +11,5 @@ mod levels;
 mod malformed;
 mod mixture;
 mod model;
+mod read_extent;
 mod registers;
