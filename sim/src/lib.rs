@@ -9,7 +9,8 @@
 //! ```
 //!
 //! * [`function`], [`endpoint`]: what is simulated, at its two sides: in a [`slot`] a [`nic`], pin by pin, [`rtl`]: the Verilated top behind
-//!   it; or [`model`], the functional model. [`pcie`]: the RTL behind a PCI Express link.
+//!   it; or [`model`], the functional model. [`pcie`]: the RTL behind a PCI Express link. Both RTLs
+//!   are models of `shim`.
 //! * [`port`]: which of them it is.
 //! * [`root_complex`], [`memory`], [`tlp`]: the PCI Express side.
 //! * [`fabric`]: the Ethernet side.
@@ -38,6 +39,7 @@ pub mod root_complex;
 pub mod rtl;
 pub mod served;
 pub mod setup;
+mod shim;
 pub mod slot;
 pub mod tlp;
 pub mod vfio_user;

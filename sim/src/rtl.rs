@@ -1,17 +1,12 @@
 //! The NIC itself: the Verilog that hdl/ exports, compiled by Verilator.
 
-use std::ffi::{c_char, c_int, CString};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::ptr::NonNull;
 
-use libloading::Library;
-// Verilator's runtime; the model is linked against it.
-use verilated as _;
-use viaduct_verilate::{library, Options, MUTANT};
+use viaduct_verilate::Options;
 
 use crate::nic::{Nic, NicIn, NicOut};
+use crate::shim::{Calls, Shim, Verilated};
 
 #[allow(clippy::pedantic)]
 mod model {
@@ -25,43 +20,36 @@ pub const VERILOG_SHA256: &str = model::VERILOG_SHA256;
 /// The Verilog that is simulated.
 pub const VERILOG: &str = include_str!(concat!(env!("OUT_DIR"), "/nic.v"));
 
-/// The functions of a compiled model.
-#[derive(Debug, Clone, Copy)]
-struct Calls {
-    new: unsafe extern "C" fn(u64) -> *mut model::Model,
-    delete: unsafe extern "C" fn(*mut model::Model),
-    cycle: unsafe extern "C" fn(*mut model::Model, *const model::In, *mut model::Out),
-}
+#[derive(Debug)]
+struct NicShim;
 
-/// Those of the model that is linked in, which records nothing.
-const LINKED: Calls =
-    Calls { new: model::viaduct_new, delete: model::viaduct_delete, cycle: model::viaduct_cycle };
+// SAFETY: all of it is what the build script has had written for this Verilog, with the same name and prefix.
+unsafe impl Shim for NicShim {
+    type Model = model::Model;
+    type In = model::In;
+    type Out = model::Out;
+    const VERILOG: &'static str = VERILOG;
+    const LINKED: Calls<Self> =
+        Calls { new: model::viaduct_new, delete: model::viaduct_delete, cycle: model::viaduct_cycle };
+
+    fn options() -> Options {
+        Options::named("nic")
+    }
+}
 
 /// A Verilated NIC.
 #[derive(Debug)]
 pub struct Rtl {
-    model: NonNull<model::Model>,
-    calls: Calls,
-    // Behind what needs its code.
-    _library: Option<Library>,
+    model: Verilated<NicShim>,
 }
 
-// SAFETY: the model is one heap object with a simulation context of its own; it is reached through
-// `&mut self` only, and holds nothing that belongs to a thread.
-unsafe impl Send for Rtl {}
-
 impl Rtl {
-    /// A NIC after power-up. What the design does not initialise is random from the seed. While the environment chooses a mutant
-    /// ([`MUTANT`]), it is that.
+    /// A NIC after power-up: see [`Verilated::new`].
     ///
     /// # Errors
-    /// The mutant cannot be compiled.
+    /// The mutant that the environment chooses cannot be compiled.
     pub fn new(seed: u64) -> io::Result<Self> {
-        if std::env::var_os(MUTANT).is_none() {
-            return Ok(Self::of(LINKED, seed, None));
-        }
-        let (calls, library) = load(&Options { trace: false, ..Options::named("nic") })?;
-        Ok(Self::of(calls, seed, Some(library)))
+        Ok(Self { model: Verilated::new(seed)? })
     }
 
     /// A NIC after power-up that records every signal from now on in an FST file. Idle cycles that are skipped are not in
@@ -74,46 +62,8 @@ impl Rtl {
     /// # Errors
     /// The file cannot be written, or the model cannot be compiled.
     pub fn traced(seed: u64, path: &Path) -> io::Result<Self> {
-        // The model would only say on its own output that it cannot write.
-        std::fs::File::create(path)?;
-        let name = CString::new(path.as_os_str().as_bytes())?;
-        let options = Options { trace: true, optimise: "-O0".into(), ..Options::named("nic, traced") };
-        let (calls, library) = load(&options)?;
-        // SAFETY: a model that was made with tracing has this function beside those, in a library that outlives the call.
-        let trace: unsafe extern "C" fn(*mut model::Model, *const c_char) -> c_int =
-            unsafe { *library.get(b"viaduct_trace").map_err(io::Error::other)? };
-        let rtl = Self::of(calls, seed, Some(library));
-        // SAFETY: the model lives, and the name is a C string that outlives the call.
-        match unsafe { trace(rtl.model.as_ptr(), name.as_ptr()) } {
-            0 => Err(io::Error::other("the model does not trace")),
-            _ => Ok(rtl),
-        }
+        Ok(Self { model: Verilated::traced(seed, path)? })
     }
-
-    fn of(calls: Calls, seed: u64, library: Option<Library>) -> Self {
-        // SAFETY: any seed will do; the function has no other precondition.
-        let model = unsafe { (calls.new)(seed) };
-        // C++'s `new` ends the program or gives an object.
-        let model = NonNull::new(model).expect("operator new gives an object");
-        Self { model, calls, _library: library }
-    }
-}
-
-/// A model beside the one that is linked in, made as these options say, and its functions.
-fn load(options: &Options) -> io::Result<(Calls, Library)> {
-    let file = library(VERILOG, options).map_err(io::Error::other)?;
-    // SAFETY: Verilator's initialisers ask for nothing.
-    let library = unsafe { Library::new(file) }.map_err(io::Error::other)?;
-    // SAFETY: made for the same ports as the model that is linked in, the library has the same functions on the same
-    // structs; the caller keeps them beside it, in a struct that drops it last.
-    let calls = unsafe {
-        Calls {
-            new: *library.get(b"viaduct_new").map_err(io::Error::other)?,
-            delete: *library.get(b"viaduct_delete").map_err(io::Error::other)?,
-            cycle: *library.get(b"viaduct_cycle").map_err(io::Error::other)?,
-        }
-    };
-    Ok((calls, library))
 }
 
 /// The waveform file of one NIC of several: `name.fst`, `name.nic1.fst`, `name.nic2.fst`.
@@ -123,13 +73,6 @@ pub fn trace_file(path: &Path, nic: usize) -> PathBuf {
     }
     let extension = path.extension().unwrap_or("fst".as_ref()).to_string_lossy().into_owned();
     path.with_extension(format!("nic{nic}.{extension}"))
-}
-
-impl Drop for Rtl {
-    fn drop(&mut self) {
-        // SAFETY: the model lives until here, and nobody else has the pointer.
-        unsafe { (self.calls.delete)(self.model.as_ptr()) }
-    }
 }
 
 impl Nic for Rtl {
@@ -166,8 +109,7 @@ impl Nic for Rtl {
             time_now: input.time_now,
         };
         let mut shown = model::Out::default();
-        // SAFETY: the model lives, and both structs are the ones its shim was generated with.
-        unsafe { (self.calls.cycle)(self.model.as_ptr(), &ports, &mut shown) };
+        self.model.cycle(&ports, &mut shown);
         *output = NicOut {
             tlp_rx_np_ready: shown.tlp_rx_np_ready != 0,
             tlp_tx_valid: shown.tlp_tx_valid != 0,

@@ -168,6 +168,8 @@ pub const MAX_READ_LARGEST: u32 = 5;
 const BAR_64: u32 = 0b100;
 /// 2.5 GT/s, one lane: in Link Capabilities, and in Link Status.
 const LINK: u32 = 0x11;
+/// ASPM Optionality Compliance: that no active state power management is offered is meant so.
+const ASPM_OPTIONAL: u32 = 1 << 22;
 
 const fn id() -> u32 {
     (PCI_DEVICE as u32) << 16 | PCI_VENDOR as u32
@@ -238,7 +240,7 @@ pub const TABLE: [Word; 20] = [
             device_control::RELAXED | device_control::NO_SNOOP | 2 << device_control::MAX_READ,
         )
     },
-    Word::fixed(LINK_CAPABILITIES, "Link Capabilities", "7.8.6", LINK),
+    Word::fixed(LINK_CAPABILITIES, "Link Capabilities", "7.8.6", LINK | ASPM_OPTIONAL),
     Word {
         writable: 0xC3 | link_control::RCB_128,
         platform: link_control::RCB_128,

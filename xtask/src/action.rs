@@ -5,6 +5,7 @@ use crate::hardware::{self, Exporter};
 use crate::project::{self, Project};
 use crate::{alone, demo, fit, install, instructions, lints, mutate, netlist, soak, vfio};
 use anyhow::Result;
+use std::ops::Range;
 use std::path::Path;
 
 /// What a part does.
@@ -184,6 +185,16 @@ impl Tests<'_> {
     /// All tests of the co-simulation suite that can run behind links, at both ratios of the clocks.
     pub fn soak_links(&self) -> Result<()> {
         self.linked(&CLOCKS, &format!("{ANY_NIC} - ({COUNTS_CYCLES})"))
+    }
+
+    /// The tests of the PCI Express endpoint, its layers among them, once with each of these seeds.
+    pub fn soak_endpoint(&self, seeds: Range<u64>) -> Result<()> {
+        for seed in seeds {
+            println!("seed {seed}");
+            let tests = self.unit("viaduct-hdl", Some("binary(=pcie)"))?;
+            tests.ambient("VIADUCT_SEED", seed.to_string()).run()?;
+        }
+        Ok(())
     }
 
     /// Builds the programs that tests run. In a whole run the part build has done this.

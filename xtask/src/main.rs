@@ -123,7 +123,7 @@ enum Task {
     Miri,
     /// Shows where the rules of docs/semantics.md are decided in the code, and which tests hold them
     Rules(rules::Options),
-    /// Runs the proofs of the primitives, of the arithmetic and of the protection checker
+    /// Runs the proofs of the primitives, of the arithmetic, of the protection checker and of the PCI Express endpoint
     Prove {
         /// Runs only the proof of this name
         #[arg(long, value_name = "NAME")]

@@ -1,4 +1,5 @@
-//! `soak`: builds and runs the program of the walk crate, or the co-simulation suite behind PCI Express links.
+//! `soak`: builds and runs the program of the walk crate, the co-simulation suite behind PCI Express links, or the endpoint's tests with many
+//! seeds.
 
 use crate::action::Tests;
 use crate::need::Need;
@@ -9,6 +10,9 @@ use clap::Args;
 
 /// Seeds of the corpus that the quick run walks.
 const QUICK_SEEDS: u64 = 50;
+
+/// Seeds of the endpoint's tests.
+const ENDPOINT_SEEDS: u64 = 10;
 
 /// What to walk.
 #[derive(Args, Default)]
@@ -34,6 +38,9 @@ pub struct Options {
     /// No walks: the co-simulation suite with the RTL NICs behind PCI Express links, as far as it can run there, at both ratios of the clocks
     #[arg(long, conflicts_with_all = ["seeds", "from", "minutes", "corpus", "fresh", "unkind"])]
     linked: bool,
+    /// No walks: the tests of the PCI Express endpoint, --seeds times [default: 10], from the seed --from on [default: 1]
+    #[arg(long, conflicts_with_all = ["minutes", "corpus", "fresh", "unkind", "linked"])]
+    endpoint: bool,
 }
 
 impl Options {
@@ -50,10 +57,15 @@ impl Options {
 
 /// Walks; what fails is made small, and its evidence goes to target/xtask/walks. The program may be `built` already.
 pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
-    if options.linked {
+    if options.linked || options.endpoint {
         setup::ensure(project, &[Need::Simulator, Need::Tests])?;
         let left_out = project.scratch("parts")?.join("soak.left-out");
-        return Tests { project, whole: built, quick: false, left_out: &left_out }.soak_links();
+        let tests = Tests { project, whole: built, quick: false, left_out: &left_out };
+        if options.linked {
+            return tests.soak_links();
+        }
+        let from = options.from.unwrap_or(1);
+        return tests.soak_endpoint(from..from + options.seeds.unwrap_or(ENDPOINT_SEEDS));
     }
     let mut walk = match built {
         true => project.built("viaduct-walk")?,

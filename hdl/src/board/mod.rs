@@ -2,13 +2,14 @@
 
 mod card;
 mod echo;
+mod echo_with_reference;
 mod lights;
 mod nic;
 mod nic_with_mac;
+mod nic_with_reference;
 mod options;
 mod pad;
 mod pll;
-mod reference;
 mod start;
 mod targets;
 mod ticks;
@@ -16,13 +17,14 @@ pub mod trace;
 
 pub use card::Card;
 pub use echo::EchoBoard;
+pub use echo_with_reference::EchoWithReference;
 pub use lights::Lights;
 pub use nic::NicBoard;
 pub use nic_with_mac::NicWithMac;
+pub use nic_with_reference::NicWithReference;
 pub use options::BoardOptions;
 pub use pad::Pad;
 pub use pll::{Oscillator, Pll};
-pub use reference::WithReference;
 pub use start::Start;
 pub use targets::{all, core_of, Target};
 pub use ticks::Ticks;

@@ -1,6 +1,6 @@
 //! Every board and what can be built for it.
 
-use super::{BoardOptions, EchoBoard, NicBoard, Oscillator, Wiring, WithReference};
+use super::{BoardOptions, EchoBoard, EchoWithReference, NicBoard, NicWithReference, Oscillator, Wiring};
 use crate::export::{framed, verilog, with_room};
 
 /// One top of one board. Its pins are in `constraints/<board>/<top>.lpf`.
@@ -60,7 +60,7 @@ pub fn all() -> Vec<Target> {
             ..target("versa-ecp5", "mac-echo", CABGA381_45K, |_| verilog(EchoBoard::<4, 0xf>::new(VERSA)))
         },
         Target {
-            lut4: 33_000,
+            lut4: 34_000,
             block_rams: 93,
             spare_percent: 5,
             ..target("versa-ecp5", "nic", DCU_45K, |options| {
@@ -69,14 +69,14 @@ pub fn all() -> Vec<Target> {
         },
         Target {
             spare_percent: 20,
-            ..target("ulx4m-ld", "mac-echo", CABGA381_85K, |_| verilog(WithReference::<4>::new(ULX4M)))
+            ..target("ulx4m-ld", "mac-echo", CABGA381_85K, |_| verilog(EchoWithReference::<4>::new(ULX4M)))
         },
         Target {
-            lut4: 33_000,
+            lut4: 34_000,
             block_rams: 93,
             spare_percent: 5,
             ..target("ulx4m-ld", "nic", DCU_85K, |options| {
-                with_room(|| verilog(NicBoard::<0>::new(ULX4M, options)))
+                with_room(|| verilog(NicWithReference::<0>::new(ULX4M, options)))
             })
         },
         Target {
@@ -87,13 +87,13 @@ pub fn all() -> Vec<Target> {
     ]
 }
 
-/// The instances that lead from a board's top to the NIC's core.
-const CORE: [&str; 3] = ["card", "nic", "nic"];
+/// The instances that lead from a board's top to the NIC's core, where the top is a `NicBoard`, and where it has one.
+const CORE: [&[&str]; 2] = [&["card", "nic", "nic"], &["board", "card", "nic", "nic"]];
 
 /// The text of the NIC's core alone, as [`verilog`](crate::export::verilog) gives it, out of a board's top; none if there is no NIC in it.
 ///
 /// It is the module of that instance and all modules below it, used elsewhere or not, in the order of their use. Only the outermost has
 /// another name.
 pub fn core_of(top: &str) -> Option<String> {
-    viaduct_verilog::part(top, &CORE).map(|core| framed(&core))
+    CORE.iter().find_map(|instances| viaduct_verilog::part(top, instances)).map(|core| framed(&core))
 }

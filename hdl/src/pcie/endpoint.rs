@@ -9,15 +9,15 @@
 //!              └─────┘         └──────┘         └─────────────┘ │ └──────────┘◄── function_reset_done
 //!      ltssm_* ◄─┘                  └─► watch_in, watch_out
 //! ```
-//! Contract: docs/pcie.md, "The symbol seam" for the left side, docs/bring-up.md, "The top's ports", for the right one. While `phy_ready`
+//! Contract: docs/pcie.md, "The symbol seam" for the left side, docs/bring-up.md, "The ports of the top", for the right one. While `phy_ready`
 //! is low everything in the domain of `pclk` is in reset, and `link_down` is high. `clock` is at least half as fast as `pclk`.
 //!
-//! Latency: the sum of its layers'; docs/pcie.md has it.
+//! Latency: the sum of its layers'.
 //!
 //! Example: the transceiver shows `phy_ready`, the root port trains the link, and `link_down` falls. A configuration request of the host's
 //! is answered here; a store into BAR 0 comes out of `tlp_rx`.
 //!
-//! Tests: each layer has its own; `sim/src/pcie/` runs the whole stack through it.
+//! Tests: `tests/pcie/endpoint/`; each layer has its own, and `--link pcie` of the simulator puts it before the NIC.
 
 use super::bus::{LineWord, Symbols, TlpWord};
 use super::crossing::PcieCrossing;

@@ -4,7 +4,7 @@ use super::{combinational, mutant, registered, Mutant, Proof};
 use crate::arithmetic;
 use crate::export::verilog;
 
-/// All of them.
+/// The proofs that this file describes.
 pub fn all() -> Vec<Proof> {
     vec![
         combinational(

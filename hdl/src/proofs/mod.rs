@@ -3,6 +3,9 @@
 mod access_intake;
 mod arithmetic;
 mod commands;
+mod pcie_credits;
+mod pcie_link;
+mod pcie_mac;
 mod primitives;
 mod protect;
 mod range;
@@ -15,8 +18,10 @@ pub struct Proof {
     pub verilog: fn() -> String,
     /// The wrapper's text.
     pub wrapper: &'static str,
-    /// Cycles of the bounded check and of the search for mutants and covers: more than filling and emptying twice.
+    /// Cycles of the search for mutants and covers: more than filling and emptying twice.
     pub depth: u32,
+    /// Cycles of the bounded check that the induction stands on. One step needs no more than the first state.
+    pub base: u32,
     /// Steps of the induction.
     pub steps: u32,
     /// How the solver is asked.
@@ -25,6 +30,9 @@ pub struct Proof {
     pub kills: usize,
     /// They are judged by their one property.
     pub mutants: &'static [Mutant],
+    /// Numbers of block and wrapper that are smaller where mutants and covers are sought, since that starts at reset: what is there, and what
+    /// takes its place. What is proved for ever is proved without, and of the smaller block, too.
+    pub smaller: &'static [(&'static str, &'static str)],
 }
 
 /// How the solver is asked for the step of induction.
@@ -69,7 +77,18 @@ const fn combinational(
     wrapper: &'static str,
     mutants: &'static [Mutant],
 ) -> Proof {
-    Proof { name, verilog, wrapper, depth: 1, steps: 1, engine: Engine::Whole, kills: 1, mutants }
+    Proof {
+        name,
+        verilog,
+        wrapper,
+        depth: 1,
+        base: 1,
+        steps: 1,
+        engine: Engine::Whole,
+        kills: 1,
+        mutants,
+        smaller: &[],
+    }
 }
 
 /// The proof of a block with registers, whose invariants say all of its state.
@@ -80,10 +99,21 @@ const fn registered(
     depth: u32,
     mutants: &'static [Mutant],
 ) -> Proof {
-    Proof { name, verilog, wrapper, depth, steps: 2, engine: Engine::Whole, kills: 1, mutants }
+    Proof {
+        name,
+        verilog,
+        wrapper,
+        depth,
+        base: depth,
+        steps: 2,
+        engine: Engine::Whole,
+        kills: 1,
+        mutants,
+        smaller: &[],
+    }
 }
 
-/// The proof of a block of the protection checker: three mutants for each property.
+/// The proof of a block of the protection checker or of the PCI Express endpoint: three mutants for each property.
 const fn checker(
     name: &'static str,
     verilog: fn() -> String,
@@ -92,7 +122,7 @@ const fn checker(
     engine: Engine,
     mutants: &'static [Mutant],
 ) -> Proof {
-    Proof { name, verilog, wrapper, depth, steps: 1, engine, kills: 3, mutants }
+    Proof { name, verilog, wrapper, depth, base: 1, steps: 1, engine, kills: 3, mutants, smaller: &[] }
 }
 
 /// All proofs.
@@ -104,6 +134,9 @@ pub fn all() -> Vec<Proof> {
         access_intake::all(),
         commands::all(),
         protect::all(),
+        pcie_credits::all(),
+        pcie_link::all(),
+        pcie_mac::all(),
     ]
     .into_iter()
     .flatten()

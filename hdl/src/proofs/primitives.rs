@@ -6,7 +6,7 @@ use super::{mutant, registered, Mutant, Proof};
 use crate::export::verilog;
 use crate::prims;
 
-/// All of them.
+/// The proofs that this file describes.
 pub fn all() -> Vec<Proof> {
     vec![
         registered(

@@ -4,7 +4,7 @@ use super::{checker, mutant, Engine, Mutant, Proof};
 use crate::export::verilog;
 use crate::protect;
 
-/// All of them.
+/// The proofs that this file describes.
 pub fn all() -> Vec<Proof> {
     vec![checker(
         "range",

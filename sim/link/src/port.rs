@@ -201,6 +201,11 @@ impl Port {
         self.side.direct(Request::Retrain);
     }
 
+    /// Configures the link anew, through Recovery: LinkUp stays, and nothing is lost.
+    pub fn reconfigure(&mut self) {
+        self.side.direct(Request::Reconfigure);
+    }
+
     /// Nothing but SKP and UpdateFC is due, and in which of its cycles it is: see [`Side::idle`].
     pub fn idle(&self) -> Option<Cycle> {
         self.side.idle()

@@ -145,7 +145,7 @@ impl Side {
                 self.history.pop_front();
             }
             self.history.push_back((self.now, state));
-            self.link.set_up(state.link_up());
+            self.link.set_up(self.ltssm.link_up());
             if state == State::L0 {
                 self.link.resumed();
             }
@@ -171,9 +171,9 @@ impl Side {
         self.history.iter().copied()
     }
 
-    /// LinkUp: the LTSSM is in L0, Recovery or L1.
+    /// LinkUp: the link has been in L0, and not in Detect, Hot Reset or Disabled since.
     pub fn link_up(&self) -> bool {
-        self.ltssm.state().link_up()
+        self.ltssm.link_up()
     }
 
     /// DL_Active: TLPs may pass.

@@ -12,3 +12,4 @@ mod retrain;
 mod rules;
 mod script;
 mod training;
+mod unread;

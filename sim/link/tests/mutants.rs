@@ -80,7 +80,7 @@ fn an_endpoint_that_replays_late_when_acks_are_lost() {
 }
 
 #[test]
-fn an_endpoint_with_more_than_2048_unacknowledged_tlps() {
+fn an_endpoint_with_more_than_2047_unacknowledged_tlps() {
     // The ports keep the rule themselves, so the root port forgets its Acks in a script.
     let mut script = Script::active();
     let infinite = [0x0A00_0000, 4, 0];

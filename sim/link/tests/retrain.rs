@@ -149,3 +149,46 @@ fn a_replay_for_a_nak_is_due_behind_recovery_and_without() {
         assert_eq!(late, expected, "{recovers}: {:?}", script.monitor.violations());
     }
 }
+
+#[test]
+fn behind_a_stray_skp_the_endpoint_may_read_what_the_monitor_cannot() {
+    for reads in [false, true] {
+        let mut script = Script::active();
+        let Script { endpoint, root, .. } = &mut script;
+        // A wire makes SKP of a symbol of idle: the register of who sent it has moved on.
+        root.stray_skp();
+        root.numbered(0, &READ);
+        endpoint.hears(root, 20);
+        // TLPs that nobody but the endpoint reads are acknowledged, asked for, or not.
+        endpoint.dllp(if reads { Dllp::Ack(0) } else { Dllp::Nak(4095) });
+        root.hears(endpoint, 20);
+        root.skp();
+        root.numbered(if reads { 1 } else { 0 }, &READ);
+        endpoint.hears(root, 20);
+        endpoint.dllp(Dllp::Ack(u16::from(reads)));
+        endpoint.hears(root, 600);
+        script.play();
+        let broken: Vec<_> =
+            script.broken().into_iter().filter(|(party, _)| *party == Party::Endpoint).collect();
+        assert_eq!(broken, [], "{reads}: {:?}", script.monitor.violations());
+        assert!(script.broken().contains(&(Party::Root, Rule::StrayControl)));
+    }
+}
+
+#[test]
+fn an_ack_of_what_was_not_sent_is_found_long_behind_a_stray_skp() {
+    let mut script = Script::active();
+    let Script { endpoint, root, .. } = &mut script;
+    root.stray_skp();
+    root.skp();
+    root.idle(1000);
+    root.numbered(0, &READ);
+    endpoint.hears(root, 20);
+    endpoint.dllp(Dllp::Ack(0));
+    endpoint.idle(1000);
+    endpoint.dllp(Dllp::Ack(1));
+    root.hears(endpoint, 20);
+    script.play();
+    let broken: Vec<_> = script.broken().into_iter().filter(|(party, _)| *party == Party::Endpoint).collect();
+    assert_eq!(broken, [(Party::Endpoint, Rule::AckUnsent)], "{:?}", script.monitor.violations());
+}

@@ -108,6 +108,13 @@ impl Voice {
         self.symbols(&frame_dllp(dllp));
     }
 
+    /// A wire makes SKP of a symbol of idle.
+    pub fn stray_skp(&mut self) {
+        self.symbols(&[Symbol::IDLE]);
+        self.slots.pop_back();
+        self.slots.push_back(Slot::Symbol(Symbol::SKP));
+    }
+
     pub fn credit(&mut self, flow: Flow, class: Class, values: (u16, u16)) {
         self.dllp(Dllp::Credit { flow, class, header: values.0, data: values.1 });
     }

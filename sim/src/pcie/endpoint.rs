@@ -1,13 +1,12 @@
 //! The endpoint's RTL, Verilated: two clocks, the symbol seam on one side and the NIC's edge on the other.
 
 use std::io;
-use std::ptr::NonNull;
 
-use libloading::Library;
 use viaduct_link::seam::{FromEndpoint, ToEndpoint};
-use viaduct_verilate::{library, Options, MUTANT};
+use viaduct_verilate::Options;
 
 use crate::nic::{NicIn, NicOut};
+use crate::shim::{Calls, Shim, Verilated};
 
 #[allow(clippy::pedantic)]
 mod model {
@@ -21,61 +20,49 @@ pub const VERILOG_SHA256: &str = model::VERILOG_SHA256;
 /// The endpoint's Verilog.
 pub const VERILOG: &str = include_str!(concat!(env!("OUT_DIR"), "/pcie_endpoint.v"));
 
-/// The functions of a compiled model.
-#[derive(Debug, Clone, Copy)]
-struct Calls {
-    new: unsafe extern "C" fn(u64) -> *mut model::Model,
-    delete: unsafe extern "C" fn(*mut model::Model),
-    cycle: unsafe extern "C" fn(*mut model::Model, *const model::In, *mut model::Out),
-}
+#[derive(Debug)]
+struct EndpointShim;
 
-/// Those of the model that is linked in.
-const LINKED: Calls = Calls {
-    new: model::pcie_endpoint_new,
-    delete: model::pcie_endpoint_delete,
-    cycle: model::pcie_endpoint_cycle,
-};
+// SAFETY: all of it is what the build script has had written for this Verilog, with the same name, prefix and clock.
+unsafe impl Shim for EndpointShim {
+    type Model = model::Model;
+    type In = model::In;
+    type Out = model::Out;
+    const VERILOG: &'static str = VERILOG;
+    const LINKED: Calls<Self> = Calls {
+        new: model::pcie_endpoint_new,
+        delete: model::pcie_endpoint_delete,
+        cycle: model::pcie_endpoint_cycle,
+    };
+
+    fn options() -> Options {
+        Options { prefix: "pcie_endpoint".into(), clock: "none".into(), ..Options::named("pcie_endpoint") }
+    }
+}
 
 /// The endpoint.
 #[derive(Debug)]
 pub struct Endpoint {
-    model: NonNull<model::Model>,
-    calls: Calls,
+    model: Verilated<EndpointShim>,
     input: model::In,
     output: model::Out,
-    // Behind what needs its code.
-    _library: Option<Library>,
 }
 
-// SAFETY: the model is one heap object with a simulation context of its own; it is reached through
-// `&mut self` only, and holds nothing that belongs to a thread.
-unsafe impl Send for Endpoint {}
-
 impl Endpoint {
-    /// After power-up, with both clocks low. What the design does not initialise is random from the seed. While the environment
-    /// chooses a mutant ([`MUTANT`]), it is that.
+    /// After power-up, with both clocks low: see [`Verilated::new`].
     ///
     /// # Errors
-    /// The mutant cannot be compiled.
+    /// The mutant that the environment chooses cannot be compiled.
     pub fn new(seed: u64) -> io::Result<Self> {
-        let (calls, library) = match std::env::var_os(MUTANT) {
-            None => (LINKED, None),
-            Some(_) => load()?,
-        };
-        // SAFETY: any seed will do; the function has no other precondition.
-        let model = unsafe { (calls.new)(seed) };
-        // C++'s `new` ends the program or gives an object.
-        let model = NonNull::new(model).expect("operator new gives an object");
         let (input, output) = (model::In::default(), model::Out::default());
-        let mut endpoint = Self { model, calls, input, output, _library: library };
+        let mut endpoint = Self { model: Verilated::new(seed)?, input, output };
         endpoint.settle();
         Ok(endpoint)
     }
 
     /// Shows the model its inputs as they are, clocks among them, and looks at its outputs.
     fn settle(&mut self) {
-        // SAFETY: the model lives, and both structs are the ones its shim was generated with.
-        unsafe { (self.calls.cycle)(self.model.as_ptr(), &self.input, &mut self.output) };
+        self.model.cycle(&self.input, &mut self.output);
     }
 
     /// The LTSSM's state, as the lights of a board show it.
@@ -168,36 +155,6 @@ impl Endpoint {
         };
         self.settle();
     }
-}
-
-impl Drop for Endpoint {
-    fn drop(&mut self) {
-        // SAFETY: the model lives until here, and nobody else has the pointer.
-        unsafe { (self.calls.delete)(self.model.as_ptr()) }
-    }
-}
-
-/// The model beside the one that is linked in: a mutant, if the environment chooses one of it.
-fn load() -> io::Result<(Calls, Option<Library>)> {
-    let options = Options {
-        prefix: "pcie_endpoint".into(),
-        clock: "none".into(),
-        trace: false,
-        ..Options::named("pcie_endpoint")
-    };
-    let file = library(VERILOG, &options).map_err(io::Error::other)?;
-    // SAFETY: Verilator's initialisers ask for nothing.
-    let library = unsafe { Library::new(file) }.map_err(io::Error::other)?;
-    // SAFETY: made for the same ports as the model that is linked in, the library has the same functions on the same
-    // structs; the caller keeps them beside it, in a struct that drops it last.
-    let calls = unsafe {
-        Calls {
-            new: *library.get(b"pcie_endpoint_new").map_err(io::Error::other)?,
-            delete: *library.get(b"pcie_endpoint_delete").map_err(io::Error::other)?,
-            cycle: *library.get(b"pcie_endpoint_cycle").map_err(io::Error::other)?,
-        }
-    };
-    Ok((calls, Some(library)))
 }
 
 #[cfg(test)]

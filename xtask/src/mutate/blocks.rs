@@ -63,6 +63,10 @@ pub const BLOCKS: &[Block] = &[
     block("mac/mdio", "mac", &["mdio::"]),
     block("mac", "mac", &["pause::", "receive::", "transmit::", "reset::"]),
     block("board/start", "mac", &["start::"]),
+    block("pcie/mac", "pcie", &["mac::"]),
+    block("pcie/link", "pcie", &["link::"]),
+    block("pcie/transaction", "pcie", &["transaction::"]),
+    block("pcie/crossing", "pcie", &["crossing::"]),
 ];
 
 /// Blocks without mutants of their own, by how their names begin, and why.
@@ -78,7 +82,12 @@ const OTHERS: &[(&str, &str)] = &[
     ("mac/", "in mac"),
     ("clocks/", "in mac"),
     ("vi/settle", "one counter; its tests run with those of vi/state"),
-    ("pcie/", "no mutants are drawn of the endpoint yet: its tests are in hdl/tests/pcie"),
+    ("pcie/mac/", "in pcie/mac"),
+    ("pcie/link/", "in pcie/link"),
+    ("pcie/transaction/", "in pcie/transaction"),
+    ("pcie/crossing/", "in pcie/crossing"),
+    ("pcie/phy/", "the resets and cells of one device; each step has a test"),
+    ("pcie/endpoint", "what joins the layers: its tests are too slow for mutants"),
     ("echo/", "a board's first light: no part of the NIC"),
     ("mac-echo", "that with the MAC"),
     ("board/", "pins and clocks round a design"),

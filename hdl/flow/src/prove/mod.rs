@@ -1,12 +1,13 @@
-//! Proofs of the primitives, of the arithmetic and of the protection checker: properties in SystemVerilog around the exported Verilog, yosys and z3.
+//! Proofs of the primitives, the arithmetic, the protection checker and the PCI Express endpoint: properties in SystemVerilog around the exported Verilog, yosys and z3.
 //!
 //! A wrapper in `formal/` instantiates the block beside a model of it and states, under labels, what a user sees;
 //! after the line "What makes it so" follow the invariants that carry the induction. They name registers inside the
 //! block: a line `// watch: wire = net` connects a wire of the wrapper to a net of the flattened block.
 //!
 //! Each proof is: every property holds in all states (induction over steps, from a base of bounded checks deeper
-//! than twice the block's capacity), the interesting states can be reached (cover), and every property a user sees
-//! fails on at least one mutant of the block (three, where a proof says so). A mutant is a text substitution that must match exactly once, and is
+//! than twice the block's capacity; one step of a proof that says so needs the first state alone), the interesting states can be reached (cover), and every property a user sees
+//! fails on at least one mutant of the block (three, where a proof says so). Covers and mutants start at reset: where that would take too many
+//! cycles, a proof says which numbers are smaller for them. A mutant is a text substitution that must match exactly once, and is
 //! judged by its one property alone, from reset on: the invariants do not help to find it.
 
 mod solver;
@@ -20,7 +21,7 @@ use std::time::Instant;
 use anyhow::{bail, ensure, Context, Result};
 
 use crate::tool;
-use solver::{singly, smt};
+use solver::{singly, smt, Verdict};
 use viaduct_hdl::proofs::{all, Engine, Mutant, Proof};
 use wrapper::Wrapper;
 
@@ -34,7 +35,7 @@ pub fn run(only: Option<&str>) -> Result<()> {
     ensure!(!proofs.is_empty(), "no proof has {:?} in its name", only.unwrap_or_default());
     tool::run(Command::new("z3").arg("--version"))?;
     println!(
-        "{:<13} {:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {:>8}",
+        "{:<19} {:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {:>8}",
         "proof", "properties", "engine", "holds", "depth", "induction", "mutants", "time"
     );
     let mut wrong = Vec::new();
@@ -44,7 +45,7 @@ pub fn run(only: Option<&str>) -> Result<()> {
         let seconds = start.elapsed().as_secs_f32();
         match result {
             Ok(properties) => println!(
-                "{:<13} {properties:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {seconds:>6.1} s",
+                "{:<19} {properties:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {seconds:>6.1} s",
                 proof.name,
                 proof.engine.text(),
                 "unbounded",
@@ -53,7 +54,7 @@ pub fn run(only: Option<&str>) -> Result<()> {
                 proof.mutants.len()
             ),
             Err(error) => {
-                println!("{:<13} FAILED {seconds:.1} s\n{error:#}", proof.name);
+                println!("{:<19} FAILED {seconds:.1} s\n{error:#}", proof.name);
                 wrong.push(proof.name);
             }
         }
@@ -75,29 +76,58 @@ pub fn prove(proof: &Proof) -> Result<usize> {
     let verilog = (proof.verilog)();
     let folder = tool::scratch("prove", proof.name)?;
     let model = build(&folder, &verilog, proof.wrapper, &wrapper, None)?;
+    let induction = |folder: &Path, model: &Path| -> Result<()> {
+        match proof.engine {
+            Engine::Whole => check("induction", smt(model, &["-i", "-t", &proof.steps.to_string()])?),
+            Engine::Single => singly(folder, model),
+        }
+    };
 
     let depth = proof.depth.to_string();
-    let steps = proof.steps.to_string();
-    // One step of induction needs no more base than the first state.
-    let base = if proof.engine == Engine::Single { "1" } else { &depth };
-    let mut checks =
-        vec![("bounded check", vec!["--presat", "-t", base]), ("cover", vec!["-c", "-t", &depth])];
-    match proof.engine {
-        Engine::Whole => checks.push(("induction", vec!["-i", "-t", &steps])),
-        Engine::Single => singly(&folder, &model)?,
-    }
-    for (what, arguments) in checks {
-        let verdict = smt(&model, &arguments)?;
-        ensure!(verdict.passed, "{what} failed: {}", verdict.text());
-    }
+    let base = &proof.base.to_string();
+    check("bounded check", smt(&model, &["--presat", "-t", base])?)?;
+    induction(&folder, &model)?;
+
+    // From here on from reset on, and with smaller numbers, if there are any.
+    let small = smaller(proof, &verilog)?;
+    let searched = match proof.smaller.is_empty() {
+        true => model,
+        false => {
+            let folder = tool::scratch("prove", &format!("{}-smaller", proof.name))?;
+            let model = build(&folder, &small.0, &small.1, &wrapper, None)?;
+            check("bounded check of the smaller one", smt(&model, &["--presat", "-t", base])?)?;
+            induction(&folder, &model).context("the smaller one")?;
+            model
+        }
+    };
+    check("cover", smt(&searched, &["-c", "-t", &depth])?)?;
     for mutant in proof.mutants {
-        kill(proof, mutant, &verilog, &wrapper).with_context(|| format!("mutant: {}", mutant.what))?;
+        kill(proof, mutant, &small, &wrapper).with_context(|| format!("mutant: {}", mutant.what))?;
     }
     Ok(wrapper.labels)
 }
 
+/// Block and wrapper with smaller numbers; each must be in one of them.
+fn smaller(proof: &Proof, verilog: &str) -> Result<(String, String)> {
+    let (mut verilog, mut text) = (verilog.to_owned(), proof.wrapper.to_owned());
+    for (from, to) in proof.smaller {
+        ensure!(
+            verilog.contains(from) || text.contains(from),
+            "{from:?} is neither in the block nor in its wrapper"
+        );
+        (verilog, text) = (verilog.replace(from, to), text.replace(from, to));
+    }
+    Ok((verilog, text))
+}
+
+/// What the solver must not find wrong.
+fn check(what: &str, verdict: Verdict) -> Result<()> {
+    ensure!(verdict.passed, "{what} failed: {}", verdict.text());
+    Ok(())
+}
+
 /// A mutant must fail its property, in a run from reset.
-fn kill(proof: &Proof, mutant: &Mutant, verilog: &str, wrapper: &Wrapper) -> Result<()> {
+fn kill(proof: &Proof, mutant: &Mutant, (verilog, text): &(String, String), wrapper: &Wrapper) -> Result<()> {
     let mutated = mutate(verilog, mutant)?;
     ensure!(
         wrapper.visible.iter().any(|label| label == mutant.property),
@@ -105,7 +135,7 @@ fn kill(proof: &Proof, mutant: &Mutant, verilog: &str, wrapper: &Wrapper) -> Res
         mutant.property
     );
     let folder = tool::scratch("prove", &format!("{}-mutant", proof.name))?;
-    let model = build(&folder, &mutated, proof.wrapper, wrapper, Some(mutant.property))?;
+    let model = build(&folder, &mutated, text, wrapper, Some(mutant.property))?;
     let verdict = smt(&model, &["-t", &proof.depth.to_string()])?;
     ensure!(!verdict.passed, "survived: {} still holds to depth {}", mutant.property, proof.depth);
     ensure!(verdict.failed == [mutant.property], "did not fail by {}: {}", mutant.property, verdict.text());
@@ -132,20 +162,20 @@ fn build(folder: &Path, verilog: &str, text: &str, wrapper: &Wrapper, only: Opti
     // What properties name must still be there when yosys has taken away what nothing listens to.
     let mut script =
         String::from("read_verilog -formal -sv top.v proof.sv; hierarchy -top proof; proc; flatten; ");
-    for (_, net) in &wrapper.shared {
-        script.push_str(&format!("setattr -set keep 1 w:{net} ; "));
+    for (wire, net) in &wrapper.shared {
+        script.push_str(&format!("setattr -set keep 1 w:{wire} w:{net} ; "));
+    }
+    if let Some(label) = only {
+        // Early, so that what only the others look at goes with them. The invariants are gone as well: what they name may not be in a mutant.
+        script.push_str(&format!("delete proof/t:$assert proof/c:{label} %d; delete proof/t:$cover; "));
     }
     script.push_str("prep -top proof -flatten; memory_map; ");
     for (wire, net) in &wrapper.shared {
         script.push_str(&format!("connect -set {wire} \\{net} ; "));
     }
-    match only {
-        // The invariants are gone, and what they look at may not be in a mutant.
-        Some(label) => script.push_str(&format!("delete proof/t:$assert proof/c:{label} %d; ")),
-        None => {
-            for (wire, net) in &wrapper.watched {
-                script.push_str(&format!("connect -set {wire} \\{net} ; "));
-            }
+    if only.is_none() {
+        for (wire, net) in &wrapper.watched {
+            script.push_str(&format!("connect -set {wire} \\{net} ; "));
         }
     }
     script.push_str("opt -full; dffunmap; ");

@@ -64,17 +64,35 @@ pub fn singly(folder: &Path, model: &Path) -> Result<()> {
     let text = fs::read_to_string(model).with_context(|| model.display().to_string())?;
     let dump = fs::read_to_string(&question).with_context(|| question.display().to_string())?;
     let (rest, goals) = parted(&text, &dump)?;
-    for (label, goal) in goals {
-        let file = folder.join("single.smt2");
-        tool::write(&file, &format!("{rest}\n(assert (not {goal}))\n{STRATEGY}\n"))?;
-        let answer = tool::text(&tool::run(Command::new("z3").args(["-smt2", "-T:300"]).arg(&file))?);
+    // One process reads the block once.
+    let mut questions = rest + "\n";
+    for (_, goal) in &goals {
+        questions.push_str(&format!("(push)\n(assert (not {goal}))\n{STRATEGY}\n(pop)\n"));
+    }
+    let file = folder.join("single.smt2");
+    tool::write(&file, &questions)?;
+    let answers = tool::text(&tool::run(Command::new("z3").arg("-smt2").arg(&file))?);
+    let labels: Vec<&str> = goals.iter().map(|(label, _)| label.as_str()).collect();
+    all_hold(&labels, &answers)
+}
+
+/// Each label has its answer, and that is that nothing breaks it.
+fn all_hold(labels: &[&str], answers: &str) -> Result<()> {
+    let lines: Vec<&str> = answers.lines().collect();
+    for (label, answer) in labels.iter().zip(&lines) {
         ensure!(answer.trim() == "unsat", "induction failed: {label}: {}", answer.trim());
     }
+    ensure!(
+        lines.len() == labels.len(),
+        "{} answers for {} assertions: {answers}",
+        lines.len(),
+        labels.len()
+    );
     Ok(())
 }
 
-/// What z3 does with bit vectors alone: it makes bits of them once, and asks its SAT solver.
-const STRATEGY: &str = "(check-sat-using (then simplify propagate-values solve-eqs elim-uncnstr simplify bit-blast simplify solve-eqs aig sat))";
+/// What z3 does with bit vectors alone, for five minutes at most: it makes bits of them once, and asks its SAT solver.
+const STRATEGY: &str = "(check-sat-using (then simplify propagate-values solve-eqs elim-uncnstr simplify bit-blast simplify solve-eqs aig sat) :timeout 300000)";
 
 /// The question of yosys-smtbmc without what it asks, and each assertion by its label and its term in the last state.
 fn parted(model: &str, dump: &str) -> Result<(String, Vec<(String, String)>)> {
@@ -110,6 +128,16 @@ mod tests {
         assert_eq!(rest, "(define-fun |a| () Bool (and |b| |c| ))\n(assert |d|)");
         assert_eq!(goals[1], ("second".to_owned(), "|c|".to_owned()));
         assert!(parted("; yosys-smt2-assert 0 first x\n", dump).is_err());
+    }
+
+    #[test]
+    fn each_assertion_must_hold() {
+        assert!(all_hold(&["first", "second"], "unsat\nunsat\n").is_ok());
+        for answers in ["unsat\nsat\n", "unsat\nunknown\n", "unsat\n", "unsat\nunsat\nunsat\n", ""] {
+            assert!(all_hold(&["first", "second"], answers).is_err(), "{answers:?}");
+        }
+        let error = all_hold(&["first", "second"], "unsat\nsat\n").unwrap_err();
+        assert!(error.to_string().contains("second"), "{error}");
     }
 
     #[test]

@@ -41,10 +41,12 @@ fn verdict(name: &'static str, wrapper: &str, mutants: &'static [Mutant]) -> Str
         verilog: || COUNTER.into(),
         wrapper: wrapper.to_owned().leak(),
         depth: 6,
+        base: 6,
         steps: 1,
         engine: Engine::Whole,
         kills: 1,
         mutants,
+        smaller: &[],
     };
     match prove(&proof) {
         Ok(properties) => format!("proved {properties}"),

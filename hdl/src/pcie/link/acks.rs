@@ -39,7 +39,7 @@ pub struct Acks {
     pub expected: Signal<In, Bits<12>>,
     /// Max_Payload_Size: 128 << n bytes.
     pub max_payload: Signal<In, Bits<3>>,
-    /// A Nak is due; to `Say`, as `ack_due` and `number`.
+    /// A Nak is due; to `DllpSender`, as `ack_due` and `number`.
     pub nak_due: Signal<Out, bool>,
     /// An Ack is due.
     pub ack_due: Signal<Out, bool>,

@@ -43,7 +43,7 @@ pub struct Activity {
     pub tlp: Signal<In, bool>,
     /// The limits of all classes are known; from `Credits`.
     pub complete: Signal<In, bool>,
-    /// An InitFC is made; from `Say`.
+    /// An InitFC is made; from `DllpSender`.
     pub init_said: Signal<In, bool>,
     /// DL_Init, FC_INIT1.
     pub init1: Signal<Out, bool>,

@@ -52,7 +52,7 @@ pub struct Frame {
     pub reset: Signal<In, bool>,
     /// Packets may begin.
     pub in_l0: Signal<In, bool>,
-    /// A DLLP; from `Say`.
+    /// A DLLP; from `DllpSender`.
     pub dllp: Sink<Bits<32>>,
     /// A TLP is to be sent; from `Replay`, as `number` and `row`.
     pub waits: Signal<In, bool>,

@@ -39,7 +39,7 @@ pub struct Grant {
     pub judged: Signal<In, Judged>,
     /// A non-posted request has left its queue.
     pub freed: Signal<In, bool>,
-    /// UpdateFC is made; from `Say`.
+    /// UpdateFC is made; from `DllpSender`.
     pub said: Signal<In, bool>,
     /// UpdateFC is due.
     pub due: Signal<Out, bool>,

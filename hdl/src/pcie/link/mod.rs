@@ -14,8 +14,8 @@
 //!
 //! ```text
 //!  symbols ─► Deframe ─┬► Receive ─────────────────► arrived      offered ─► Credits ─► Replay ─► Frame ─► line
-//!                      │     └► Acks, Grant ─► Say ─► Frame                     ▲          ▲        ▲
-//!                      └► Dllps ─► Activity, Credits, Replay, Power             └── Dllps ─┘       Say
+//!                      │     └► Acks, Grant ─► DllpSender                      ▲          ▲        ▲
+//!                      └► Dllps ─► Activity, Credits, Replay, Power             └── Dllps ─┘   DllpSender
 //! ```
 //! Latency: from END to the first word at `arrived` 8 cycles; from the last word of `offered` to STP on the line 5.
 //!
@@ -29,17 +29,17 @@ mod activity;
 mod credits;
 mod deframe;
 mod dllp_crc;
+mod dllp_sender;
 mod dllps;
 mod frame;
 mod grant;
 mod packet;
 mod power;
 mod receive;
+mod receive_buffer;
 mod replay;
 mod replay_timer;
 mod ring;
-mod say;
-mod shelf;
 mod symbol_kind;
 mod tlp_class;
 
@@ -49,17 +49,17 @@ pub use activity::Activity;
 pub use credits::Credits;
 pub use deframe::Deframe;
 pub use dllp_crc::DllpCrc;
+pub use dllp_sender::DllpSender;
 pub use dllps::Dllps;
 pub use frame::Frame;
 pub use grant::Grant;
 pub use packet::{Ending, Heard, Judged, Piece, Row};
 pub use power::Power;
 pub use receive::Receive;
+pub use receive_buffer::ReceiveBuffer;
 pub use replay::Replay;
 pub use replay_timer::ReplayTimer;
 pub use ring::Ring;
-pub use say::Say;
-pub use shelf::Shelf;
 pub use symbol_kind::{Meaning, SymbolKind};
 pub use tlp_class::TlpClass;
 
@@ -113,7 +113,7 @@ pub struct PcieLink {
     activity: Activity,
     credits: Credits,
     replay: Replay,
-    say: Say,
+    sender: DllpSender,
     frame: Frame,
     power: Power,
     /// The link is down.
@@ -126,11 +126,12 @@ impl Logic for PcieLink {
     fn update(&mut self) {
         dff_setup!(self, clock, down);
         clock!(
-            self, clock, deframe, receive, dllps, acks, grant, activity, credits, replay, say, frame, power
+            self, clock, deframe, receive, dllps, acks, grant, activity, credits, replay, sender, frame,
+            power
         );
         self.down.d.next = self.reset.val() | !self.link_up.val();
         drive!(self, down.q => deframe.reset, receive.reset, dllps.reset, acks.reset, grant.reset,
-                activity.reset, credits.reset, replay.reset, say.reset, frame.reset, power.reset;
+                activity.reset, credits.reset, replay.reset, sender.reset, frame.reset, power.reset;
             in_l0 => deframe.in_l0, acks.in_l0, grant.in_l0, replay.in_l0, frame.in_l0, power.in_l0;
             max_payload => acks.max_payload, replay.max_payload);
 
@@ -150,28 +151,28 @@ impl Logic for PcieLink {
 
         // How it becomes active.
         drive!(self, credits.complete => activity.complete; activity.active => active, grant.active;
-            activity.init1 => credits.init1, say.init1; activity.init2 => say.init2; activity.sort => say.sort;
-            say.init_said => activity.init_said; credits.limits => limits);
+            activity.init1 => credits.init1, sender.init1; activity.init2 => sender.init2; activity.sort => sender.sort;
+            sender.init_said => activity.init_said; credits.limits => limits);
 
         // What goes.
         Sink::<TlpWord>::link(&mut self.offered, &mut self.credits.offered);
         join!(self, Source<TlpWord>, credits.passed => replay.sink);
-        join!(self, Source<Bits<32>>, say.dllp => frame.dllp);
+        join!(self, Source<Bits<32>>, sender.dllp => frame.dllp);
         drive!(self, replay.waits => frame.waits; replay.number => frame.number; replay.row => frame.row;
             frame.begins => replay.begins; frame.takes => replay.takes; frame.ends => replay.ends;
-            acks.nak_due => say.nak_due; acks.ack_due => say.ack_due; acks.number => say.number;
-            say.nak_said => acks.nak_said; say.ack_said => acks.ack_said; grant.due => say.update_due;
-            grant.headers => say.headers; grant.data => say.data; say.update_said => grant.said;
+            acks.nak_due => sender.nak_due; acks.ack_due => sender.ack_due; acks.number => sender.number;
+            sender.nak_said => acks.nak_said; sender.ack_said => acks.ack_said; grant.due => sender.update_due;
+            grant.headers => sender.headers; grant.data => sender.data; sender.update_said => grant.said;
             replay.retrain => retrain);
         Source::<LineWord>::link(&mut self.line, &mut self.frame.line);
 
         // L1.
         drive!(self, enter_l1 => power.enter_l1; enter_l23 => power.enter_l23; offered.valid => power.offers;
-            grant.quiet => power.quiet; power.ask_l1 => say.ask_l1; power.ask_l23 => say.ask_l23;
-            power.mute => say.mute; power.sleep => sleep; power.wake => wake);
+            grant.quiet => power.quiet; power.ask_l1 => sender.ask_l1; power.ask_l23 => sender.ask_l23;
+            power.mute => sender.mute; power.sleep => sleep; power.wake => wake);
         self.power.settled.next =
             self.activity.active.val() & self.replay.empty.val() & self.credits.idle.val();
-        self.power.rests.next = self.frame.rests.val() & !self.say.dllp.valid.val();
+        self.power.rests.next = self.frame.rests.val() & !self.sender.dllp.valid.val();
         self.credits.blocked.next = self.power.blocked.val() | !self.activity.active.val();
     }
 }

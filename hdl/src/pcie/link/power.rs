@@ -54,7 +54,7 @@ pub struct Power {
     pub offers: Signal<In, bool>,
     /// No TLP has come for some time; from `Grant`.
     pub quiet: Signal<In, bool>,
-    /// No DLLP waits, and nothing is under way; from `Say` and `Frame`.
+    /// No DLLP waits, and nothing is under way; from `DllpSender` and `Frame`.
     pub rests: Signal<In, bool>,
     /// PM_Enter_L1 is to be sent.
     pub ask_l1: Signal<Out, bool>,

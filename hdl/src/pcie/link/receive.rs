@@ -17,7 +17,7 @@
 //! Tests: `tests/pcie/link/arrivals.rs`.
 
 use super::packet::{Ending, Judged, Piece};
-use super::shelf::Shelf;
+use super::receive_buffer::ReceiveBuffer;
 use super::tlp_class::TlpClass;
 use crate::pcie::bus::TlpWord;
 use crate::prims::{crc32_steps, NarrowCrc32, Number};
@@ -51,7 +51,7 @@ pub struct Receive {
     pub judged: Signal<Out, Judged>,
     /// The next number.
     pub expected: Signal<Out, Bits<12>>,
-    shelf: Shelf,
+    buffer: ReceiveBuffer,
     crc: NarrowCrc32<16>,
     sorter: TlpClass,
     word: Signal<Local, Bits<16>>,
@@ -86,10 +86,10 @@ impl Logic for Receive {
     fn update(&mut self) {
         dff_setup!(self, clock, number, next, behind, is_next, is_old, ended, edb, right, opposite, cut);
         dff_setup!(self, clock, over, good, nullified, hurt, verdict);
-        clock!(self, clock, shelf, crc);
-        drive!(self, reset => shelf.reset; begins => crc.start; piece.data.val().data => word, crc.sink.data;
-            piece.valid => crc.sink.valid, shelf.piece.valid; piece.data => shelf.piece.data;
-            ending.valid => shelf.ending.valid; ending.data => shelf.ending.data; next.q => expected;
+        clock!(self, clock, buffer, crc);
+        drive!(self, reset => buffer.reset; begins => crc.start; piece.data.val().data => word, crc.sink.data;
+            piece.valid => crc.sink.valid, buffer.piece.valid; piece.data => buffer.piece.data;
+            ending.valid => buffer.ending.valid; ending.data => buffer.ending.data; next.q => expected;
             verdict.q => judged);
 
         // Where the number lies. It is known long before the end.
@@ -110,10 +110,10 @@ impl Logic for Receive {
         self.opposite.d.next = self.crc.value.val() == self.nothing.val();
         drive!(self, damaged => cut.d; cut.q => hurt.d; ended.q => over.d);
         self.good.d.next =
-            self.ended.q.val() & self.shelf.fits.val() & self.right.q.val() & !self.edb.q.val();
-        self.nullified.d.next = self.shelf.fits.val() & self.opposite.q.val() & self.edb.q.val();
+            self.ended.q.val() & self.buffer.fits.val() & self.right.q.val() & !self.edb.q.val();
+        self.nullified.d.next = self.buffer.fits.val() & self.opposite.q.val() & self.edb.q.val();
         self.taken.next = self.good.q.val() & self.is_next.q.val() & self.hears.val();
-        self.sorter.kind.next = self.shelf.kind.val();
+        self.sorter.kind.next = self.buffer.kind.val();
         self.verdict.d.next.taken = self.taken.val();
         self.verdict.d.next.again = self.good.q.val() & self.is_old.q.val() & self.hears.val();
         self.verdict.d.next.bad = self.hears.val()
@@ -122,12 +122,12 @@ impl Logic for Receive {
                 | (self.good.q.val() & !self.is_next.q.val() & !self.is_old.q.val()));
         self.verdict.d.next.non_posted = self.sorter.sort.val() == bits::<2>(1);
         self.verdict.d.next.with_data = self.sorter.with_data.val();
-        self.shelf.keep.next = self.taken.val();
-        self.shelf.drop.next = (self.over.q.val() | self.hurt.q.val()) & !self.taken.val();
+        self.buffer.keep.next = self.taken.val();
+        self.buffer.drop.next = (self.over.q.val() | self.hurt.q.val()) & !self.taken.val();
         if self.taken.val() {
             self.next.d.next = self.next.q.val() + 1;
         }
-        FlowSource::<TlpWord>::link(&mut self.arrived, &mut self.shelf.arrived);
+        FlowSource::<TlpWord>::link(&mut self.arrived, &mut self.buffer.arrived);
         if self.reset.val() {
             self.next.d.next = bits::<12>(0);
             drive!(self, false => ended.d, over.d, good.d, cut.d, hurt.d);

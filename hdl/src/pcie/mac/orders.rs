@@ -88,10 +88,12 @@ impl Logic for Orders {
             link => number);
         self.given.d.next.tag = self.given.q.val().tag ^ self.enters.val();
         fill!(self, awaited.d, false => unnamed, ours, second, inverted, polls);
-        fill!(self, levels.d, false => detect_request, receiving, link_up, in_l0, hot_reset);
+        // LinkUp stays as it is from L0 until Detect, Hot Reset or Disabled: Recovery may lead to Configuration.
+        fill!(self, levels.d, false => detect_request, receiving, in_l0, hot_reset);
         match self.at.val() {
             LtssmState::DetectQuiet => {
                 self.given.d.next.silent = true;
+                self.levels.d.next.link_up = false;
             }
             LtssmState::DetectActive => {
                 self.given.d.next.silent = true;
@@ -128,22 +130,22 @@ impl Logic for Orders {
             LtssmState::RecoveryLock => {
                 fill!(self, given.d, true => training, link, lane);
                 self.awaited.d.next.ours = true;
-                self.levels.d.next.link_up = true;
             }
             LtssmState::RecoveryConfiguration => {
                 fill!(self, given.d, true => training, second, link, lane);
                 fill!(self, awaited.d, true => ours, second);
-                self.levels.d.next.link_up = true;
             }
             LtssmState::RecoveryIdle => {
                 self.given.d.next.idle = true;
-                fill!(self, levels.d, true => receiving, link_up);
+                self.levels.d.next.receiving = true;
             }
             LtssmState::HotReset => {
+                self.levels.d.next.link_up = false;
                 fill!(self, given.d, true => training, link, lane, hot_reset);
                 self.levels.d.next.hot_reset = true;
             }
             LtssmState::Disabled => {
+                self.levels.d.next.link_up = false;
                 fill!(self, given.d, true => training, link, lane, disabled);
                 self.awaited.d.next.polls = true;
                 self.levels.d.next.hot_reset = true;
@@ -154,11 +156,9 @@ impl Logic for Orders {
             }
             LtssmState::L1Entry => {
                 self.given.d.next.silent = true;
-                self.levels.d.next.link_up = true;
             }
             LtssmState::AsleepL1 => {
                 self.given.d.next.silent = true;
-                self.levels.d.next.link_up = true;
             }
         }
         if self.reset.val() {

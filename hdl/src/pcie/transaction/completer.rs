@@ -10,13 +10,14 @@
 //! configuration write that was carried out. A write that asks for a function-level reset is answered first; then `start_reset` pulses.
 //! `parted` is high from the beginning of PME_TO_Ack on. `count_*` pulse when a TLP begins, one for each credit that it takes.
 //!
-//! Latency: a configuration request has its answer's first word 13 cycles after `entry`, one that is refused after 1 cycle.
+//! Latency: an answer's first word comes 13 cycles after `entry`.
 //!
 //! Example: a read of double word 0 with tag 5: a completion of 8 words, with tag 5 and 56491234.
 //!
 //! Tests: with the whole, `tests/pcie/transaction/`.
 
 use super::fate::verdict;
+use super::read_extent::ReadExtent;
 use crate::pcie::bus::TlpWord;
 use crate::prims::Number;
 use crate::stream::{Pulse, Sink, Source};
@@ -99,7 +100,7 @@ pub struct Completer {
     /// It is a locked read.
     locked: DFF<bool>,
     refuses: Signal<Local, bool>,
-    /// The request is a write.
+    /// The request is a write that is carried out.
     writes: DFF<bool>,
     resets: DFF<bool>,
     byte_enables: DFF<Bits<4>>,
@@ -109,6 +110,9 @@ pub struct Completer {
     number: DFF<Bits<10>>,
     low: DFF<Bits<16>>,
     high: DFF<Bits<16>>,
+    extent: ReadExtent,
+    /// The completion's word 3 but for its status.
+    count: Signal<Local, Bits<16>>,
     with_data: Signal<Local, bool>,
     last: Signal<Local, bool>,
     shown: Signal<Local, Bits<16>>,
@@ -122,9 +126,7 @@ pub struct Completer {
     /// A message to the root complex that is gathered on its way.
     message_kind: Number<16, 0x35>,
     message_code: Number<16, 0x1B00>,
-    /// Byte count 4.
-    plain_count: Number<16, 0x0400>,
-    refused_count: Number<16, { 0x0400 | (completion_status::UNSUPPORTED as u64) << 5 }>,
+    unsupported: Number<16, { (completion_status::UNSUPPORTED as u64) << 5 }>,
     one_word: Number<16, 0x0100>,
     class_bits: Number<16, 0x7000>,
     attribute_bits: Number<16, 0x0030>,
@@ -138,6 +140,9 @@ impl Logic for Completer {
         dff_setup!(self, clock, step, at, turning_off, has_parted, has_left, message, refusing, locked);
         dff_setup!(self, clock, writes, resets);
         dff_setup!(self, clock, byte_enables, target, own, number, low, high);
+        clock!(self, clock, extent);
+        drive!(self, word => extent.word; at.q => extent.at);
+        self.extent.take.next = self.step.q.val() == Step::Gather;
         drive!(self, number.q => index; byte_enables.q => enables; has_parted.q => parted;
             has_left.q => leaves);
         self.data.next = (bit_cast::<32, 16>(self.high.q.val()) << 16) | bit_cast::<32, 16>(self.low.q.val());
@@ -152,6 +157,8 @@ impl Logic for Completer {
         self.with_data.next = !self.refusing.q.val() & !self.writes.q.val() & !self.message.q.val();
 
         // What is sent, word by word.
+        self.count.next = (bit_cast::<16, 12>(self.extent.byte_count.val()) << 8)
+            | bit_cast::<16, 4>(self.extent.byte_count.val().get_bits::<4>(8));
         self.shown.next = bits::<16>(0);
         match self.at.q.val().index() {
             0 => {
@@ -179,9 +186,9 @@ impl Logic for Completer {
                 self.shown.next = self.own.q.val();
             }
             3 => {
-                self.shown.next = self.plain_count.val();
+                self.shown.next = self.count.val();
                 if self.refusing.q.val() {
-                    self.shown.next = self.refused_count.val();
+                    self.shown.next = self.count.val() | self.unsupported.val();
                 }
                 if self.message.q.val() {
                     self.shown.next = self.message_code.val();
@@ -194,7 +201,8 @@ impl Logic for Completer {
             }
             5 => {
                 if !self.message.q.val() {
-                    self.shown.next = self.word.val() & self.tag_bits.val();
+                    self.shown.next = (self.word.val() & self.tag_bits.val())
+                        | (bit_cast::<16, 7>(self.extent.lower_address.val()) << 8);
                 }
             }
             6 => {
@@ -232,12 +240,8 @@ impl Logic for Completer {
                     self.count_message.next = true;
                 } else if self.entry.valid.val() & !self.hold.val() {
                     self.step.d.next = Step::Finish;
-                    if self.entry.data.val() == self.carry_out.val() {
+                    if (self.entry.data.val() == self.carry_out.val()) | self.refuses.val() {
                         self.step.d.next = Step::Gather;
-                    }
-                    if self.refuses.val() {
-                        self.step.d.next = Step::Send;
-                        self.count_completion.next = true;
                     }
                 }
             }
@@ -245,7 +249,7 @@ impl Logic for Completer {
                 self.next_at.next = self.at.q.val() + 1;
                 match self.at.q.val().index() {
                     0 => {
-                        self.writes.d.next = self.word.val().get_bit(6);
+                        self.writes.d.next = self.word.val().get_bit(6) & !self.refusing.q.val();
                     }
                     3 => {
                         self.byte_enables.d.next = self.word.val().get_bits::<4>(8);

@@ -37,6 +37,7 @@
 //! | [`BarMatch`] | which BAR an address hits |
 //! | [`RequestQueue`] | requests that are answered here |
 //! | [`Completer`] | carries them out, or refuses them |
+//! | [`ReadExtent`] | the bytes that a refused read asks for |
 //! | [`ConfigSpace`] | the registers; [`ConfigWord`] is one double word |
 //! | [`FunctionReset`] | the function-level reset at the core |
 //! | [`Outbox`] | merges what leaves |
@@ -56,6 +57,7 @@ mod inbox;
 mod kind_sort;
 mod outbox;
 mod own_credits;
+mod read_extent;
 mod request_queue;
 
 pub use bar_match::BarMatch;
@@ -70,6 +72,7 @@ pub use inbox::Inbox;
 pub use kind_sort::KindSort;
 pub use outbox::Outbox;
 pub use own_credits::OwnCredits;
+pub use read_extent::ReadExtent;
 pub use request_queue::RequestQueue;
 
 use super::bus::{CoreConfig, CoreWord, Limits, TlpWord};

@@ -100,7 +100,7 @@ fn the_credits_of_a_packet_are_gone_in_the_cycle_after_its_last_beat() {
     world.eager = [100; 4];
     world.run(60);
     world.offer(&Tlp { words: vec![0x4000_0001, 0xF, 0x1000, 7], bar: 0 });
-    while world.left.is_empty() {
+    while world.edge.left.is_empty() {
         assert_eq!(world.dut.get("credit_ph"), 10);
         world.run(1);
     }

@@ -30,7 +30,10 @@ fn packets_of_every_kind_cross_whole_and_in_order() {
                 offered.push(tlp);
             }
             let mut left = 2_000_000 / 64;
-            while world.heard.len() < given.len() || world.sent.len() < offered.len() || !world.is_empty() {
+            while world.edge.heard.len() < given.len()
+                || world.sent.len() < offered.len()
+                || !world.is_empty()
+            {
                 left -= 1;
                 assert!(left > 0, "seed {seed}: stuck");
                 world.run(64);
@@ -42,14 +45,14 @@ fn packets_of_every_kind_cross_whole_and_in_order() {
             let of = |list: &[Tlp]| {
                 list.iter().filter(|tlp| tlp.is_read() == is_read).cloned().collect::<Vec<_>>()
             };
-            assert_eq!(of(&world.heard), of(&given), "seed {seed}");
+            assert_eq!(of(&world.edge.heard), of(&given), "seed {seed}");
         }
         let mut others = 0;
         let mut ahead = given.iter().scan(0, |count, tlp| {
             *count += usize::from(!tlp.is_read());
             Some((tlp.is_read(), *count))
         });
-        for tlp in &world.heard {
+        for tlp in &world.edge.heard {
             others += usize::from(!tlp.is_read());
             if tlp.is_read() {
                 let before = ahead.by_ref().find(|(is_read, _)| *is_read).expect("it was given").1;
@@ -79,10 +82,10 @@ fn a_read_that_waits_holds_nothing_up() {
         }
     }
     world.run(10_000);
-    assert_eq!((&world.heard, world.freed), (&given, 0));
+    assert_eq!((&world.edge.heard, world.freed), (&given, 0));
     world.eager[3] = 100;
     world.run(400);
-    assert_eq!(world.heard[40..], vec![read(); 8]);
+    assert_eq!(world.edge.heard[40..], vec![read(); 8]);
     assert_eq!(world.freed, 8);
 }
 
@@ -108,7 +111,7 @@ fn what_is_under_way_when_the_link_falls_is_gone() {
         world.offer(&up);
         world.run(100);
         assert_eq!(
-            (&world.heard[..], &world.sent[..]),
+            (&world.edge.heard[..], &world.sent[..]),
             (&[tlp][..], &[up][..]),
             "seed {seed}, round {round}"
         );

@@ -11,81 +11,11 @@ use viaduct_verilate::Dut;
 
 use crate::bundle::Bundle;
 use crate::clock::{clockless, Clock};
+use crate::core_edge::CoreEdge;
+pub use crate::packet::Tlp;
 
 /// Periods of `pclk` and of the core's clock: relatively prime, from half to twice.
 pub const PERIODS: [(u64, u64); 5] = [(8000, 9333), (8000, 8001), (8001, 8000), (8000, 15_001), (8000, 4001)];
-
-/// A TLP as double words (headers as numbers, data little-endian), and the BAR it hits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tlp {
-    pub words: Vec<u32>,
-    pub bar: u64,
-}
-
-impl Tlp {
-    /// A read, a write or a completion, of random contents.
-    pub fn random(random: &mut ChaCha8Rng) -> Self {
-        let long = random.random_bool(0.3);
-        let payload = [1, 2, 3, 8, 64][random.random_range(0..5)];
-        let first = match random.random_range(0..3) {
-            0 => u32::from(long) << 29 | random.random_range(1..4),
-            1 => 1 << 30 | u32::from(long) << 29 | payload,
-            _ => 0x4A00_0000 | payload,
-        };
-        let length = Self::length(first);
-        let words = (1..length).map(|_| random.random());
-        Self { words: [first].into_iter().chain(words).collect(), bar: random.random_range(0..2) * 2 }
-    }
-
-    fn header(first: u32) -> usize {
-        3 + (first >> 29 & 1) as usize
-    }
-
-    fn length(first: u32) -> usize {
-        Self::header(first) + if first >> 30 & 1 == 1 { (first & 0x3FF) as usize } else { 0 }
-    }
-
-    pub fn is_read(&self) -> bool {
-        self.words[0] >> 24 & 0x5F == 0
-    }
-
-    /// `viaduct_spec::tlp::class`.
-    pub fn class(&self) -> u64 {
-        match self.words[0] >> 24 & 0x1F {
-            0 if self.is_read() => 1,
-            0 => 0,
-            _ => 2,
-        }
-    }
-
-    /// Headers and units of data.
-    pub fn cost(&self) -> u64 {
-        ((self.words.len() - Self::header(self.words[0])) as u64).div_ceil(4)
-    }
-
-    /// Its bytes in the order of the wire.
-    pub fn wire(&self) -> Vec<u8> {
-        let header = Self::header(self.words[0]);
-        let bytes = |(index, word): (usize, &u32)| match index < header {
-            true => word.to_be_bytes(),
-            false => word.to_le_bytes(),
-        };
-        self.words.iter().enumerate().flat_map(bytes).collect()
-    }
-
-    fn of_wire(bytes: &[u8], bar: u64) -> Self {
-        let header = 3 + usize::from(bytes[0] >> 5 & 1);
-        let words = bytes.chunks(4).enumerate().map(|(index, chunk)| {
-            let chunk = chunk.try_into().expect("whole double words");
-            if index < header {
-                u32::from_be_bytes(chunk)
-            } else {
-                u32::from_le_bytes(chunk)
-            }
-        });
-        Self { words: words.collect(), bar }
-    }
-}
 
 /// Both sides.
 pub struct World {
@@ -93,22 +23,17 @@ pub struct World {
     pub random: ChaCha8Rng,
     pclk: Clock,
     core: Clock,
-    /// Words that the transaction layer gives, and what the core has heard.
+    /// Words that the transaction layer gives.
     pub down: VecDeque<(u16, bool, bool, Tlp)>,
-    pub heard: Vec<Tlp>,
-    hearing: (Vec<u32>, u64),
-    /// Beats that the core offers, and what the transaction layer has heard.
-    up: VecDeque<(u64, u64, bool, u64)>,
+    /// The core.
+    pub edge: CoreEdge,
+    /// What the transaction layer has heard.
     pub sent: Vec<Tlp>,
     sending: Vec<u8>,
-    /// Packets of which the last beat has left the core.
-    pub left: Vec<Tlp>,
-    leaving: VecDeque<Tlp>,
     /// Reads that the core has taken up, and those it was told of.
     pub freed: u64,
     /// How eager each side is, in per cent.
     pub eager: [u32; 4],
-    np_ready: bool,
 }
 
 impl World {
@@ -129,22 +54,18 @@ impl World {
         Bundle::of::<Limits>("core_limits").set(&mut dut, &[]);
         Bundle::of::<CoreConfig>("core_config").set(&mut dut, &[]);
         let random = ChaCha8Rng::seed_from_u64(seed);
+        let edge = CoreEdge::of(&dut);
         let mut world = Self {
             dut,
             random,
             pclk,
             core,
             down: VecDeque::new(),
-            heard: Vec::new(),
-            hearing: Default::default(),
-            up: VecDeque::new(),
+            edge,
             sent: Vec::new(),
             sending: Vec::new(),
-            left: Vec::new(),
-            leaving: VecDeque::new(),
             freed: 0,
             eager: [80, 80, 80, 80],
-            np_ready: false,
         };
         world.reset();
         world
@@ -170,19 +91,12 @@ impl World {
 
     /// The core has a TLP for the host.
     pub fn offer(&mut self, tlp: &Tlp) {
-        let beats = tlp.words.chunks(2);
-        let last = beats.len() - 1;
-        for (index, beat) in beats.enumerate() {
-            let data = u64::from(beat[0]) | u64::from(*beat.get(1).unwrap_or(&0)) << 32;
-            let keep = if beat.len() == 2 { 3 } else { 1 };
-            self.up.push_back((data, keep, index == last, tlp.class()));
-        }
-        self.leaving.push_back(tlp.clone());
+        self.edge.offer(tlp);
     }
 
     /// Everything that was given has been heard.
     pub fn is_empty(&self) -> bool {
-        self.down.is_empty() && self.up.is_empty() && self.hearing.0.is_empty() && self.sending.is_empty()
+        self.down.is_empty() && self.edge.is_empty() && self.sending.is_empty()
     }
 
     /// Runs on for so many cycles of `pclk`.
@@ -246,54 +160,16 @@ impl World {
 
     /// Before a rising edge of the core's clock.
     fn nic(&mut self) {
-        let offers =
-            self.up.front().copied().filter(|_| {
-                self.dut.get("tlp_tx_valid") == 1 || self.random.random_ratio(self.eager[2], 100)
-            });
-        self.dut.set("tlp_tx_valid", offers.is_some().into());
-        if let Some((data, keep, last, class)) = offers {
-            for (port, value) in [("data", data), ("keep", keep), ("last", last.into()), ("class", class)] {
-                self.dut.set(&format!("tlp_tx_{port}"), value);
-            }
-        }
-        self.np_ready = self.is_eager(3);
-        self.dut.set("tlp_rx_np_ready", self.np_ready.into());
-        self.dut.eval();
-        if offers.is_some() && self.dut.get("tlp_tx_ready") == 1 {
-            let (.., last, _) = self.up.pop_front().expect("it is offered");
-            if last {
-                self.left.push(self.leaving.pop_front().expect("it is under way"));
-            }
-        }
-        if self.dut.get("link_down") == 1 {
-            self.hearing = Default::default();
-        } else if self.dut.get("tlp_rx_valid") == 1 {
-            let beat = ["data", "keep", "last", "bar"].map(|port| self.dut.get(&format!("tlp_rx_{port}")));
-            let [data, keep, last, bar] = beat;
-            if self.hearing.0.is_empty() {
-                self.hearing.1 = bar;
-            }
-            assert!(keep == 3 || keep == 1 && last == 1, "keep {keep}, last {last}");
-            self.hearing.0.push(data as u32);
-            if keep == 3 {
-                self.hearing.0.push((data >> 32) as u32);
-            }
-            if last == 1 {
-                let (words, bar) = std::mem::take(&mut self.hearing);
-                self.heard.push(Tlp { words, bar });
-            }
-        }
+        let (offers, np_ready) = (self.is_eager(2), self.is_eager(3));
+        self.edge.cycle(&mut self.dut, offers, np_ready);
     }
 
     /// What both sides have given and heard is no more.
     pub fn forget(&mut self) {
         self.down.clear();
-        self.up.clear();
-        self.leaving.clear();
-        self.dut.set("tlp_tx_valid", 0);
+        self.edge.forget(&mut self.dut);
         self.dut.set("to_core_valid", 0);
-        (self.heard, self.sent, self.left) = Default::default();
-        self.hearing = Default::default();
+        self.sent.clear();
         self.sending.clear();
     }
 }

@@ -106,10 +106,22 @@ fn seven_sets_in_a_row_are_not_enough_and_skp_sets_do_not_count() {
 }
 
 #[test]
-fn recovery_leads_to_configuration() {
-    assert_next(RECOVERY_CONFIGURATION, Script::sets(UNNAMED), LINKWIDTH_START);
-    assert_next(RECOVERY_IDLE, Script::sets(UNNAMED), LINKWIDTH_START);
-    assert_next(RECOVERY_IDLE, Script::sets(ts(Kind::Ts1, Some(0), None)), LINKWIDTH_START);
+fn recovery_leads_to_configuration_and_the_link_stays_up() {
+    for (state, sets) in [
+        (RECOVERY_CONFIGURATION, UNNAMED),
+        (RECOVERY_IDLE, UNNAMED),
+        (RECOVERY_IDLE, ts(Kind::Ts1, Some(0), None)),
+    ] {
+        let (next, mut world) = next(state, Script::sets(sets), 400);
+        assert_eq!(next, LINKWIDTH_START, "from {state}");
+        world.run(10);
+        assert!(world.link_up && !world.in_l0 && !world.hot_reset);
+        // It goes down when nobody configures it.
+        world.script = Some(Script::idle());
+        world.until(25 * MS, |world| world.state() == DETECT_QUIET);
+        world.run(2);
+        assert!(!world.link_up);
+    }
 }
 
 #[test]

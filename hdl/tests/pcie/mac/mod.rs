@@ -12,5 +12,5 @@ mod script;
 mod skp;
 mod times;
 mod traffic;
-mod training;
+pub mod training;
 mod world;

@@ -3,15 +3,12 @@
 use viaduct_link::symbol::Symbol;
 use viaduct_verilate::{Dut, Handle};
 
+use crate::seam::Seam;
+
 /// The layer's ports.
 pub struct Ports {
     pub reset: Handle,
-    pub phy_ready: Handle,
-    pub rx: [Handle; 4],
-    pub rx_invert: Handle,
-    pub tx: [Handle; 3],
-    pub detect_request: Handle,
-    pub detect: [Handle; 2],
+    pub seam: Seam,
     pub symbols: [Handle; 2],
     pub line: Handle,
     pub line_valid: Handle,
@@ -28,12 +25,7 @@ impl Ports {
         let port = |name: &str| dut.port(name);
         Self {
             reset: port("reset"),
-            phy_ready: port("seam_phy_ready"),
-            rx: ["seam_rx_data", "seam_rx_k", "seam_rx_error", "seam_rx_idle"].map(port),
-            rx_invert: port("seam_rx_invert"),
-            tx: ["seam_tx_data", "seam_tx_k", "seam_tx_idle"].map(port),
-            detect_request: port("seam_detect_request"),
-            detect: ["seam_detect_done", "seam_detect_present"].map(port),
+            seam: Seam::of(dut, "seam_"),
             symbols: ["symbols", "symbols_valid"].map(port),
             line: port("line"),
             line_valid: port("line_valid"),

@@ -2,6 +2,7 @@
 
 use rand::Rng;
 use viaduct_hdl::pcie::mac::state::codes::*;
+use viaduct_link::damage::{Damage, Mischief};
 use viaduct_link::link::LinkOptions;
 use viaduct_link::ltssm::Role;
 use viaduct_link::receiver::Receiver;
@@ -86,6 +87,41 @@ fn scrambling_is_off_if_either_side_asks_for_it() {
         world.until(3000, |world| world.hot_reset);
         world.train();
         assert_eq!(world.port.side().is_scrambled(), bits == 0);
+        world.assert_silent();
+    }
+}
+
+#[test]
+fn no_filler_is_put_into_a_packet_when_com_changes_its_byte() {
+    let seed = seed("pcie mac fillers");
+    for round in 0..4 {
+        let mut options = quick(seed + round);
+        options.to_endpoint = Damage { skp: true, odd: round & 1 == 1, ..Damage::default() };
+        options.side.skp_interval = (1180, 1181);
+        // Often no idle symbol is between a packet and a set, or one: sets and packets begin in either byte.
+        options.side.mischief = Mischief { gaps: 1, ..Mischief::default() };
+        let mut world = World::new(options);
+        world.train();
+        let (mut changes, mut high) = (0, false);
+        Traffic::new(1500).run(&mut world, 1_000_000, |world, passed| {
+            if passed % 997 == 0 {
+                world.port.retrain();
+            }
+            for (place, symbol) in world.to.heard().symbols.into_iter().enumerate() {
+                if symbol == Some(Symbol::COM) {
+                    changes += u32::from(high != (place == 1));
+                    high = place == 1;
+                }
+            }
+        });
+        println!("COM has changed its byte {changes} times, fillers: {:?}", world.fillers);
+        assert!(
+            changes > 30 && world.fillers[0] > 10 && world.fillers[1] == 0,
+            "{changes} {:?}",
+            world.fillers
+        );
+        let counters = world.link.counters();
+        assert_eq!((counters.bad_tlps, counters.bad_dllps, counters.malformed), (0, 0, 0));
         world.assert_silent();
     }
 }

@@ -7,8 +7,8 @@ use viaduct_link::damage::Damage;
 use super::traffic::Traffic;
 use super::world::{quick, seed, World, MS};
 
-/// The way to L0.
-const WAY: [u64; 10] = [
+/// The way to L0 of a link that comes up at the first attempt.
+pub const WAY: [u64; 10] = [
     DETECT_QUIET,
     DETECT_ACTIVE,
     POLLING_ACTIVE,

@@ -55,6 +55,8 @@ pub struct World {
     pub link: DataLink,
     deframer: Deframer,
     leaving: Option<Leaving>,
+    /// SKP in `symbols`, which the layer itself puts there: outside of packets, and within.
+    pub fillers: [u64; 2],
     /// Per thousand of cycles in which nothing is begun.
     pub pauses: u32,
     /// Levels of the cycle before, and the wishes of the test.
@@ -96,6 +98,7 @@ impl World {
             link: DataLink::new(LinkOptions::new(Role::Upstream, max_payload), quiet),
             deframer: Deframer::default(),
             leaving: None,
+            fillers: [0; 2],
             pauses: 100,
             link_up: false,
             in_l0: false,
@@ -117,9 +120,7 @@ impl World {
 
     fn after_reset(mut self) -> Self {
         self.dut.write(self.ports.reset, 1);
-        self.dut.write(self.ports.phy_ready, 1);
-        self.dut.write(self.ports.rx[2], 3);
-        self.dut.write(self.ports.rx[3], 1);
+        self.ports.seam.write(&mut self.dut, &ToEndpoint::default());
         (0..8).for_each(|_| self.dut.tick());
         self.dut.write(self.ports.reset, 0);
         self
@@ -143,13 +144,7 @@ impl World {
             Some(script) => script.cycle(self.from),
         };
         let to = self.to;
-        let values = [to.rx_data.into(), to.rx_k.into(), to.rx_error.into(), to.rx_idle.into()];
-        for (port, value) in self.ports.rx.into_iter().zip(values) {
-            self.dut.write(port, value);
-        }
-        self.dut.write(self.ports.detect[0], to.detect_done.into());
-        self.dut.write(self.ports.detect[1], to.detect_present.into());
-        self.dut.write(self.ports.phy_ready, to.phy_ready.into());
+        self.ports.seam.write(&mut self.dut, &to);
         self.offer();
         let low_power = self.link.low_power() == LowPower::Agreed;
         let wishes = [
@@ -163,14 +158,7 @@ impl World {
         self.dut.eval();
         self.take();
         self.dut.tick();
-        let [tx_data, tx_k, tx_idle] = self.ports.tx.map(|port| self.dut.read(port));
-        self.from = FromEndpoint {
-            tx_data: tx_data as u16,
-            tx_k: tx_k as u8,
-            tx_idle: tx_idle == 1,
-            detect_request: self.dut.read(self.ports.detect_request) == 1,
-            rx_invert: self.dut.read(self.ports.rx_invert) == 1,
-        };
+        self.from = self.ports.seam.read(&self.dut);
         if self.script.is_none() {
             self.monitor.watch(&self.from, &self.to);
         }
@@ -222,6 +210,9 @@ impl World {
                 let bit = |low: u64| word >> (low + place) & 1 == 1;
                 let symbol = Symbol { value: (word >> (8 * place)) as u8, k: bit(16) };
                 assert!(place == 0 || bit(18 + place - 1) || symbol != Symbol::COM || bit(18), "COM is high");
+                if symbol == Symbol::SKP && !bit(18) {
+                    self.fillers[usize::from(self.deframer.inside())] += 1;
+                }
                 if let Some(frame) = self.deframer.push((!bit(18)).then_some(symbol)) {
                     self.link.heard(frame);
                 }

@@ -2,7 +2,7 @@
 
 mod kind_sort;
 mod kinds;
-mod tlp;
+pub mod tlp;
 mod world;
 
 mod credits;
@@ -11,4 +11,5 @@ mod levels;
 mod malformed;
 mod mixture;
 mod model;
+mod read_extent;
 mod registers;

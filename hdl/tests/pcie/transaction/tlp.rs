@@ -70,6 +70,24 @@ pub fn turn_off_ack(from: u16) -> Vec<u8> {
     bytes
 }
 
+/// Byte Count, as its 12 bits have it, and Lower Address of the completion without data of this request: those of a memory read say
+/// the bytes from the first that is enabled to the last one.
+pub fn read_extent(request: &[u8]) -> (u16, u8) {
+    if request[0] & 0x5E != 0 {
+        return (4, 0);
+    }
+    let (first, last) = (request[7] & 15, request[7] >> 4);
+    let enabled = |enables: u8| (0..4u16).filter(move |byte| enables >> byte & 1 == 1);
+    let begin = enabled(first).next().unwrap_or(0);
+    let end = enabled(first).chain(enabled(last)).last().unwrap_or(0);
+    let address = if request[0] & 0x20 == 0 { request[11] } else { request[15] };
+    let length = u16::from_be_bytes([request[2] & 3, request[3]]);
+    (
+        (4 * length).wrapping_sub(4).wrapping_add(end + 1).wrapping_sub(begin) & 0xFFF,
+        (address & 0x7C) + begin as u8,
+    )
+}
+
 /// The answer of the function `from` to a request: with these 4 bytes, without, or refused.
 pub fn answer(request: &[u8], from: u16, data: Option<u32>, refused: bool) -> Vec<u8> {
     let kind = match (data.is_some(), refused && request[0] & 0x1F == 1) {
@@ -79,8 +97,9 @@ pub fn answer(request: &[u8], from: u16, data: Option<u32>, refused: bool) -> Ve
     };
     let mut bytes = vec![kind, request[1] & 0x70, request[2] & 0x30, u8::from(data.is_some())];
     bytes.extend(from.to_be_bytes());
-    bytes.extend([u8::from(refused) << 5, 4]);
-    bytes.extend([request[4], request[5], request[6], 0]);
+    let (count, lower) = if refused { read_extent(request) } else { (4, 0) };
+    bytes.extend([u8::from(refused) << 5 | (count >> 8) as u8, count as u8]);
+    bytes.extend([request[4], request[5], request[6], lower]);
     bytes.extend(data.into_iter().flat_map(u32::to_le_bytes));
     bytes
 }

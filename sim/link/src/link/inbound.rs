@@ -1,7 +1,7 @@
 //! TLPs as they come: their order, and Ack or Nak for them (section 3.5.3).
 
 use super::dllp::{Dllp, SEQUENCES};
-use super::limits::MAX_UNACKNOWLEDGED;
+use super::limits::DUPLICATES;
 
 /// What is done with a TLP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Inbound {
             self.nak_scheduled = false;
             self.ack_at.get_or_insert(ack_at);
             Verdict::Taken
-        } else if behind <= MAX_UNACKNOWLEDGED {
+        } else if behind <= DUPLICATES {
             self.ack_at = Some(now);
             Verdict::Duplicate
         } else {

@@ -19,8 +19,10 @@ pub const fn replay_limit(max_payload: u32) -> u32 {
 
 /// Credits of a type that is not infinite are updated at least so often: 30 us.
 pub const UPDATE_INTERVAL: u64 = 7500;
-/// Most TLPs that may be unacknowledged.
-pub const MAX_UNACKNOWLEDGED: u16 = 2048;
+/// Most TLPs that may be unacknowledged (Base 6.3, equation 3-1).
+pub const MAX_UNACKNOWLEDGED: u16 = 2047;
+/// A number that lies so far behind the expected one at most is a duplicate's (Base 6.3, section 3.6.3.1).
+pub const DUPLICATES: u16 = 2048;
 /// Replays without progress before the link is retrained.
 pub const REPLAYS: u8 = 4;
 

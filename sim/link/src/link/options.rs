@@ -11,7 +11,7 @@ pub struct LinkOptions {
     pub role: Role,
     /// Max_Payload_Size in bytes.
     pub max_payload: u32,
-    /// Most TLPs that it leaves unacknowledged; 2048 at most.
+    /// Most TLPs that it leaves unacknowledged; 2047 at most.
     pub window: u16,
     /// Its credits: posted, non-posted, completions. Infinite ones for completions are a must for an
     /// endpoint, and allowed for a root complex (section 2.6.1.1).

@@ -57,6 +57,7 @@ pub struct Ltssm {
     setup: Setup,
     now: Cycle,
     state: State,
+    link_up: bool,
     entries: u64,
     at: Progress,
     /// Numbers agreed on, or being agreed on.
@@ -74,6 +75,7 @@ impl Ltssm {
             setup,
             now: 0,
             state: State::DetectQuiet,
+            link_up: false,
             entries: 0,
             at: Progress::default(),
             link: None,
@@ -87,6 +89,11 @@ impl Ltssm {
     /// The state.
     pub fn state(&self) -> State {
         self.state
+    }
+
+    /// LinkUp.
+    pub fn link_up(&self) -> bool {
+        self.link_up
     }
 
     /// The received lane is to be inverted.
@@ -109,9 +116,14 @@ impl Ltssm {
         self.directed
     }
 
-    /// Directs the machine. A wish to retrain means nothing outside L0 and L1.
+    /// Directs the machine. A wish to retrain means nothing outside L0 and L1, one to configure anew nothing outside L0.
     pub fn direct(&mut self, request: Request) {
-        if request != Request::Retrain || matches!(self.state, State::L0 | State::L1Idle) {
+        let obeyed = match request {
+            Request::Retrain => matches!(self.state, State::L0 | State::L1Idle),
+            Request::Reconfigure => self.state == State::L0,
+            Request::HotReset | Request::Disable => true,
+        };
+        if obeyed {
             self.directed = Some(request);
         }
     }
@@ -200,11 +212,15 @@ impl Ltssm {
                 let other = set.is_some_and(|(set, _)| set.control & NO_SCRAMBLING != 0);
                 self.scrambled = !(other || self.setup.no_scrambling);
             }
-            State::L0 => self.directed = self.directed.filter(|request| *request != Request::Retrain),
+            State::L0 => {
+                let done = [Request::Retrain, Request::Reconfigure];
+                self.directed = self.directed.filter(|request| !done.contains(request));
+            }
             State::HotReset => self.directed = self.directed.filter(|request| *request == Request::Disable),
             _ => {}
         }
         self.state = next;
+        self.link_up = next.link_up(self.link_up);
         self.entries += 1;
         self.at = Progress { since: self.now, life: self.now, ..Progress::default() };
     }

@@ -26,6 +26,7 @@ impl Ltssm {
                 let next = match self.directed {
                     Some(Request::HotReset) => Some(State::HotReset),
                     Some(Request::Disable) => Some(State::Disabled),
+                    Some(Request::Reconfigure) => Some(State::ConfigLinkwidthStart),
                     _ if self.told(HOT_RESET) => Some(State::HotReset),
                     _ if self.told(DISABLE) => Some(State::Disabled),
                     _ if self

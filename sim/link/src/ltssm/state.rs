@@ -76,17 +76,24 @@ impl State {
         Self::L1Idle,
     ];
 
-    /// The link is up: the data link layer keeps its state through these (section 4.2.6: LinkUp).
-    pub const fn link_up(self) -> bool {
-        matches!(
-            self,
+    /// LinkUp in this state, if it was so in the state before: the data link layer keeps what it knows while the link is up (Base 6.3, table
+    /// 4-58). Configuration leaves it as it is: Recovery may lead there.
+    pub const fn link_up(self, before: bool) -> bool {
+        match self {
             Self::L0
-                | Self::RecoveryRcvrLock
-                | Self::RecoveryRcvrCfg
-                | Self::RecoveryIdle
-                | Self::L1Entry
-                | Self::L1Idle
-        )
+            | Self::RecoveryRcvrLock
+            | Self::RecoveryRcvrCfg
+            | Self::RecoveryIdle
+            | Self::L1Entry
+            | Self::L1Idle => true,
+            Self::ConfigLinkwidthStart
+            | Self::ConfigLinkwidthAccept
+            | Self::ConfigLanenumWait
+            | Self::ConfigLanenumAccept
+            | Self::ConfigComplete
+            | Self::ConfigIdle => before,
+            _ => false,
+        }
     }
 
     /// The other side may send packets already.
@@ -100,6 +107,8 @@ impl State {
 pub enum Request {
     /// Recovery, and back to L0.
     Retrain,
+    /// Configuration, through Recovery, and back to L0.
+    Reconfigure,
     /// Hot Reset, through Recovery.
     HotReset,
     /// Disabled, through Recovery, until it is taken back.

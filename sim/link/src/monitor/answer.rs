@@ -8,6 +8,8 @@ use super::sequence::MODULUS;
 
 /// Symbol times that the seam may be away from the timers.
 const SLACK: u64 = 64;
+/// Symbols of the shortest TLP: framing, number, three double words, LCRC.
+const SHORTEST: u64 = 2 + 2 + 12 + 4;
 
 /// The receiver.
 #[derive(Debug, Clone)]
@@ -33,6 +35,8 @@ pub struct Answer {
     cleared: Option<u64>,
     /// A damaged TLP came at this time.
     damaged: Option<u64>,
+    /// It may have taken TLPs that the monitor could not read, from then on and until then.
+    blind: Option<(u64, u64)>,
 }
 
 impl Default for Answer {
@@ -49,6 +53,7 @@ impl Default for Answer {
             nakked: false,
             cleared: None,
             damaged: None,
+            blind: None,
         }
     }
 }
@@ -90,6 +95,17 @@ impl Answer {
         self.reason = Some(now);
     }
 
+    /// What comes the monitor cannot read for sure, and the side may read it or not.
+    pub fn blind(&mut self, now: u64) {
+        let since = self.blind.map_or(now, |(since, _)| since);
+        (self.blind, self.reason, self.damaged) = (Some((since, now)), Some(now), None);
+    }
+
+    /// It may have taken TLPs that the monitor could not read, and has not said so yet.
+    pub fn is_blind(&self) -> bool {
+        self.blind.is_some()
+    }
+
     /// It trains: it left L0 up to a packet before, and may have missed what came since.
     pub fn left(&mut self, now: u64, packet: u64) {
         // Its own packet, its first training set and the wires lie between.
@@ -102,17 +118,33 @@ impl Answer {
         }
     }
 
-    /// It names a TLP in an Ack or a Nak.
-    pub fn names(&mut self, number: u16, nak: bool, faults: &mut Vec<Fault>) {
+    /// It names a TLP in an Ack or a Nak. Within this time it names what it has taken. Says whether it names one that it alone can
+    /// have read.
+    pub fn names(
+        &mut self,
+        number: u16,
+        nak: bool,
+        (now, limit): (u64, u64),
+        faults: &mut Vec<Fault>,
+    ) -> bool {
         let last = self.highest.wrapping_sub(1) % MODULUS;
         let behind = last.wrapping_sub(number) % MODULUS;
-        if behind > MODULUS / 2 {
+        if behind == 0 {
+            self.blind = self.blind.filter(|(_, until)| now <= until + limit);
+        }
+        // No more than have room in that time.
+        let room = |since: u64| u64::from(MODULUS - behind) * SHORTEST <= (now + limit).saturating_sub(since);
+        let unread = behind > MODULUS / 2 && self.blind.is_some_and(|(since, _)| room(since));
+        if unread {
+            // It says itself what it has taken.
+            (self.next, self.highest) = ((number + 1) % MODULUS, (number + 1) % MODULUS);
+        } else if behind > MODULUS / 2 {
             faults.push((Rule::AckUnsent, format!("{number} is named, {last} was the last one")));
-            return;
+            return false;
         }
         if number.wrapping_sub(self.named) % MODULUS > MODULUS / 2 {
             faults.push((Rule::AckBackwards, format!("{number} is named after {}", self.named)));
-            return;
+            return false;
         }
         if number != self.named && !nak {
             // It has taken something since its last Nak.
@@ -143,6 +175,7 @@ impl Answer {
         } else if nak {
             faults.push((Rule::NakWithoutReason, format!("a Nak of {number}")));
         }
+        unread
     }
 
     /// An Ack is overdue.

@@ -7,6 +7,8 @@ use super::rule::Rule;
 const MOST: [u16; 2] = [127, 2047];
 /// The widths of the counters, as masks.
 const MASK: [u16; 2] = [0xFF, 0xFFF];
+/// Bytes in a unit of data.
+const UNIT: u32 = 16;
 /// InitFC comes within 34 us, in symbol times.
 const INIT: u64 = 8500;
 /// UpdateFC comes within 30 us and 50 %, in symbol times.
@@ -18,9 +20,35 @@ const SLACK: u64 = 64;
 #[derive(Debug, Clone, Copy)]
 struct Credits {
     initial: [u16; 2],
-    limit: [u16; 2],
-    used: [u16; 2],
+    /// What was granted since the link came up, of which DLLPs have the low bits.
+    limit: [u64; 2],
+    /// What the TLPs that were read have used.
+    used: [u64; 2],
+    /// What all of them may have used, with those that the receiver alone has read.
+    most: [u64; 2],
     updated: u64,
+}
+
+impl Credits {
+    /// So much more may be used, though never more than is granted: the sender answers for that.
+    fn may_use(&mut self, kind: usize, cost: u16) {
+        let most = self.most[kind] + u64::from(cost);
+        self.most[kind] = most.min(self.limit[kind].max(self.used[kind]));
+    }
+
+    /// By so much is more on offer than may be.
+    fn excess(&self, kind: usize) -> u64 {
+        self.limit[kind].saturating_sub(self.most[kind] + u64::from(MOST[kind]))
+    }
+}
+
+/// What a TLP uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cost {
+    /// Its class.
+    pub class: usize,
+    /// Units of data, besides its header.
+    pub data: u16,
 }
 
 /// Which of the flow control DLLPs.
@@ -56,10 +84,17 @@ impl Grants {
         self.second
     }
 
-    /// A flow control DLLP was sent.
-    pub fn dllp(&mut self, flow: Flow, class: usize, values: [u16; 2], now: u64, faults: &mut Vec<Fault>) {
+    /// A flow control DLLP was sent. The monitor may be blind: then it does not know which TLPs this side has taken.
+    pub fn dllp(
+        &mut self,
+        flow: Flow,
+        class: usize,
+        values: [u16; 2],
+        (now, blind): (u64, bool),
+        faults: &mut Vec<Fault>,
+    ) {
         if flow == Flow::Update {
-            return self.update(class, values, now, faults);
+            return self.update(class, values, (now, blind), faults);
         }
         self.said = now;
         if class != self.turn || flow == Flow::Init1 && self.second {
@@ -67,7 +102,8 @@ impl Grants {
         }
         self.turn = (class + 1) % 3;
         self.second |= flow == Flow::Init2;
-        let fresh = Credits { initial: values, limit: values, used: [0; 2], updated: now };
+        let limit = values.map(u64::from);
+        let fresh = Credits { initial: values, limit, used: [0; 2], most: [0; 2], updated: now };
         let credits = self.classes[class].get_or_insert(fresh);
         credits.updated = now;
         if credits.initial != values {
@@ -78,36 +114,60 @@ impl Grants {
         }
     }
 
-    fn update(&mut self, class: usize, values: [u16; 2], now: u64, faults: &mut Vec<Fault>) {
+    fn update(&mut self, class: usize, values: [u16; 2], (now, blind): (u64, bool), faults: &mut Vec<Fault>) {
         let Some(credits) = &mut self.classes[class] else { return };
         credits.updated = now;
+        let mut fresh = *credits;
         for kind in 0..2 {
-            let finite = credits.initial[kind] != 0;
-            let offered = values[kind].wrapping_sub(credits.used[kind]) & MASK[kind];
-            let forward = values[kind].wrapping_sub(credits.limit[kind]) & MASK[kind];
-            let right =
-                if finite { offered <= MOST[kind] && forward <= MOST[kind] } else { values[kind] == 0 };
+            let forward = values[kind].wrapping_sub(credits.limit[kind] as u16) & MASK[kind];
+            fresh.limit[kind] += u64::from(forward);
+            // What is on offer depends on what was taken, and is judged when that is known.
+            let right = if credits.initial[kind] != 0 {
+                forward <= MOST[kind] && (blind || fresh.excess(kind) == 0)
+            } else {
+                values[kind] == 0
+            };
             if !right {
-                let Credits { limit, used, .. } = credits;
-                let what = format!("class {class}: {values:?} after {limit:?}, {used:?} are used");
+                let Credits { limit, most, .. } = credits;
+                let what = format!("class {class}: {values:?} after {limit:?}, {most:?} may be used");
                 faults.push((Rule::CreditRange, what));
                 return;
             }
         }
-        credits.limit = values;
+        *credits = fresh;
     }
 
-    /// The other side sends a new TLP with so many units of data. Says whether that was granted.
-    pub fn takes(&mut self, class: usize, data: u16) -> bool {
-        let Some(credits) = &mut self.classes[class] else { return false };
-        let cost = [1, data];
+    /// The other side sends a new TLP. Says whether that was granted.
+    pub fn takes(&mut self, cost: Cost) -> bool {
+        let Some(credits) = &mut self.classes[cost.class] else { return false };
         let mut granted = true;
-        for kind in 0..2 {
-            credits.used[kind] = credits.used[kind].wrapping_add(cost[kind]) & MASK[kind];
-            let left = credits.limit[kind].wrapping_sub(credits.used[kind]) & MASK[kind];
-            granted &= credits.initial[kind] == 0 || left <= MASK[kind] / 2 + 1;
+        for (kind, cost) in [1, cost.data].into_iter().enumerate() {
+            credits.used[kind] += u64::from(cost);
+            credits.may_use(kind, cost);
+            granted &= credits.initial[kind] == 0 || credits.used[kind] <= credits.limit[kind];
         }
         granted
+    }
+
+    /// This side alone has read a TLP: of any class, and with as much as this of payload.
+    pub fn takes_unread(&mut self, max_payload: u32) {
+        for credits in self.classes.iter_mut().flatten() {
+            credits.may_use(0, 1);
+            credits.may_use(1, max_payload.div_ceil(UNIT) as u16);
+        }
+    }
+
+    /// It is known again what this side has taken: judges what it offered meanwhile.
+    pub fn judge(&self, faults: &mut Vec<Fault>) {
+        for (class, credits) in self.classes.iter().enumerate() {
+            let Some(credits) = credits else { continue };
+            let excess = |kind: usize| credits.initial[kind] != 0 && credits.excess(kind) > 0;
+            if excess(0) || excess(1) {
+                let Credits { limit, most, .. } = credits;
+                let what = format!("class {class}: {limit:?} are granted, {most:?} may be used");
+                faults.push((Rule::CreditRange, what));
+            }
+        }
     }
 
     /// InitFC is overdue.

@@ -73,6 +73,9 @@ enum Place {
 pub struct Lane {
     scrambler: Scrambler,
     place: Place,
+    /// A SKP outside a set has come since the last COM. Behind it nobody knows where the other's scrambler is: one that takes it for
+    /// damaged data has moved on, and one that takes it for SKP has not.
+    pub astray: bool,
     /// What this symbol gave.
     pub items: Vec<Item>,
     /// What this symbol broke.
@@ -81,7 +84,13 @@ pub struct Lane {
 
 impl Default for Lane {
     fn default() -> Self {
-        Self { scrambler: Scrambler::default(), place: Place::Silent, items: vec![], faults: vec![] }
+        Self {
+            scrambler: Scrambler::default(),
+            place: Place::Silent,
+            astray: false,
+            items: vec![],
+            faults: vec![],
+        }
     }
 }
 
@@ -124,6 +133,8 @@ impl Lane {
             self.place = Place::Between;
             return;
         };
+        let within = matches!(self.place, Place::Com | Place::Skp(_) | Place::Closed);
+        self.astray = (self.astray || symbol == Symbol::SKP && !within) && symbol != Symbol::COM;
         let training = matches!(self.place, Place::Com | Place::Training(_));
         let plain = self.scrambler.pass(symbol, training);
         let place = std::mem::replace(&mut self.place, Place::Between);

@@ -175,6 +175,11 @@ impl Monitor {
         } else {
             observed.lane.push(symbol);
         }
+        if observed.lane.astray {
+            let other = self.of(party.other());
+            other.answer.blind(other.time);
+        }
+        let observed = self.of(party);
         if observed.lane.items.is_empty() {
             return;
         }

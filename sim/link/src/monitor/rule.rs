@@ -66,7 +66,7 @@ pub enum Rule {
     MaxPayload,
     /// New TLPs are numbered in order, and a replay leaves none out.
     Sequence,
-    /// At most 2048 TLPs are unacknowledged.
+    /// At most 2047 TLPs are unacknowledged.
     Unacknowledged,
     /// A replay has a reason: a Nak, Recovery, or REPLAY_TIMER at its limit or later.
     ReplayEarly,

@@ -1,5 +1,8 @@
 //! A side as a sender of TLPs: sequence numbers and replays.
 
+use std::collections::BTreeMap;
+
+use super::grant::Cost;
 use super::lane::Fault;
 use super::rule::Rule;
 
@@ -24,6 +27,8 @@ struct Cause {
 pub struct Sequence {
     /// The next new number.
     next: u16,
+    /// TLPs behind that number which were read; one before them was not.
+    ahead: BTreeMap<u16, Cost>,
     /// The oldest unacknowledged number.
     oldest: u16,
     /// The number that follows the TLP sent last.
@@ -57,6 +62,7 @@ impl Sequence {
     pub fn tlp(
         &mut self,
         number: u16,
+        cost: Cost,
         times: (u64, u64),
         limits: (u64, u64),
         faults: &mut Vec<Fault>,
@@ -84,12 +90,16 @@ impl Sequence {
         } else {
             faults.push((Rule::Sequence, format!("TLP {number} instead of {}", self.place)));
         }
+        // A wire may have damaged those before it. They come again, and are new then; so is this one, behind them.
         let new = number == self.next;
         self.place = (number + 1) % MODULUS;
         if new {
             self.next = self.place;
+            self.ahead.remove(&number);
+        } else if distance(self.next, number) < MODULUS / 2 {
+            self.ahead.insert(number, cost);
         }
-        if self.unacknowledged() > MODULUS / 2 {
+        if self.unacknowledged() >= MODULUS / 2 {
             faults.push((Rule::Unacknowledged, format!("{} TLPs", self.unacknowledged())));
         }
         self.cause.timer = Some(self.cause.timer.unwrap_or(ended)).filter(|_| self.unacknowledged() > 0);
@@ -101,6 +111,21 @@ impl Sequence {
         if number != self.next && number != self.place {
             faults.push((Rule::Sequence, format!("the nullified TLP {number} instead of {}", self.next)));
         }
+    }
+
+    /// The receiver has taken all up to this number, and some of them it alone has read: they never come again. Says what each one costs
+    /// that is thereby known to be sent and was not counted, as far as it was read.
+    pub fn told(&mut self, number: u16) -> Vec<Option<Cost>> {
+        let unread = distance(self.next, (number + 1) % MODULUS);
+        let mut costs = vec![];
+        if unread >= MODULUS / 2 {
+            return costs;
+        }
+        while costs.len() < usize::from(unread) || self.ahead.contains_key(&self.next) {
+            costs.push(self.ahead.remove(&self.next));
+            self.next = (self.next + 1) % MODULUS;
+        }
+        costs
     }
 
     /// An Ack or a Nak has come. The limit is that of REPLAY_TIMER. A sender that is not in L0 may not hear it: then its own timer

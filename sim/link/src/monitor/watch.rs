@@ -1,7 +1,7 @@
 //! What the monitor makes of the items of both sides together.
 
 use super::check::{dllp_is_good, lcrc, Lcrc};
-use super::grant::{Flow, Grants};
+use super::grant::{Cost, Flow, Grants};
 use super::lane::{Fault, Item, Training};
 use super::rule::{Party, Rule};
 use super::{Answer, Monitor, Sequence};
@@ -128,17 +128,41 @@ impl Monitor {
                 faults.push((Rule::BeforeInit, "UpdateFC before InitFC2".into()));
             }
             let header = u16::from(a & 0x3F) << 2 | u16::from(b >> 6);
-            return observed.grants.dllp(flow, class, [header, low], time, faults);
+            let blind = observed.answer.is_blind();
+            return observed.grants.dllp(flow, class, [header, low], (time, blind), faults);
         }
         if matches!(kind, 0x00 | 0x10) {
             let nak = kind == 0x10;
-            self.of(party).answer.names(low, nak, faults);
-            let limit = 3 * ack_limit(self.options.max_payload);
-            let speaks = self.of(party).phases.clone();
+            let (payload, time) = (self.options.max_payload, self.of(party).time);
+            let named = 2 * (ack_limit(payload) + longest(payload));
+            let observed = self.of(party);
+            let was_blind = observed.answer.is_blind();
+            if observed.answer.names(low, nak, (time, named), faults) {
+                self.told(party, low);
+            } else if was_blind && !observed.answer.is_blind() {
+                observed.grants.judge(faults);
+            }
+            let limit = 3 * ack_limit(payload);
+            let (speaks, astray) = (self.of(party).phases.clone(), self.of(party).lane.astray);
             let other = self.of(party.other());
-            let heard = other.phases.is_in_l0(&speaks);
+            let heard = other.phases.is_in_l0(&speaks) && !astray;
             let now = other.time;
             other.sequence.answered(low, nak, heard, now, limit);
+        }
+    }
+
+    /// This side has taken all up to this number, and some of them it alone has read.
+    fn told(&mut self, party: Party, number: u16) {
+        let payload = self.options.max_payload;
+        for cost in self.of(party.other()).sequence.told(number) {
+            let grants = &mut self.of(party).grants;
+            match cost {
+                Some(cost) if !grants.takes(cost) => {
+                    self.report(party.other(), Rule::CreditExceeded, format!("{cost:?}, up to TLP {number}"));
+                }
+                Some(_) => {}
+                None => grants.takes_unread(payload),
+            }
         }
     }
 
@@ -149,6 +173,9 @@ impl Monitor {
         let whole = bytes.len() >= 2 + 12 + 4 && check == if edb { Lcrc::Complemented } else { Lcrc::Good };
         if !whole {
             faults.push((Rule::Lcrc, format!("{} bytes, {check:?}", bytes.len())));
+            if self.of(party).lane.astray {
+                return;
+            }
             return self.of(other).answer.damaged(now);
         }
         let number = u16::from_be_bytes([bytes[0] & 0xF, bytes[1]]);
@@ -167,16 +194,18 @@ impl Monitor {
             faults.push((Rule::BeforeInit, format!("TLP {number} before InitFC2")));
         }
         let times = (observed.began, observed.time);
-        let new = observed.sequence.tlp(number, times, limits, faults);
-        let receiver = self.of(other);
-        receiver.answer.tlp(number, now, limits.1, !receiver.phases.is_data());
         let class = match first >> 24 & 0x1F {
             0 if first >> 30 & 1 == 1 => 0,
             16..=23 => 0,
             10 | 11 => 2,
             _ => 1,
         };
-        if new && !receiver.grants.takes(class, data.div_ceil(4)) {
+        let cost = Cost { class, data: data.div_ceil(4) };
+        let new = observed.sequence.tlp(number, cost, times, limits, faults);
+        let astray = self.of(party).lane.astray;
+        let receiver = self.of(other);
+        receiver.answer.tlp(number, now, limits.1, astray || !receiver.phases.is_data());
+        if new && !receiver.grants.takes(cost) {
             faults.push((Rule::CreditExceeded, format!("TLP {number}, class {class}, {data} double words")));
         }
     }

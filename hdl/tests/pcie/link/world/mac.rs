@@ -138,7 +138,7 @@ impl Mac {
         let mut cycle = Cycle {
             symbols: self.aligned(),
             ready: false,
-            link_up: state.link_up(),
+            link_up: self.ltssm.link_up(),
             in_l0: state == State::L0,
         };
         if let Some(cycles) = self.quiet {

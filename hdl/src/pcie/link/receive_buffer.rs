@@ -1,10 +1,10 @@
 //! Keeps a received TLP until it is known whether it is good, and then gives it on.
 //!
 //! ```text
-//!   piece ──►┌───────┐──► arrived
-//!  ending ──►│ Shelf │──► fits, kind
-//!    keep ──►│       │
-//!    drop ──►└───────┘
+//!   piece ──►┌───────────────┐──► arrived
+//!  ending ──►│ ReceiveBuffer │──► fits, kind
+//!    keep ──►│               │
+//!    drop ──►└───────────────┘
 //! ```
 //! Contract: what lies between the sequence number and the LCRC is stored. `keep` gives it to `arrived`, `drop` forgets it; one of them
 //! comes 2 cycles behind each end of a TLP, good or not. The first words of the next TLP may have come by then: they wait in registers.
@@ -30,7 +30,7 @@ use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Shelf {
+pub struct ReceiveBuffer {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// Forgets everything.
@@ -80,7 +80,7 @@ pub struct Shelf {
     least: Number<8, 6>,
 }
 
-impl Logic for Shelf {
+impl Logic for ReceiveBuffer {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {

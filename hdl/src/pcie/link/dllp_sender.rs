@@ -1,12 +1,12 @@
 //! Makes the DLLPs to send, the most urgent one first.
 //!
 //! ```text
-//!      init1, init2, sort ──►┌─────┐──► init_said
-//!        nak_due, ack_due ──►│     │──► nak_said, ack_said
-//! update_due, headers, .. ──►│ Say │──► update_said
-//!     ask_l1, ask_l23     ──►└─────┘──► dllp
+//!      init1, init2, sort ──►┌────────────┐──► init_said
+//!        nak_due, ack_due ──►│            │──► nak_said, ack_said
+//! update_due, headers, .. ──►│ DllpSender │──► update_said
+//!         ask_l1, ask_l23 ──►└────────────┘──► dllp
 //! ```
-//! Contract: the order is Nak, Ack, InitFC, UpdateFC, PM. The `_said` pulse says that what is said was taken over in this cycle. A DLLP is
+//! Contract: the order is Nak, Ack, InitFC, UpdateFC, PM. A `_said` pulse comes in the cycle in which the block takes over what the DLLP says. A DLLP is
 //! its four bytes without the check sum, byte 0 lowest. A PM DLLP that waits is taken back if its wish falls. While `mute` nothing new is
 //! made.
 //!
@@ -23,7 +23,7 @@ use viaduct_dialect::wires;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Say {
+pub struct DllpSender {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// Nothing waits.
@@ -88,7 +88,7 @@ pub struct Say {
     count: Signal<Local, Bits<8>>,
 }
 
-impl Logic for Say {
+impl Logic for DllpSender {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {

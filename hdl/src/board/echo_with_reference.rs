@@ -1,15 +1,15 @@
-//! A top of a board whose PHY has no oscillator: it gets the board's.
+//! `mac-echo` on a board whose PHY has no oscillator: it gets the board's.
 //!
 //! ```text
-//!  clock_in ──►┌───────────────┐◄─► phy_*
-//!              │ WithReference │──► phy_reference
-//!              └───────────────┘──► lights
+//!  clock_in ──►┌───────────────────┐◄─► phy_*
+//!              │ EchoWithReference │──► phy_reference
+//!              └───────────────────┘──► lights
 //! ```
 //! Contract: as [`EchoBoard`], and `phy_reference` is `clock_in`.
 //!
 //! Latency: none; wires.
 //!
-//! Example: `WithReference::<4>` has four lights, each on while its pin is high.
+//! Example: `EchoWithReference::<4>` has four lights, each on while its pin is high.
 //!
 //! Tests: as [`EchoBoard`].
 
@@ -20,7 +20,7 @@ use viaduct_dialect::wires;
 
 /// See the module's description. `L` is the number of lights, on when their pins are high.
 #[derive(LogicBlock, Default)]
-pub struct WithReference<const L: usize> {
+pub struct EchoWithReference<const L: usize> {
     /// The board's oscillator.
     pub clock_in: Signal<In, Clock>,
     /// The oscillator's clock again, for the PHY.
@@ -40,14 +40,14 @@ pub struct WithReference<const L: usize> {
     board: EchoBoard<L, 0>,
 }
 
-impl<const L: usize> WithReference<L> {
+impl<const L: usize> EchoWithReference<L> {
     /// For a board that is wired so.
     pub fn new(wiring: Wiring) -> Self {
         Self { board: EchoBoard::new(wiring), ..Self::default() }
     }
 }
 
-impl<const L: usize> Logic for WithReference<L> {
+impl<const L: usize> Logic for EchoWithReference<L> {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
