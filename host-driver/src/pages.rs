@@ -54,7 +54,7 @@ impl Cover {
 
 /// `address .. address + length`, widened to whole smallest pages: first byte and length.
 /// None when the range is empty or does not end in the address space.
-pub fn whole(address: u64, length: u64) -> Option<(u64, u64)> {
+pub fn whole_pages(address: u64, length: u64) -> Option<(u64, u64)> {
     let last = address.checked_add(length.checked_sub(1)?)?;
     let start = address & !(PAGE_BYTES - 1);
     let end = (last | (PAGE_BYTES - 1)).checked_add(1)?;
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn what_is_no_range_has_no_pages() {
-        assert_eq!(whole(0x1000, 0), None);
-        assert_eq!(whole(u64::MAX, 1), None);
-        assert_eq!(whole(u64::MAX, 2), None);
+        assert_eq!(whole_pages(0x1000, 0), None);
+        assert_eq!(whole_pages(u64::MAX, 1), None);
+        assert_eq!(whole_pages(u64::MAX, 2), None);
     }
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
             let address = rng.random::<u64>() >> rng.random_range(17..52);
             let length = (rng.random::<u64>() >> rng.random_range(25..64)).max(1);
             let last = address + length - 1;
-            let (start, bytes) = whole(address, length).expect("a range");
+            let (start, bytes) = whole_pages(address, length).expect("a range");
             let context = format!("seed {seed:#x}: {length:#x} bytes at {address:#x}");
             assert!(start <= address && last < start + bytes, "{context}");
             assert!(address - start < PAGE_BYTES && start + bytes - 1 - last < PAGE_BYTES, "{context}");

@@ -18,7 +18,7 @@ use viaduct_driver::{
 };
 
 use crate::{
-    patience::{Misses, NEVER},
+    backoff::{Backoff, NEVER},
     queue::{Ends, Try},
     Error, Nic,
 };
@@ -34,7 +34,7 @@ impl ViId {
         Self(NonZeroU64::new(number).unwrap_or(NonZeroU64::MAX))
     }
 
-    /// A number of the caller's, who gives no other VI of a completion queue the same: [`crate::Seat`].
+    /// A number of the caller's, who gives no other VI of a completion queue the same: [`crate::ViSlot`].
     pub fn of(number: NonZeroU64) -> Self {
         Self(number)
     }
@@ -68,7 +68,7 @@ struct Inner {
     name: CqName,
     vector: u8,
     state: Locked<State>,
-    misses: Misses,
+    backoff: Backoff,
     ends: Ends,
 }
 
@@ -100,8 +100,8 @@ impl Nic {
         let cq = Arc::clone(self.agent()).create_cq(entries)?;
         let (name, vector, ends) = (cq.name(), cq.vector(), Ends::of(&**self.agent()));
         let state = State { cq, vis: Vec::new(), entries: VecDeque::new(), held: BTreeMap::new() };
-        let (nic, state, misses) = (self.clone(), Locked::new(lock, state), Misses::default());
-        Ok(Cq(Arc::new(Inner { nic, name, vector, state, misses, ends })))
+        let (nic, state, backoff) = (self.clone(), Locked::new(lock, state), Backoff::default());
+        Ok(Cq(Arc::new(Inner { nic, name, vector, state, backoff, ends })))
     }
 }
 
@@ -112,7 +112,7 @@ impl Cq {
     /// [`Error::NotDone`]; now and then, the device's errors.
     pub fn done(&self) -> Result<CqEntry, Error> {
         let inner = &*self.0;
-        inner.misses.count(&**inner.nic.agent(), inner.take()?)
+        inner.backoff.count(&**inner.nic.agent(), inner.take()?)
     }
 
     /// [`Cq::done`] for who holds the queue's lock: it does what is usual, and else nothing.
@@ -130,10 +130,10 @@ impl Cq {
         let Ok(found) = state.cq.consumer().try_take() else { return Try::Unusual };
         let Some(entry) = found else {
             // SAFETY: the queue has the NIC, which has the agent.
-            let is_silent = !unsafe { inner.ends.have_come() } && inner.misses.is_silent();
+            let is_silent = !unsafe { inner.ends.have_come() } && inner.backoff.is_silent();
             return if is_silent { Try::Nothing } else { Try::Unusual };
         };
-        inner.misses.end();
+        inner.backoff.end();
         match state.vis.get(usize::from(entry.vi)) {
             Some(&Some(vi)) => Try::Done(CqEntry { vi, receive: entry.receive }),
             // It was nobody's: the next one is due.
@@ -159,7 +159,7 @@ impl Cq {
         let look = || inner.take();
         // Under the lock: the index is the ring's as it is, and not of one that was resized meanwhile.
         let arm = || Ok(inner.state.lock().cq.arm()?);
-        inner.misses.wait(&**inner.nic.agent(), inner.vector, timeout, given_up, look, arm)
+        inner.backoff.wait(&**inner.nic.agent(), inner.vector, timeout, given_up, look, arm)
     }
 
     /// Wakes those who wait: they look whether there is an entry, and whether they have given up.

@@ -135,6 +135,7 @@
 //! VIA gives no flow control: on a reliable VI a message that finds no receive posted breaks the
 //! connection. Receives are posted before the peer sends; how many, the two programs agree.
 
+mod backoff;
 mod bytes;
 pub mod connections;
 mod cq;
@@ -144,7 +145,6 @@ mod form;
 mod memory;
 mod names;
 mod nic;
-mod patience;
 mod queue;
 mod registered;
 mod ring;
@@ -159,7 +159,7 @@ pub use memory::{MemAttributes, Region, StillRegistered};
 pub use names::full_name;
 pub use nic::{Nic, NicAttributes, Ptag};
 pub use queue::Try;
-pub use vi::{Direction, ReliabilityLevel, Seat, Vi, ViAttributes, ViQuery, ViState};
+pub use vi::{Direction, ReliabilityLevel, Vi, ViAttributes, ViQuery, ViSlot, ViState};
 pub use viaduct_driver::{
     address::{ConnectionInfo, Mac, Mtu},
     agent::{Event, NicKind},

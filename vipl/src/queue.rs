@@ -19,8 +19,8 @@ use viaduct_driver::{
 use viaduct_spec::doorbell::token;
 
 use crate::{
+    backoff::Backoff,
     form::Form,
-    patience::Misses,
     ring::{Popped, Ring},
     Error,
 };
@@ -35,7 +35,7 @@ pub(crate) struct Queue<D> {
     /// doorbell that is a store is rung with `posted` held.
     doorbell: Mutex<()>,
     posted: Locked<Posted<D>>,
-    misses: Misses,
+    backoff: Backoff,
     ends: Ends,
 }
 
@@ -121,7 +121,7 @@ impl<D: Form> Queue<D> {
             slots,
             doorbell: Mutex::default(),
             posted: Locked::new(lock, Posted { position: 0, descriptors, held: false, begun: 0 }),
-            misses: Misses::default(),
+            backoff: Backoff::default(),
             ends: Ends::of(&**vi.agent()),
         }
     }
@@ -133,7 +133,7 @@ impl<D: Form> Queue<D> {
 
     /// Brings the queue to rest: no doorbell is on its way.
     pub(crate) fn rest(&self) -> Rest<'_, D> {
-        let _doorbell = whole(&self.doorbell);
+        let _doorbell = lock(&self.doorbell);
         Rest { posted: self.posted.lock(), _doorbell }
     }
 
@@ -179,11 +179,11 @@ impl<D: Form> Queue<D> {
         let posted = unsafe { self.posted.held(held) };
         match posted.descriptors.pop_if(D::finish) {
             Popped::Thing(descriptor) => {
-                self.misses.end();
+                self.backoff.end();
                 Try::Done(descriptor)
             }
             // SAFETY: the VI has the agent.
-            Popped::Stays if !unsafe { self.ends.have_come() } && self.misses.is_silent() => Try::Nothing,
+            Popped::Stays if !unsafe { self.ends.have_come() } && self.backoff.is_silent() => Try::Nothing,
             Popped::Stays | Popped::Empty => Try::Unusual,
         }
     }
@@ -198,7 +198,7 @@ impl<D: Form> Queue<D> {
     ) -> Result<bool, Error> {
         vi.check_process()?;
         let bell = vi.bell(self.direction);
-        let _doorbell = bell.is_none().then(|| whole(&self.doorbell));
+        let _doorbell = bell.is_none().then(|| lock(&self.doorbell));
         let mut posted = self.look();
         // The NIC has completed, hence read, what is off the queue: its slot is free.
         if posted.descriptors.is_full() {
@@ -247,11 +247,11 @@ impl<D: Form> Queue<D> {
     /// Takes the head off the queue if it is complete, however it completed.
     pub(crate) fn done(&self, vi: &AgentVi) -> Result<D, Error> {
         vi.check_process()?;
-        self.misses.count(&**vi.agent(), self.try_done())?
+        self.backoff.count(&**vi.agent(), self.try_done())?
     }
 
     /// Takes the head off the queue when it is complete: within `timeout`, or whenever that is, or not any more when `given_up` is
-    /// set. It arms with the head as it is then: see [`Misses::wait`].
+    /// set. It arms with the head as it is then: see [`Backoff::wait`].
     pub(crate) fn wait(
         &self,
         vi: &AgentVi,
@@ -261,7 +261,7 @@ impl<D: Form> Queue<D> {
         vi.check_process()?;
         let look = || Ok(self.try_done());
         let vector = vi.vector(self.direction);
-        self.misses.wait(&**vi.agent(), vector, timeout, given_up, look, || self.arm(vi))?
+        self.backoff.wait(&**vi.agent(), vector, timeout, given_up, look, || self.arm(vi))?
     }
 
     /// Asks for an interrupt when the head is complete. When it is already, or there is none, nothing is asked.
@@ -335,7 +335,7 @@ impl<D: Form> Posted<D> {
 }
 
 /// Takes a lock around what is whole after each step.
-fn whole<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

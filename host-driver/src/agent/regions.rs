@@ -138,7 +138,7 @@ impl Request {
 
     /// The whole pages that it touches: first byte, and bytes.
     pub fn pages(&self) -> Result<(u64, u64), AgentError> {
-        whole(self.address, self.length)
+        whole_pages(self.address, self.length)
     }
 }
 
@@ -146,8 +146,8 @@ impl Request {
 ///
 /// # Errors
 /// No region has so many, or none.
-pub fn whole(address: u64, length: u64) -> Result<(u64, u64), AgentError> {
-    let whole = (length <= region::LENGTH.mask()).then(|| pages::whole(address, length)).flatten();
+pub fn whole_pages(address: u64, length: u64) -> Result<(u64, u64), AgentError> {
+    let whole = (length <= region::LENGTH.mask()).then(|| pages::whole_pages(address, length)).flatten();
     whole.ok_or(AgentError::Range { address, length })
 }
 

@@ -28,7 +28,7 @@ impl Agent {
         attributes: MemoryAttributes,
     ) -> Result<u32, AgentError> {
         let (address, length) = (address as u64, length as u64);
-        let (start, bytes) = regions::whole(address, length)?;
+        let (start, bytes) = regions::whole_pages(address, length)?;
         let access = memory::access(start, start + bytes)?;
         // SAFETY: the caller's promise.
         self.register_as((address, length), access, attributes, u64::MAX, |draft| unsafe {

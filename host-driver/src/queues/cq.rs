@@ -65,7 +65,7 @@ impl Consumer {
             return Ok(Some(entry));
         }
         let entry = ring.entries.take();
-        if let Some(taken) = ring.entries.news() {
+        if let Some(taken) = ring.entries.consumer_index_update() {
             self.store(cq_page::INDEX, taken)?;
         }
         Ok(entry)
@@ -102,7 +102,7 @@ impl Consumer {
     /// Tells the NIC what was taken.
     #[cold]
     pub fn tell(&mut self) -> Result<(), DeviceError> {
-        match self.alone().entries.news() {
+        match self.alone().entries.consumer_index_update() {
             Some(taken) => self.store(cq_page::INDEX, taken),
             None => Ok(()),
         }

@@ -131,7 +131,7 @@ impl Entries {
 
     /// How many are taken, when it is time that the NIC hears it.
     #[inline]
-    pub fn news(&mut self) -> Option<u32> {
+    pub fn consumer_index_update(&mut self) -> Option<u32> {
         self.is_due().then(|| {
             self.told = self.taken;
             self.taken
@@ -186,7 +186,7 @@ pub(crate) mod tests {
                     let entry =
                         Entry { token: u64::from(round * 1000 + n), vi: n as u16, receive: n & 1 == 1 };
                     assert_eq!(ring.take(), Some(entry));
-                    told = ring.news().unwrap_or(told);
+                    told = ring.consumer_index_update().unwrap_or(told);
                 }
                 assert_eq!(ring.take(), None);
             }

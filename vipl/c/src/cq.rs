@@ -139,12 +139,12 @@ pub unsafe extern "C" fn VipCQDone(cq_handle: Pvoid, vi: *mut Pvoid, receive: *m
         }
     }
     // SAFETY: the caller's promise.
-    unsafe { done_whole(cq_handle, vi, receive) }
+    unsafe { done_general(cq_handle, vi, receive) }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn done_whole(cq_handle: Pvoid, vi: *mut Pvoid, receive: *mut Boolean) -> VipReturn {
+unsafe fn done_general(cq_handle: Pvoid, vi: *mut Pvoid, receive: *mut Boolean) -> VipReturn {
     call(|| {
         let cq = CQS.get(cq_handle)?;
         // SAFETY: vipl.h.

@@ -11,7 +11,7 @@ use std::{
 
 use via::{
     connections::{PeerRequest, RemoteAttributes},
-    Direction, RawDescriptor, Return, Seat, ViId, ViState,
+    Direction, RawDescriptor, Return, ViId, ViSlot, ViState,
 };
 use viaduct_driver::queues::lock::Place;
 
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn VipCreateVi(
         let handle = slot.handle();
         let id = ViId::of(NonZeroU64::new(handle.addr() as u64).ok_or(Return::ErrorResource)?);
         let locks = [SEND, RECEIVE].map(|door| Place::Static(slot.lock(door)));
-        let vi = Arc::new(open.device.nic.create_vi_at(&wanted, Seat { id, locks }).map_err(code)?);
+        let vi = Arc::new(open.device.nic.create_vi_at(&wanted, ViSlot { id, locks }).map_err(code)?);
         let vi = Arc::new(Vi {
             handle,
             open,

@@ -24,7 +24,7 @@ const fn door(direction: Direction) -> usize {
     }
 }
 
-/// VipPostSend and VipPostRecv: at once, if nothing stands against it, else [`post_whole`].
+/// VipPostSend and VipPostRecv: at once, if nothing stands against it, else [`post_general`].
 #[inline(always)]
 unsafe fn post(direction: Direction, vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
     let entered = if is_child() { None } else { VIS.try_enter(vi, door(direction)) };
@@ -41,7 +41,7 @@ unsafe fn post(direction: Direction, vi: Pvoid, descriptor: DescriptorPtr, handl
         }
     }
     // SAFETY: the caller's promise.
-    unsafe { post_whole(direction, vi, descriptor, handle) }
+    unsafe { post_general(direction, vi, descriptor, handle) }
 }
 
 /// Something was posted: who sleeps is woken for it.
@@ -61,7 +61,7 @@ fn tell_posted(direction: Direction, found: Entered<'_, Vi>, is_heard: bool) -> 
 
 #[cold]
 #[inline(never)]
-unsafe fn post_whole(
+unsafe fn post_general(
     direction: Direction,
     vi: Pvoid,
     descriptor: DescriptorPtr,
@@ -105,7 +105,7 @@ unsafe fn done(direction: Direction, vi: Pvoid, descriptor: *mut DescriptorPtr) 
                 Try::Unusual => {
                     drop(found);
                     // SAFETY: the caller's promise.
-                    return unsafe { done_whole(direction, vi, descriptor) };
+                    return unsafe { done_general(direction, vi, descriptor) };
                 }
             };
             // SAFETY: vipl.h: a place for it, which need not be aligned.
@@ -114,12 +114,12 @@ unsafe fn done(direction: Direction, vi: Pvoid, descriptor: *mut DescriptorPtr) 
         }
     }
     // SAFETY: the caller's promise.
-    unsafe { done_whole(direction, vi, descriptor) }
+    unsafe { done_general(direction, vi, descriptor) }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn done_whole(direction: Direction, vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
+unsafe fn done_general(direction: Direction, vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi)?;
         // SAFETY: vipl.h.

@@ -17,7 +17,7 @@ use viaduct_driver::{
     queues::lock::Place,
 };
 
-use crate::{form::Form, patience::NEVER, queue::Queue, Cq, Descriptor, Error, Nic, Ptag, ViId};
+use crate::{backoff::NEVER, form::Form, queue::Queue, Cq, Descriptor, Error, Nic, Ptag, ViId};
 
 /// VIA's reliability levels.
 pub use viaduct_driver::address::Service as ReliabilityLevel;
@@ -92,16 +92,16 @@ pub struct Vi<D: Form = Descriptor> {
     receive: Queue<D>,
 }
 
-/// What whoever keeps VIs in places of its own gives a new one.
+/// What a program's own table of VIs gives a new one. It lets the table's locks be those of the queues, so that a call takes one lock and not two.
 #[derive(Debug)]
-pub struct Seat {
-    /// What completion queues call it; no other VI of theirs is called so.
+pub struct ViSlot {
+    /// The VI's name on completion queues; no other VI of theirs has it.
     pub id: ViId,
     /// The locks of its send and its receive queue: this VI's alone.
     pub locks: [Place; 2],
 }
 
-impl Default for Seat {
+impl Default for ViSlot {
     fn default() -> Self {
         Self { id: ViId::new(), locks: Default::default() }
     }
@@ -121,19 +121,19 @@ impl Nic {
     /// # Errors
     /// As [`Nic::create_vi`].
     pub fn create_vi_of<D: Form>(&self, attributes: &ViAttributes) -> Result<Vi<D>, Error> {
-        self.create_vi_at(attributes, Seat::default())
+        self.create_vi_at(attributes, ViSlot::default())
     }
 
-    /// [`Nic::create_vi_of`], for who keeps VIs in places of its own.
+    /// [`Nic::create_vi_of`], for who keeps VIs in a table of its own.
     ///
     /// # Errors
     /// As [`Nic::create_vi`].
-    pub fn create_vi_at<D: Form>(&self, attributes: &ViAttributes, seat: Seat) -> Result<Vi<D>, Error> {
-        let [send_lock, receive_lock] = seat.locks;
+    pub fn create_vi_at<D: Form>(&self, attributes: &ViAttributes, slot: ViSlot) -> Result<Vi<D>, Error> {
+        let [send_lock, receive_lock] = slot.locks;
         let vi = Arc::clone(self.agent()).create_vi(self.agent_attributes(attributes)?)?;
         let vi = Vi {
             nic: self.clone(),
-            id: seat.id,
+            id: slot.id,
             send: Queue::new(&vi, Direction::Send, send_lock),
             receive: Queue::new(&vi, Direction::Receive, receive_lock),
             vi,

@@ -166,7 +166,8 @@ impl Table {
         attributes: MemoryAttributes,
     ) -> Result<u32, AgentError> {
         self.own_tag(attributes.tag)?;
-        let (start, bytes) = pages::whole(address, length).ok_or(AgentError::Range { address, length })?;
+        let (start, bytes) =
+            pages::whole_pages(address, length).ok_or(AgentError::Range { address, length })?;
         let [region, own_row] = [self.share(Good::Region, 1)?, self.share(Good::Row, 1)?];
         let bytes_share = self.share(Good::Bytes, bytes)?;
         // Where DMA addresses are scarce it may cost more rows than these.
@@ -203,7 +204,7 @@ impl Table {
         self.nic.agent.deregister(handle)?;
         let mut has = self.record.has();
         if let Some((address, length)) = has.regions.remove(&row(handle)) {
-            has.bytes -= pages::whole(address, length).map_or(0, |(_, bytes)| bytes);
+            has.bytes -= pages::whole_pages(address, length).map_or(0, |(_, bytes)| bytes);
         }
         drop(has);
         self.regions.remove(&handle);

@@ -17,25 +17,27 @@ const MISSES: u32 = 64;
 /// After how many misses one who waits asks whether the device still lives. Misses and not time: in a
 /// deterministic simulation the question is an access to the NIC, and must come at the same place in every run.
 const CHECK: u32 = 1024;
+/// The same for a *Done beside a NIC that is no simulation: a look takes some nanoseconds there. A multiple of [`CHECK`].
+const SPINNING_CHECK: u32 = 16 * CHECK;
 
 /// What those have who wait whatever happens.
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Looks in vain, in a row.
 #[derive(Debug)]
-pub(crate) struct Misses {
+pub(crate) struct Backoff {
     count: AtomicU32,
     /// Before so many there is nothing to be done.
     silent: AtomicU32,
 }
 
-impl Default for Misses {
+impl Default for Backoff {
     fn default() -> Self {
         Self { count: AtomicU32::new(0), silent: AtomicU32::new(MISSES) }
     }
 }
 
-impl Misses {
+impl Backoff {
     /// Something was found: the row ends.
     #[inline]
     pub(crate) fn end(&self) {
@@ -43,7 +45,7 @@ impl Misses {
         self.silent.store(MISSES, Ordering::Relaxed);
     }
 
-    /// Counts one more, if there is nothing else to be done; else whether that is: [`Misses::count`] does it. Of two threads that look at
+    /// Counts one more, if there is nothing else to be done; else whether that is: [`Backoff::count`] does it. Of two threads that look at
     /// once one may not be counted.
     #[inline]
     pub(crate) fn is_silent(&self) -> bool {
@@ -59,13 +61,15 @@ impl Misses {
     /// at one queue after the other.
     pub(crate) fn count<T>(&self, agent: &dyn KernelAgent, found: Option<T>) -> Result<T, Error> {
         self.count_and(agent, found, |misses| match agent.polling() {
-            Polling::Spin => self.silent.store(misses.wrapping_add(1) | (CHECK - 1), Ordering::Relaxed),
+            Polling::Spin => {
+                self.silent.store(misses.wrapping_add(1) | (SPINNING_CHECK - 1), Ordering::Relaxed)
+            }
             Polling::Yield => yield_now(),
             Polling::Pause => agent.pause(),
         })
     }
 
-    /// [`Misses::count`], with what is done after some misses.
+    /// [`Backoff::count`], with what is done after some misses.
     fn count_and<T>(
         &self,
         agent: &dyn KernelAgent,
