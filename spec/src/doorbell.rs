@@ -68,8 +68,15 @@ layout! {
 
 /// A token for the descriptor at `offset` (units of 64 bytes) of `region` (15 bits), at ring `position`. The NIC reads 64 bytes of the descriptor; see
 /// [`short`].
+///
+/// # Panics
+/// When `region` or `offset` needs more bits than a token has for it.
 #[inline]
 pub const fn encode(region: u16, offset: u64, position: u16) -> u64 {
+    assert!(
+        region as u64 <= token::REGION.mask() && offset <= token::OFFSET.mask(),
+        "a token has no room for it"
+    );
     let position = token::POSITION.of(position as u64 & token::POSITION.mask());
     token::REGION.of(region as u64) | token::OFFSET.of(offset) | position
 }

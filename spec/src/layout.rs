@@ -39,7 +39,7 @@ impl Field {
     /// Bits of `value` that the field has not are dropped.
     #[inline]
     pub const fn of(&self, value: u64) -> u64 {
-        debug_assert!(self.lo % 64 + self.width <= 64 && value <= self.mask());
+        debug_assert!(self.lo % 64 + self.width <= 64, "it lies in two words");
         (value & self.mask()) << (self.lo % 64)
     }
 

@@ -23,17 +23,18 @@ const SPINNING_CHECK: u32 = 16 * CHECK;
 /// What those have who wait whatever happens.
 pub(crate) static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// Looks in vain, in a row.
+/// Looks in vain, in a row. Of two threads that look at once one may not be counted.
 #[derive(Debug)]
 pub(crate) struct Backoff {
-    count: AtomicU32,
-    /// Before so many there is nothing to be done.
-    silent: AtomicU32,
+    /// Looks that may come to nothing before something is to be done.
+    left: AtomicU32,
+    /// Looks that have come to nothing when `left` is 0.
+    misses: AtomicU32,
 }
 
 impl Default for Backoff {
     fn default() -> Self {
-        Self { count: AtomicU32::new(0), silent: AtomicU32::new(MISSES) }
+        Self { left: AtomicU32::new(MISSES), misses: AtomicU32::new(MISSES) }
     }
 }
 
@@ -41,35 +42,40 @@ impl Backoff {
     /// Something was found: the row ends.
     #[inline]
     pub(crate) fn end(&self) {
-        self.count.store(0, Ordering::Relaxed);
-        self.silent.store(MISSES, Ordering::Relaxed);
+        self.set(MISSES, MISSES);
     }
 
-    /// Counts one more, if there is nothing else to be done; else whether that is: [`Backoff::count`] does it. Of two threads that look at
-    /// once one may not be counted.
+    fn set(&self, left: u32, misses: u32) {
+        self.left.store(left, Ordering::Relaxed);
+        self.misses.store(misses, Ordering::Relaxed);
+    }
+
+    /// Counts one more, and says true, if there is nothing else to be done; otherwise [`Backoff::count`] does both.
     #[inline]
     pub(crate) fn is_silent(&self) -> bool {
-        let misses = self.count.load(Ordering::Relaxed);
-        let is_silent = misses < self.silent.load(Ordering::Relaxed);
-        if is_silent {
-            self.count.store(misses + 1, Ordering::Relaxed);
+        let left = self.left.load(Ordering::Relaxed);
+        if left == 0 {
+            return false;
         }
-        is_silent
+        self.left.store(left - 1, Ordering::Relaxed);
+        true
     }
 
     /// What a *Done found; [`Error::NotDone`] for nothing, and now and then the device's errors. It never sleeps: programs look
     /// at one queue after the other.
     pub(crate) fn count<T>(&self, agent: &dyn KernelAgent, found: Option<T>) -> Result<T, Error> {
         self.count_and(agent, found, |misses| match agent.polling() {
+            // Nothing is to be done before the device is asked.
             Polling::Spin => {
-                self.silent.store(misses.wrapping_add(1) | (SPINNING_CHECK - 1), Ordering::Relaxed)
+                let next = misses.wrapping_add(1) % SPINNING_CHECK;
+                self.left.store(SPINNING_CHECK - 1 - next, Ordering::Relaxed);
             }
             Polling::Yield => yield_now(),
             Polling::Pause => agent.pause(),
         })
     }
 
-    /// [`Backoff::count`], with what is done after some misses.
+    /// [`Backoff::count`], with what is done after some misses; that may set how many looks are left before the next time.
     fn count_and<T>(
         &self,
         agent: &dyn KernelAgent,
@@ -80,12 +86,15 @@ impl Backoff {
             self.end();
             return Ok(found);
         }
-        let misses = self.count.load(Ordering::Relaxed);
-        self.count.store(misses.wrapping_add(1), Ordering::Relaxed);
-        if misses >= MISSES {
-            missed(misses);
+        if self.is_silent() {
+            // Whoever looks seldom has few misses: what is known of the agent's end is said at once.
+            agent.check_here()?;
+            return Err(Error::NotDone);
         }
-        // Who looks rarely misses rarely: what is known of its end he hears at once.
+        let misses = self.misses.load(Ordering::Relaxed);
+        missed(misses);
+        let next = misses.wrapping_add(1).wrapping_add(self.left.load(Ordering::Relaxed));
+        self.misses.store(next, Ordering::Relaxed);
         agent.check_here()?;
         if misses % CHECK == CHECK - 1 {
             agent.check()?;
@@ -153,5 +162,26 @@ impl Backoff {
                 result => return result,
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_of_misses_is_counted_over_silent_looks() {
+        let backoff = Backoff::default();
+        let slow = |until: u32| (0..until).filter(|_| !backoff.is_silent()).count();
+        assert_eq!(slow(MISSES), 0);
+        assert_eq!(
+            (slow(3), backoff.misses.load(Ordering::Relaxed)),
+            (3, MISSES),
+            "nothing was done about them"
+        );
+        backoff.set(5, 100);
+        assert_eq!(slow(6), 1);
+        backoff.end();
+        assert_eq!(slow(MISSES + 1), 1);
     }
 }

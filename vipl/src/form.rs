@@ -237,8 +237,7 @@ impl sealed::Form for RawDescriptor {
 
     #[inline]
     fn token(&self, position: u16) -> u64 {
-        // SAFETY: as in `is_live`.
-        let token = unsafe { self.registration.token(self.address().addr().get()) };
+        let token = self.registration.token(self.address().addr().get());
         self.segment.shortened(token | doorbell::token::POSITION.of(position.into()))
     }
 

@@ -31,8 +31,8 @@ pub(crate) struct Place {
     handle: AtomicU32,
     /// Address of the first byte.
     start: AtomicUsize,
-    /// The token, without a position, of a descriptor at address 0: [`Registration::token`].
-    token: AtomicU64,
+    /// [`Registration::base`].
+    base: AtomicU64,
     /// How many bytes from there on the first byte of a descriptor may lie in; 0 where none may, as in memory that is read-only.
     room: AtomicUsize,
 }
@@ -42,6 +42,8 @@ pub(crate) struct Place {
 pub(crate) struct Registration {
     place: NonNull<Place>,
     life: u32,
+    /// The token, without a position, of a descriptor at address 0, modulo 2^64.
+    base: u64,
 }
 
 // SAFETY: the pointer is to atomics, and followed only while they are there: `is_live`.
@@ -76,11 +78,12 @@ impl Registered {
         place.start.store(start, Ordering::Relaxed);
         let token = doorbell::encode((handle & memory_handle::INDEX.mask() as u32) as u16, 0, 0);
         let base = (start & !(ALIGNMENT - 1)) / ALIGNMENT;
-        place.token.store(token.wrapping_sub(base as u64), Ordering::Relaxed);
+        let base = token.wrapping_sub(base as u64);
+        place.base.store(base, Ordering::Relaxed);
         place.room.store(room, Ordering::Relaxed);
         let life = life | 1;
         place.life.store(life, Ordering::Release);
-        Registration { place: place.into(), life }
+        Registration { place: place.into(), life, base }
     }
 
     /// The registration with a handle, if a descriptor may lie at `address` in it.
@@ -95,8 +98,13 @@ impl Registered {
         if address.wrapping_sub(place.start.load(Ordering::Acquire)) >= place.room.load(Ordering::Acquire) {
             return None;
         }
+        let base = place.base.load(Ordering::Acquire);
         // Unless it is another's by now.
-        (place.life.load(Ordering::Relaxed) == life).then_some(Registration { place: place.into(), life })
+        (place.life.load(Ordering::Relaxed) == life).then_some(Registration {
+            place: place.into(),
+            life,
+            base,
+        })
     }
 }
 
@@ -116,16 +124,11 @@ impl Registration {
         );
     }
 
-    /// The token, without a position, of the descriptor at an address in its memory; another one if it has ended.
-    ///
-    /// # Safety
-    /// As [`Registration::is_live`].
+    /// The token, without a position, of the descriptor at an address in its memory.
     #[inline]
-    pub(crate) unsafe fn token(self, address: usize) -> u64 {
-        // SAFETY: the caller's promise.
-        let base = unsafe { self.place.as_ref() }.token.load(Ordering::Relaxed);
+    pub(crate) fn token(self, address: usize) -> u64 {
         // What is registered has less than the bytes that a token can tell: the sum does not reach the next field.
-        base.wrapping_add((address / ALIGNMENT) as u64)
+        self.base.wrapping_add((address / ALIGNMENT) as u64)
     }
 
     /// Whether it has not ended.
@@ -181,15 +184,41 @@ mod tests {
         // SAFETY: as above.
         assert!(unsafe { second.is_live() && !first.is_live() });
         let found = all.find(new, 8192).expect("it is registered");
-        // SAFETY: as above.
-        assert_eq!(unsafe { found.token(8192 + 64) }, doorbell::encode(0x105, 1, 0));
+        assert_eq!(found.token(8192 + 64), doorbell::encode(0x105, 1, 0));
         let odd = all.insert(0x1_0108, 4097 + 63, 1000, true);
-        // SAFETY: as above.
-        let token = unsafe { odd.token(4096 + 128) };
+        let token = odd.token(4096 + 128);
         assert_eq!(token, doorbell::encode(0x108, 1, 0), "the base is rounded down");
         all.insert(0x1_0106, 4096, 100, false);
         all.insert(0x1_0107, 4096, 10, true);
         assert!(all.find(0x1_0106, 4096).is_none(), "it is read-only");
         assert!(all.find(0x1_0107, 4096).is_none(), "it is too short");
+    }
+
+    #[test]
+    fn who_finds_one_while_another_takes_its_place_has_all_of_one_or_nothing() {
+        const TURNS: u32 = if cfg!(miri) { 100 } else { 20_000 };
+        let all = Registered::new();
+        // The handles of one place, and where their memory begins: far apart.
+        let of = |turn: u32| (0x0001_0105 + (turn % 2) * 0x0001_0000, 4096 + (turn as usize % 2) * (1 << 40));
+        let ends = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !ends.load(Ordering::Relaxed) {
+                    for turn in 0..2 {
+                        let (handle, start) = of(turn);
+                        if let Some(found) = all.find(handle, start + 64) {
+                            assert_eq!(found.token(start + 64), doorbell::encode(0x105, 1, 0));
+                        }
+                    }
+                }
+            });
+            for turn in 0..TURNS {
+                let (handle, start) = of(turn);
+                let made = all.insert(handle, start, 4096, true);
+                // SAFETY: the table is there.
+                unsafe { made.end() };
+            }
+            ends.store(true, Ordering::Relaxed);
+        });
     }
 }

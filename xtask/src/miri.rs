@@ -10,8 +10,11 @@ use anyhow::Result;
 const TOOLCHAIN: &str = "nightly-2026-05-20";
 
 /// What it runs: packages, targets, and tests by their paths.
-const RUNS: [(&str, &[&str], &[&str]); 2] =
-    [("vipl", &["--lib", "--test", "library"], &[]), ("viaduct-driver", &["--lib"], &["queues::"])];
+const RUNS: [(&str, &[&str], &[&str]); 3] = [
+    ("vipl", &["--lib", "--test", "library"], &[]),
+    ("viaduct-driver", &["--lib"], &["queues::"]),
+    ("vipl-c", &["--lib"], &["slots::"]),
+];
 
 /// Installs the toolchain if it is not there, and runs the tests.
 pub fn run(project: &Project) -> Result<()> {

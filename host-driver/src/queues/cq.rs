@@ -87,7 +87,7 @@ impl Consumer {
     #[inline(always)]
     pub fn try_take(&mut self) -> Result<Option<Entry>, Unusual> {
         let ring = self.alone();
-        if !ring.left.is_empty() || ring.entries.is_nearly_due() {
+        if !ring.left.is_empty() || (ring.entries.is_nearly_due() && ring.entries.is_there()) {
             return Err(Unusual);
         }
         Ok(ring.entries.take())

@@ -52,8 +52,8 @@ pub struct Bell {
 pub struct Poller {
     /// It sleeps, or is about to, unless this is 0.
     pub asleep: NonNull<AtomicU32>,
-    /// It is gone, unless this is 0.
-    pub gone: NonNull<AtomicU32>,
+    /// It is gone, or has said that it goes, unless these are 0.
+    pub gone: [NonNull<AtomicU32>; 2],
 }
 
 // SAFETY: the pointers are to atomics, which any thread may use, and are followed only while the page is there (`Bell::new`).
@@ -83,9 +83,9 @@ impl Bell {
         let Some(poller) = self.poller else { return true };
         // The doorbell comes before the look whether its poller sleeps, as the poller's look at the doorbell comes after it has said so.
         fence(Ordering::SeqCst);
+        let words = [poller.asleep, poller.gone[0], poller.gone[1]];
         // SAFETY: as above.
-        let (asleep, gone) = unsafe { (poller.asleep.as_ref(), poller.gone.as_ref()) };
-        asleep.load(Ordering::Relaxed) | gone.load(Ordering::Relaxed) == 0
+        words.iter().fold(0, |any, word| any | unsafe { word.as_ref() }.load(Ordering::Relaxed)) == 0
     }
 }
 

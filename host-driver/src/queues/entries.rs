@@ -97,6 +97,13 @@ impl Entries {
         self.taken
     }
 
+    /// Whether the oldest entry is there.
+    pub fn is_there(&self) -> bool {
+        let slot = self.taken as usize & ((1 << self.log2) - 1);
+        let lap = u64::from(self.taken >> self.log2 & 1);
+        cq_entry::PHASE.get(&[0, self.word(2 * slot + 1).load(Ordering::Acquire)]) != lap
+    }
+
     /// Takes the oldest entry, if it is there.
     #[inline(always)]
     pub fn take(&mut self) -> Option<Entry> {

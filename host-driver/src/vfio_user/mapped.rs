@@ -1,4 +1,7 @@
 //! Doorbells that a server lets its client map: a store is then a store, and no message.
+//!
+//! A server that offers this must look at the page before it takes in a frame: a receive counts as posted when its doorbell is in memory
+//! ([`crate::device::PciDevice::write64_taken`]).
 
 use std::{
     io::{self, IoSliceMut},
@@ -9,7 +12,10 @@ use std::{
     },
 };
 
-use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use rustix::{
+    io::Errno,
+    net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags},
+};
 
 use super::{
     message::{self, Command},
@@ -27,7 +33,10 @@ pub(super) fn whole(
 ) -> Result<Option<Mapping>, Failure> {
     let room = room.clamp(message::REGION_INFO_BYTES, message::MAX_REPLY_BYTES as u32);
     let ask = message::region_info(index, room);
-    let (answer, file) = connection.call_for_file(Command::RegionInfo, &[&ask])?;
+    let (answer, file) = match connection.call_for_file(Command::RegionInfo, &[&ask]) {
+        Err(Failure::Refused(_)) => return Ok(None),
+        answer => answer?,
+    };
     let info = RegionInfo::parse(&answer).map_err(Failure::Gone)?;
     let is_whole = info.size == size && info.offset == 0 && info.areas == [(0, size)];
     let (Some(file), true, Ok(length)) = (file, is_whole, usize::try_from(size)) else { return Ok(None) };
@@ -43,7 +52,13 @@ pub(super) fn read_with_file(
 ) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(message::MAX_FILES))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
-    let read = recvmsg(stream, &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let read = loop {
+        // A signal's handler may come first.
+        match recvmsg(stream, &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR) => {}
+            read => break read?,
+        }
+    };
     for came in control.drain() {
         if let RecvAncillaryMessage::ScmRights(files) = came {
             // More than one is nobody's.

@@ -56,6 +56,8 @@ const PAGE_BYTES: u64 = 4096;
 /// A PCI function behind a vfio-user socket.
 pub struct VfioUser {
     place: String,
+    /// A child of a fork has the mapping, too, and may not use it.
+    born: Birth,
     connection: Mutex<Connection>,
     /// `/proc/self/mem`, for memory that the device may write.
     writable: File,
@@ -183,6 +185,7 @@ impl VfioUser {
         };
         Ok(Self {
             place,
+            born: connection.born,
             connection: Mutex::new(connection),
             writable,
             readable,
@@ -253,6 +256,7 @@ impl VfioUser {
 
     /// A store to the doorbells that are mapped.
     fn store(&self, mapped: &Mapping, offset: u64, value: u64) -> Result<(), DeviceError> {
+        self.born.check()?;
         check_place(self.doorbells, offset, 8, || {
             format!("a store of 8 bytes at {offset:#x} of the doorbells")
         })?;

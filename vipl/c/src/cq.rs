@@ -19,12 +19,14 @@ use crate::{
     types::{Boolean, CqCallback, Pvoid, VipReturn},
 };
 
+/// Of the handles of completion queues.
+const KIND: usize = 3;
 /// Completion queues that a process may have at a time.
 const COUNT: usize = 1024;
 /// Looks, and other calls.
 const DOORS: usize = 2;
 /// What VipCreateCQ gave.
-pub static CQS: Slots<Cq, DOORS, COUNT> = Slots::new(3);
+pub static CQS: Slots<Cq, KIND, DOORS, COUNT> = Slots::new();
 /// The door of a completion queue in [`CQS`] that looks go through, with its lock.
 const LOOK: usize = 0;
 
@@ -35,8 +37,9 @@ pub struct Cq {
     pub cq: via::Cq,
     notifier: Notifier<CqCallback>,
     dead: AtomicBool,
-    /// Given back behind the queue, whose lock is there.
-    slot: Reserved<Cq, DOORS, COUNT>,
+    /// Its lock is the queue's. A VI that is about to end may keep the queue for a moment longer than this: then a new queue has the same lock, and one
+    /// may wait for the other.
+    slot: Reserved<Cq, KIND, DOORS, COUNT>,
 }
 
 // SAFETY: the pointer in it is a handle.
@@ -123,8 +126,12 @@ impl Entry {
 pub unsafe extern "C" fn VipCQDone(cq_handle: Pvoid, vi: *mut Pvoid, receive: *mut Boolean) -> VipReturn {
     if !vi.is_null() && !receive.is_null() && !is_child() {
         if let Some(mut found) = CQS.try_enter(cq_handle, LOOK) {
+            let (thing, held) = found.parts();
             // SAFETY: the door's lock is the queue's, and this is no child.
-            match unsafe { found.thing.cq.try_done(&mut found.held) } {
+            let taken = unsafe { thing.cq.try_done(held) };
+            // Before the program's memory is touched: where that faults, its handler may use the queue.
+            drop(found);
+            match taken {
                 Try::Done(entry) => {
                     // SAFETY: vipl.h: places for them, which need not be aligned.
                     unsafe {

@@ -1,4 +1,6 @@
 //! What every entry point does: no panic leaves it, a forked child gets an error, and pointers are looked at before they are used.
+//!
+//! Posts and looks try first what is usual, without [`call`]: nothing in that panics, and a panic would end the process.
 
 use std::{
     ffi::c_ulong,

@@ -134,7 +134,7 @@ pub extern "C" fn VipDeregisterMem(nic_handle: Pvoid, address: Pvoid, mem_handle
         let mut memory = open.device.memory_mut();
         check(memory.get(&mem_handle), address)?;
         let found = memory.remove(&mem_handle).ok_or(Return::InvalidParameter)?;
-        // The NIC lets go of it while others post; meanwhile nobody finds it.
+        // The NIC lets go of it while others post. A post in this memory meanwhile is the program's mistake: it may break its VI.
         drop(memory);
         found.end().map_err(|(still, code)| {
             // The NIC may reach it as before: the program keeps the memory, and may try again.

@@ -6,8 +6,9 @@
 //! them; the others are the locks of queues, which are held during the call.
 
 use std::{
+    array::from_fn,
     cell::UnsafeCell,
-    collections::VecDeque,
+    collections::LinkedList,
     sync::{
         atomic::{AtomicUsize, Ordering},
         Arc, Mutex, MutexGuard, PoisonError,
@@ -29,9 +30,9 @@ const GENERATION_BIT: u32 = 24;
 /// should find nothing for long.
 const RESTING: usize = 32;
 
-/// `COUNT` slots with `DOORS` doors each.
-pub struct Slots<T, const DOORS: usize, const COUNT: usize> {
-    kind: usize,
+/// `COUNT` slots with `DOORS` doors each. `KIND` is their own among all handles, and not 0. A new one is all zeros, so that the library's file has no
+/// place for it.
+pub struct Slots<T, const KIND: usize, const DOORS: usize, const COUNT: usize> {
     slots: [Slot<T, DOORS>; COUNT],
     free: Mutex<Free>,
 }
@@ -58,18 +59,24 @@ struct Free {
     /// Slots from here on were never used.
     fresh: usize,
     /// Those that were, the longest free first.
-    used: VecDeque<usize>,
+    used: LinkedList<usize>,
     /// Of the last handle that was given.
     generation: usize,
 }
 
 /// What a handle names, behind a door whose lock is held.
 pub struct Entered<'a, T> {
-    pub held: Held<'a>,
-    pub thing: &'a Arc<T>,
+    held: Held<'a>,
+    thing: &'a Arc<T>,
 }
 
-impl<T> Entered<'_, T> {
+impl<'a, T> Entered<'a, T> {
+    /// The thing, and its lock: as long as this is there, and no longer.
+    #[inline(always)]
+    pub fn parts(&mut self) -> (&T, &mut Held<'a>) {
+        (self.thing, &mut self.held)
+    }
+
     /// Lets go of the lock, and keeps the thing.
     pub fn leave(self) -> Arc<T> {
         Arc::clone(self.thing)
@@ -77,25 +84,26 @@ impl<T> Entered<'_, T> {
 }
 
 /// A slot for a thing, which has this. Dropped, the slot is free again: whoever uses the locks of its doors has the thing, too.
-pub struct Reserved<T: 'static, const DOORS: usize, const COUNT: usize> {
-    slots: &'static Slots<T, DOORS, COUNT>,
+pub struct Reserved<T: 'static, const KIND: usize, const DOORS: usize, const COUNT: usize> {
+    slots: &'static Slots<T, KIND, DOORS, COUNT>,
     index: usize,
     handle: usize,
 }
 
-impl<T, const DOORS: usize, const COUNT: usize> Slots<T, DOORS, COUNT> {
-    /// Nothing yet. `kind` is these slots' own among all handles, and not 0.
-    pub const fn new(kind: usize) -> Self {
+impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Slots<T, KIND, DOORS, COUNT> {
+    /// Nothing yet.
+    pub const fn new() -> Self {
         assert!(
-            COUNT.is_power_of_two() && COUNT * SLOT_BYTES <= 1 << GENERATION_BIT && kind < 1 << KIND_BITS
+            COUNT.is_power_of_two() && COUNT * SLOT_BYTES <= 1 << GENERATION_BIT && KIND < 1 << KIND_BITS
         );
+        assert!(KIND != 0 && DOORS != 0);
         assert!(size_of::<Slot<T, DOORS>>() == SLOT_BYTES);
-        let free = Mutex::new(Free { fresh: 0, used: VecDeque::new(), generation: 0 });
-        Self { kind, slots: [const { Slot { doors: [const { Door::new() }; DOORS] } }; COUNT], free }
+        let free = Mutex::new(Free { fresh: 0, used: LinkedList::new(), generation: 0 });
+        Self { slots: [const { Slot { doors: [const { Door::new() }; DOORS] } }; COUNT], free }
     }
 
     /// A slot for a thing that comes later.
-    pub fn reserve(&'static self) -> Result<Reserved<T, DOORS, COUNT>, Return> {
+    pub fn reserve(&'static self) -> Result<Reserved<T, KIND, DOORS, COUNT>, Return> {
         let mut free = self.free();
         let is_fresh = free.fresh < COUNT && free.used.len() < RESTING;
         let index = match is_fresh {
@@ -104,7 +112,7 @@ impl<T, const DOORS: usize, const COUNT: usize> Slots<T, DOORS, COUNT> {
         };
         free.fresh += usize::from(is_fresh);
         free.generation += 1;
-        let handle = free.generation << GENERATION_BIT | (index * SLOT_BYTES) | self.kind;
+        let handle = free.generation << GENERATION_BIT | (index * SLOT_BYTES) | KIND;
         Ok(Reserved { slots: self, index, handle })
     }
 
@@ -135,7 +143,7 @@ impl<T, const DOORS: usize, const COUNT: usize> Slots<T, DOORS, COUNT> {
     fn behind<'a>(door: &'a Door<T>, held: Held<'a>, handle: Pvoid) -> Option<Entered<'a, T>> {
         // No handle is 0: an empty slot is nobody's.
         let is_its = door.handle.load(Ordering::Relaxed) == handle.addr();
-        // SAFETY: the lock is held as long as what it leads to is borrowed.
+        // SAFETY: the lock is held as long as `Entered` is there, and that lends the thing for no longer.
         let thing = unsafe { &*door.thing.get() }.as_ref().filter(|_| is_its)?;
         Some(Entered { held, thing })
     }
@@ -153,12 +161,11 @@ impl<T, const DOORS: usize, const COUNT: usize> Slots<T, DOORS, COUNT> {
     ) -> Result<Arc<T>, Return> {
         let index = (handle.addr() / SLOT_BYTES) & (COUNT - 1);
         let doors = &self.slots[index].doors;
-        // The last door first: who comes through it waits for no queue.
-        let mut held: Vec<Held<'_>> = vec![doors[DOORS - 1].lock.hold()];
+        // The last door's lock comes last: who comes through that door waits for nobody who waits for a queue.
+        let held: [Held<'_>; DOORS] = from_fn(|door| doors[door].lock.hold());
         if doors[DOORS - 1].handle.load(Ordering::Relaxed) != handle.addr() || handle.is_null() {
             return Err(Return::InvalidParameter);
         }
-        held.extend(doors[..DOORS - 1].iter().map(|door| door.lock.hold()));
         // SAFETY: all locks are held.
         may(unsafe { &*doors[0].thing.get() }.as_ref().ok_or(Return::InvalidParameter)?)?;
         let mut taken = doors.each_ref().map(|door| {
@@ -208,7 +215,7 @@ impl<T> Door<T> {
     }
 }
 
-impl<T, const DOORS: usize, const COUNT: usize> Reserved<T, DOORS, COUNT> {
+impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Reserved<T, KIND, DOORS, COUNT> {
     /// The handle that the thing will have.
     pub fn handle(&self) -> Pvoid {
         std::ptr::without_provenance_mut(self.handle)
@@ -230,7 +237,7 @@ impl<T, const DOORS: usize, const COUNT: usize> Reserved<T, DOORS, COUNT> {
     }
 }
 
-impl<T, const DOORS: usize, const COUNT: usize> Drop for Reserved<T, DOORS, COUNT> {
+impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Drop for Reserved<T, KIND, DOORS, COUNT> {
     fn drop(&mut self) {
         self.slots.free().used.push_back(self.index);
     }
@@ -241,10 +248,13 @@ mod tests {
     use super::*;
     use std::ptr::{null_mut, without_provenance_mut};
 
-    struct Thing(usize, Reserved<Thing, 2, 64>);
-    type Things = Slots<Thing, 2, 64>;
+    /// Handles that nobody gave, which are tried.
+    const FORGED: usize = if cfg!(miri) { 1 << 10 } else { 1 << 20 };
 
-    fn put(slots: &'static Things, number: usize) -> Pvoid {
+    struct Thing<const KIND: usize>(usize, Reserved<Thing<KIND>, KIND, 2, 64>);
+    type Things<const KIND: usize> = Slots<Thing<KIND>, KIND, 2, 64>;
+
+    fn put<const KIND: usize>(slots: &'static Things<KIND>, number: usize) -> Pvoid {
         let thing = Arc::new(Thing(number, slots.reserve().expect("room")));
         assert!(slots.get(thing.1.handle()).is_err(), "not yet");
         thing.1.fill(&thing);
@@ -253,13 +263,13 @@ mod tests {
 
     #[test]
     fn only_live_handles_of_the_kind_name_something() {
-        static ONES: Things = Slots::new(1);
-        static TWOS: Things = Slots::new(2);
+        static ONES: Things<1> = Slots::new();
+        static TWOS: Things<2> = Slots::new();
         let one = put(&ONES, 1);
         put(&TWOS, 2);
         assert_eq!(ONES.get(one).expect("live").0, 1);
         assert!(TWOS.get(one).is_err() && ONES.get(null_mut()).is_err() && TWOS.get(null_mut()).is_err());
-        for forged in (0..1usize << 20).filter(|forged| *forged != one.addr()) {
+        for forged in (0..FORGED).filter(|forged| *forged != one.addr()) {
             assert!(ONES.get(without_provenance_mut(forged)).is_err(), "{forged:#x}");
         }
         assert!(ONES.remove(one, |_| Err(Return::ErrorResource)).is_err() && ONES.get(one).is_ok());
@@ -270,7 +280,7 @@ mod tests {
 
     #[test]
     fn slots_are_used_again_and_handles_are_not() {
-        static SLOTS: Things = Slots::new(1);
+        static SLOTS: Things<1> = Slots::new();
         let mut handles = std::collections::BTreeSet::new();
         for n in 0..1000 {
             // Every third is given up.
@@ -295,15 +305,33 @@ mod tests {
 
     #[test]
     fn what_somebody_uses_behind_a_door_stays_as_long() {
-        static SLOTS: Things = Slots::new(1);
+        static SLOTS: Things<1> = Slots::new();
+        let handle = put(&SLOTS, 7).addr();
+        let mut entered = SLOTS.enter(without_provenance_mut(handle), 0).expect("live");
+        std::thread::scope(|scope| {
+            let remove = || SLOTS.remove(without_provenance_mut(handle), |_| Ok(())).map(|gone| gone.0);
+            let remove = scope.spawn(remove);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(!remove.is_finished());
+            assert_eq!(entered.parts().0 .0, 7);
+            drop(entered);
+            assert_eq!(remove.join().expect("it ends").ok(), Some(7));
+        });
+    }
+
+    #[test]
+    fn who_waits_for_a_queue_to_take_a_thing_out_keeps_nobody_from_finding_it() {
+        static SLOTS: Things<1> = Slots::new();
         let handle = put(&SLOTS, 7).addr();
         let entered = SLOTS.enter(without_provenance_mut(handle), 0).expect("live");
         std::thread::scope(|scope| {
             let remove = || SLOTS.remove(without_provenance_mut(handle), |_| Ok(())).map(|gone| gone.0);
             let remove = scope.spawn(remove);
             std::thread::sleep(std::time::Duration::from_millis(20));
+            // Both would wait for ever.
+            assert!(SLOTS.get(without_provenance_mut(handle)).is_ok());
+            assert_eq!(SLOTS.find_map(|thing| Some(thing.0)), Some(7));
             assert!(!remove.is_finished());
-            assert_eq!(entered.thing.0, 7);
             drop(entered);
             assert_eq!(remove.join().expect("it ends").ok(), Some(7));
         });

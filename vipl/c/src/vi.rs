@@ -25,12 +25,14 @@ use crate::{
     types::{state, Boolean, Pvoid, ViAttributes, ViCallback, VipReturn},
 };
 
+/// Of the handles of VIs.
+const KIND: usize = 2;
 /// VIs that a process may have at a time.
 const COUNT: usize = 4096;
 /// Two queues, and the door for other calls.
 const DOORS: usize = 3;
 /// What VipCreateVi gave. Completion queues call a VI by its handle.
-pub static VIS: Slots<Vi, DOORS, COUNT> = Slots::new(2);
+pub static VIS: Slots<Vi, KIND, DOORS, COUNT> = Slots::new();
 /// The door of a VI in [`VIS`] that posts and looks at sends go through, with the send queue's lock.
 pub const SEND: usize = 0;
 /// The same for receives.
@@ -56,7 +58,7 @@ pub struct Vi {
     /// It has been destroyed: waits end.
     pub dead: AtomicBool,
     /// Given back behind the VI, whose locks are there.
-    slot: Reserved<Vi, DOORS, COUNT>,
+    slot: Reserved<Vi, KIND, DOORS, COUNT>,
 }
 
 // SAFETY: the pointers in it are handles, and words of the program's that the library only gives back.

@@ -31,11 +31,11 @@ unsafe fn post(direction: Direction, vi: Pvoid, descriptor: DescriptorPtr, handl
     if let (Some(mut found), Some(address)) = (entered, NonNull::new(descriptor.cast())) {
         // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue. The door's lock is the
         // queue's.
-        let posted = unsafe { found.thing.vi.try_post(direction, &mut found.held, handle, address) };
+        let (thing, held) = found.parts();
+        let posted = unsafe { thing.vi.try_post(direction, held, handle, address) };
+        let is_served = thing.notifier(direction).is_served();
         match posted {
-            Try::Done(true) if !found.thing.notifier(direction).is_served() => {
-                return Return::Success as VipReturn;
-            }
+            Try::Done(true) if !is_served => return Return::Success as VipReturn,
             Try::Done(is_heard) => return tell_posted(direction, found, is_heard),
             _ => {}
         }
@@ -70,7 +70,6 @@ unsafe fn post_general(
     call(|| {
         let vi = VIS.get(vi)?;
         let address = NonNull::new(descriptor.cast::<u8>()).ok_or(Return::InvalidParameter)?;
-        // Nobody waits for the list of memory while this one waits for the device.
         // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue.
         unsafe { vi.vi.post_in(direction, handle, address) }.map_err(code)?;
         vi.notifier(direction).poke();
@@ -97,13 +96,16 @@ fn tell(out: &Out<DescriptorPtr>, taken: Result<RawDescriptor, Error>) -> Result
 unsafe fn done(direction: Direction, vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
     if !descriptor.is_null() && !is_child() {
         if let Some(mut found) = VIS.try_enter(vi, door(direction)) {
+            let (thing, held) = found.parts();
             // SAFETY: the door's lock is the queue's.
-            let (taken, code) = match unsafe { found.thing.vi.try_done(direction, &mut found.held) } {
+            let taken = unsafe { thing.vi.try_done(direction, held) };
+            // Before the program's memory is touched: where that faults, its handler may use the queue.
+            drop(found);
+            let (taken, code) = match taken {
                 Try::Done((taken, false)) => (taken.as_ptr().cast(), Return::Success),
                 Try::Done((taken, true)) => (taken.as_ptr().cast(), Return::DescriptorError),
                 Try::Nothing => (null_mut(), Return::NotDone),
                 Try::Unusual => {
-                    drop(found);
                     // SAFETY: the caller's promise.
                     return unsafe { done_general(direction, vi, descriptor) };
                 }

@@ -54,7 +54,8 @@ impl Page for Polled {
         if self.page.kind() == Kind::Vi && offset == page::RECEIVE {
             return None;
         }
-        let poller = Poller { asleep: self.bell.notice.asleep().into(), gone: (&self.bell.gone).into() };
+        let gone = [(&self.bell.gone).into(), self.bell.notice.ended().into()];
+        let poller = Poller { asleep: self.bell.notice.asleep().into(), gone };
         // SAFETY: page, notice and bell are this page's own.
         Some(unsafe { queues::doorbells::Bell::new(self.page.word(offset).into(), Some(poller)) })
     }
