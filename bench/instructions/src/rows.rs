@@ -49,11 +49,11 @@ use Today::{AtMost, Exactly};
 
 /// All figures.
 pub const ROWS: [Row; 18] = [
-    row("post_instructions/send/bar", Bar, "post send", 80, Exactly(131)),
-    row("post_instructions/receive/bar", Bar, "post recv", 80, Exactly(131)),
-    row("post_instructions/send_with_cq/bar", Bar, "post send, cq", 80, Exactly(131)),
-    row("post_instructions/send/polled", Polled, "post send", 80, Exactly(137)),
-    row("post_instructions/send_with_cq/polled", Polled, "post send, cq", 80, Exactly(137)),
+    row("post_instructions/send/bar", Bar, "post send", 80, Exactly(134)),
+    row("post_instructions/receive/bar", Bar, "post recv", 80, Exactly(134)),
+    row("post_instructions/send_with_cq/bar", Bar, "post send, cq", 80, Exactly(134)),
+    row("post_instructions/send/polled", Polled, "post send", 80, Exactly(143)),
+    row("post_instructions/send_with_cq/polled", Polled, "post send, cq", 80, Exactly(143)),
     // It waits until viad has passed the doorbell on.
     Row {
         name: "post_instructions/receive/polled",
@@ -66,14 +66,14 @@ pub const ROWS: [Row; 18] = [
     row("done_instructions/receive/bar", Bar, "recv done", 60, Exactly(60)),
     row("done_instructions/send/polled", Polled, "send done", 60, Exactly(60)),
     row("done_instructions/receive/polled", Polled, "recv done", 60, Exactly(60)),
-    row("empty_done_instructions/send/bar", Bar, "empty send done", 40, AtMost(62)),
-    row("empty_done_instructions/receive/bar", Bar, "empty recv done", 40, AtMost(62)),
-    row("empty_done_instructions/send/polled", Polled, "empty send done", 40, AtMost(92)),
-    row("empty_done_instructions/receive/polled", Polled, "empty recv done", 40, AtMost(92)),
+    row("empty_done_instructions/send/bar", Bar, "empty send done", 40, AtMost(60)),
+    row("empty_done_instructions/receive/bar", Bar, "empty recv done", 40, AtMost(60)),
+    row("empty_done_instructions/send/polled", Polled, "empty send done", 40, AtMost(60)),
+    row("empty_done_instructions/receive/polled", Polled, "empty recv done", 40, AtMost(60)),
     row("cq_done_instructions/bar", Bar, "cq done", 80, Exactly(74)),
     row("cq_done_instructions/polled", Polled, "cq done", 80, Exactly(74)),
-    row("empty_cq_done_instructions/bar", Bar, "empty cq done", 80, AtMost(74)),
-    row("empty_cq_done_instructions/polled", Polled, "empty cq done", 80, AtMost(104)),
+    row("empty_cq_done_instructions/bar", Bar, "empty cq done", 80, AtMost(70)),
+    row("empty_cq_done_instructions/polled", Polled, "empty cq done", 80, AtMost(70)),
 ];
 
 impl Row {
