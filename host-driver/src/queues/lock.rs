@@ -132,8 +132,7 @@ impl<T> Locked<T> {
     #[inline]
     pub fn lock(&self) -> Guard<'_, T> {
         let held = self.lock.hold();
-        // SAFETY: the lock is held as long as the guard is there.
-        Guard { value: unsafe { &mut *self.value.get() }, _held: held }
+        Guard { value: &self.value, _held: held }
     }
 
     /// The value, for who holds its lock already.
@@ -157,7 +156,8 @@ impl<T> fmt::Debug for Locked<T> {
 /// A value whose lock is held.
 #[derive(Debug)]
 pub struct Guard<'a, T> {
-    value: &'a mut T,
+    /// No reference to the value: while the guard is dropped the next one may have that.
+    value: &'a UnsafeCell<T>,
     _held: Held<'a>,
 }
 
@@ -166,14 +166,16 @@ impl<T> Deref for Guard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        self.value
+        // SAFETY: the lock is held as long as the guard is there.
+        unsafe { &*self.value.get() }
     }
 }
 
 impl<T> DerefMut for Guard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        self.value
+        // SAFETY: as above, and nobody else has the guard.
+        unsafe { &mut *self.value.get() }
     }
 }
 
