@@ -29,9 +29,9 @@ const fn door(direction: Direction) -> usize {
 unsafe fn post(direction: Direction, vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
     let entered = if is_child() { None } else { VIS.try_enter(vi, door(direction)) };
     if let (Some(mut found), Some(address)) = (entered, NonNull::new(descriptor.cast())) {
+        let (thing, held) = found.parts();
         // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue. The door's lock is the
         // queue's.
-        let (thing, held) = found.parts();
         let posted = unsafe { thing.vi.try_post(direction, held, handle, address) };
         let is_served = thing.notifier(direction).is_served();
         match posted {
