@@ -54,6 +54,7 @@
 pub mod damage;
 pub mod electrical;
 pub mod endpoint;
+pub mod generation;
 pub mod link;
 pub mod ltssm;
 pub mod monitor;

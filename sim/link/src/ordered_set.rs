@@ -1,5 +1,6 @@
 //! Ordered sets and what they are made of (section 4.2.4).
 
+use crate::generation::Generation;
 use crate::symbol::Symbol;
 
 /// Control bit 0 of a training set: Hot Reset.
@@ -10,8 +11,6 @@ pub const DISABLE: u8 = 2;
 pub const LOOPBACK: u8 = 4;
 /// Control bit 3: Disable Scrambling.
 pub const NO_SCRAMBLING: u8 = 8;
-/// Data rate identifier: 2.5 GT/s only.
-pub const GEN1: u8 = 2;
 /// Symbols of a training set.
 pub const TRAINING_SYMBOLS: usize = 16;
 /// Most SKP symbols that a SKP ordered set may have at a receiver.
@@ -65,7 +64,7 @@ pub struct TrainingSet {
 impl TrainingSet {
     /// A set for 2.5 GT/s with no control bit.
     pub const fn new(kind: Kind, link: Option<u8>, lane: Option<u8>) -> Self {
-        Self { kind, link, lane, n_fts: 0xFF, rate: GEN1, control: 0 }
+        Self { kind, link, lane, n_fts: 0xFF, rate: Generation::First.rate(), control: 0 }
     }
 
     /// Its symbols. The data among them is not scrambled.

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::damage::{Mischief, Trouble};
 use crate::electrical::Electrical;
+use crate::generation::Generation;
 use crate::link::dllp::Power;
 use crate::link::frame::Deframer;
 use crate::link::{Counters, DataLink, LinkOptions, Refused};
@@ -22,6 +23,8 @@ pub struct Options {
     pub times: Times,
     /// Link number that a downstream port gives.
     pub link_number: u8,
+    /// What it says of itself.
+    pub generation: Generation,
     /// It asks for Disable Scrambling in its training sets.
     pub no_scrambling: bool,
     /// TS1 in Recovery.Idle lead back to Recovery.RcvrLock: see [`Setup::relock`].
@@ -43,6 +46,7 @@ impl Options {
             role,
             times: Times::default(),
             link_number: 0,
+            generation: Generation::First,
             no_scrambling: false,
             relock: true,
             skp_interval: SKP_INTERVAL,
@@ -77,12 +81,13 @@ const STILL: Cycle = 64;
 impl Side {
     /// After power-up.
     pub fn new(options: Options) -> Self {
-        let Options { role, times, link_number, no_scrambling, relock, .. } = options;
-        let Options { skp_interval, link, mischief, seed, .. } = options;
+        let Options { role, times, link_number, generation, no_scrambling, relock, .. } = options;
+        let Options { skp_interval, mut link, mischief, seed, .. } = options;
+        link.set_generation(generation);
         Self {
             now: 0,
             skp_interval,
-            ltssm: Ltssm::new(Setup { role, times, link: link_number, no_scrambling, relock }),
+            ltssm: Ltssm::new(Setup { role, times, link: link_number, generation, no_scrambling, relock }),
             electrical: Electrical::default(),
             receiver: Receiver::default(),
             deframer: Deframer::default(),

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_link::endpoint::Endpoint;
+use viaduct_link::generation::Generation;
 use viaduct_link::ltssm::{Role, State, Times};
 use viaduct_link::monitor::{Monitor, MonitorOptions, Party, Rule};
 use viaduct_link::port::{Port, PortOptions};
@@ -28,6 +29,8 @@ pub struct Pair {
     pub cycle: u64,
     /// The cycle from which the endpoint has power.
     pub endpoint_starts: u64,
+    /// What the root port says of itself.
+    generation: Generation,
     /// Looks on, if it is there.
     pub monitor: Option<Monitor>,
 }
@@ -36,6 +39,7 @@ impl Pair {
     /// From options for both.
     pub fn new(port: PortOptions, endpoint: Options) -> Self {
         Self {
+            generation: port.side.generation,
             port: Port::new(port),
             endpoint: Endpoint::new(endpoint),
             to: ToEndpoint::default(),
@@ -87,7 +91,12 @@ impl Pair {
 
     /// With a monitor for quick times; what the root port sends is checked or not.
     pub fn watched(mut self, root: bool) -> Self {
-        let options = MonitorOptions { polling_sets: 64, root, ..MonitorOptions::default() };
+        let options = MonitorOptions {
+            polling_sets: 64,
+            root,
+            generation: self.generation,
+            ..MonitorOptions::default()
+        };
         self.monitor = Some(Monitor::new(options));
         self
     }

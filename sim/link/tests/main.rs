@@ -3,6 +3,7 @@
 mod bench;
 mod damage;
 mod garbage;
+mod generation;
 mod load;
 mod monitor;
 mod mutants;

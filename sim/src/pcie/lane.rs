@@ -57,6 +57,7 @@ impl Lane {
         let monitor = MonitorOptions {
             max_payload: port.side.link.max_payload,
             polling_sets: port.side.times.polling_sets,
+            generation: port.side.generation,
             // What the wire does to the port's symbols is not the port's fault.
             root: options.to_endpoint == Damage::default(),
         };

@@ -23,7 +23,7 @@
 //!
 //! There is no Transactions Pending bit and there are no error messages: both read as never.
 //!
-//! Latency: 6 cycles from a TLP's last word, or its 16th, to the core; 1 cycle from the core to the link.
+//! Latency: 6 cycles from a TLP's last word, or its 16th, to the core; 1 cycle from the core to the link, 2 from `Completer`.
 //!
 //! Example: the first configuration write after the link is up gives the function its number, and the core's `cfg` has it.
 //!

@@ -2,6 +2,7 @@
 
 use rand::Rng;
 use viaduct_link::damage::{Damage, Mischief};
+use viaduct_link::generation::Generation;
 use viaduct_link::link::credit::Advertised;
 use viaduct_link::ltssm::State;
 use viaduct_link::port::PortOptions;
@@ -57,6 +58,7 @@ fn sequence_numbers_wrap_both_ways_without_a_replay() {
 fn no_credits_to_spare_and_a_wire_that_damages_one_symbol_in_a_hundred_thousand() {
     let seed = seed("endpoint 1e-5");
     let mut options = quick(seed);
+    options.side.generation = Generation::Fifth;
     scarce(&mut options);
     (options.to_endpoint, options.from_endpoint) = (WIRE, WIRE);
     let mut world = World::enumerated(options, PERIODS[1]);

@@ -2,6 +2,7 @@
 
 use viaduct_hdl::pcie::mac::state::codes::L1;
 use viaduct_link::damage::Damage;
+use viaduct_link::generation::Generation;
 use viaduct_link::ltssm::State;
 
 use super::traffic::Traffic;
@@ -25,6 +26,7 @@ fn a_function_in_d3hot_sleeps_in_l1_and_comes_back_as_it_was() {
         if round == 2 {
             options.to_endpoint = Damage { odd: true, skp: true, glitches: 2000, ..Damage::default() };
             options.from_endpoint = options.to_endpoint;
+            options.side.generation = Generation::Fifth;
         }
         let mut world = World::enumerated(options, periods);
         for value in [0x0BAD_CAFE, 1, 0x8000_0000] {

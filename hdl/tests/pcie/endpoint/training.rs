@@ -4,13 +4,14 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::pcie::mac::state::codes::*;
 use viaduct_link::damage::Damage;
+use viaduct_link::generation::Generation;
 use viaduct_link::ltssm::MS;
 
 use super::traffic::Traffic;
 use super::world::{quick, seed, World, PERIODS};
 use crate::mac::training::WAY;
 
-/// A cold start on a wire that this seed makes; the root port has power from this cycle on, the transceiver from that one.
+/// A cold start on a wire and with a root port that this seed makes; the root port has power from this cycle on, the transceiver from that one.
 fn cold(seed: u64, starts: u64, locks: u64) -> World {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut damage = || Damage {
@@ -24,7 +25,9 @@ fn cold(seed: u64, starts: u64, locks: u64) -> World {
     (options.to_endpoint, options.from_endpoint) = (damage(), damage());
     (options.starts, options.locks) = (starts, locks);
     options.detection = random.random_range(10..3000);
-    options.side.link_number = random.random();
+    options.side.generation = [Generation::First, Generation::Fifth][random.random_range(0..2)];
+    // One of the fifth knows numbers up to 31.
+    options.side.link_number = random.random_range(0..32);
     let inverted = options.to_endpoint.inverted;
     let mut world = World::new(options, PERIODS[random.random_range(0..PERIODS.len())]);
     world.train();

@@ -80,7 +80,8 @@ impl World {
         let dut = clockless("pcie endpoint", &pcie_endpoint(), seed);
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0xe9d);
         let max_payload = options.side.link.max_payload;
-        let monitor = MonitorOptions { root: !damaged, max_payload, ..MonitorOptions::default() };
+        let generation = options.side.generation;
+        let monitor = MonitorOptions { root: !damaged, max_payload, generation, ..MonitorOptions::default() };
         Self {
             pclk: Clock::new(&dut, "pclk", 2 * pclk, 0),
             clock: Clock::new(&dut, "clock", 2 * core, random.random_range(0..2 * core)),

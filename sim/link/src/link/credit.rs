@@ -91,6 +91,11 @@ impl Allowance {
         self.counters[class.index()].get_or_insert([counter(header), counter(data)]);
     }
 
+    /// No class has been initialised.
+    pub fn is_unknown(&self) -> bool {
+        self.counters.iter().all(Option::is_none)
+    }
+
     /// All classes have been initialised.
     pub fn is_complete(&self) -> bool {
         self.counters.iter().all(Option::is_some)

@@ -52,6 +52,8 @@ pub enum Dllp {
     },
     /// Power management.
     Power(Power),
+    /// Data Link Feature, of revision 4.0 and later: ignored.
+    Feature,
     /// Vendor specific: ignored.
     Vendor([u8; 3]),
 }
@@ -85,6 +87,8 @@ impl Dllp {
                 };
                 [kind, 0, 0, 0]
             }
+            // It offers Scaled Flow Control, and has seen no offer.
+            Self::Feature => [0x02, 0, 0, 1],
             Self::Vendor([a, b, c]) => [0x30, a, b, c],
         }
     }
@@ -121,6 +125,7 @@ impl Dllp {
             (0x21, ..) => Self::Power(Power::EnterL23),
             (0x23, ..) => Self::Power(Power::ActiveStateRequestL1),
             (0x24, ..) => Self::Power(Power::RequestAck),
+            (0x02, ..) => Self::Feature,
             (0x30, ..) => Self::Vendor([a, b, c]),
             _ => return Err(BadDllp::Unknown(kind)),
         })
@@ -155,7 +160,7 @@ mod tests {
 
     #[test]
     fn every_dllp_comes_back() {
-        let mut all = vec![Dllp::Ack(0x123), Dllp::Nak(0xABC), Dllp::Vendor([1, 2, 3])];
+        let mut all = vec![Dllp::Ack(0x123), Dllp::Nak(0xABC), Dllp::Feature, Dllp::Vendor([1, 2, 3])];
         for power in [Power::EnterL1, Power::EnterL23, Power::ActiveStateRequestL1, Power::RequestAck] {
             all.push(Dllp::Power(power));
         }

@@ -57,7 +57,7 @@ impl DataLink {
             Dllp::Nak(sequence) => self.answered(sequence, true),
             Dllp::Credit { flow, class, header, data } => self.heard_credit(flow, class, header, data),
             Dllp::Power(power) => self.heard_power(power),
-            Dllp::Vendor(_) => {}
+            Dllp::Feature | Dllp::Vendor(_) => {}
         }
     }
 

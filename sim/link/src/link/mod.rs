@@ -140,6 +140,7 @@ impl DataLink {
         self.options.max_payload = bytes;
         self.options.ack_delay = (0, ack_limit(bytes) / 2);
         self.options.replay = replay_limit(bytes) * 3 / 2;
+        self.options.set_generation(self.options.generation);
         self.replay_limit = u64::from(self.options.replay);
     }
 

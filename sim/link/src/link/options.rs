@@ -2,6 +2,7 @@
 
 use super::credit::Advertised;
 use super::limits::{ack_limit, replay_limit, MAX_UNACKNOWLEDGED, UPDATE_INTERVAL};
+use crate::generation::Generation;
 use crate::ltssm::Role;
 
 /// The options. Times are in symbol times of 4 ns.
@@ -9,6 +10,8 @@ use crate::ltssm::Role;
 pub struct LinkOptions {
     /// Which side it is.
     pub role: Role,
+    /// What it says of itself.
+    pub generation: Generation,
     /// Max_Payload_Size in bytes.
     pub max_payload: u32,
     /// Most TLPs that it leaves unacknowledged; 2047 at most.
@@ -33,6 +36,7 @@ impl LinkOptions {
     pub fn new(role: Role, max_payload: u32) -> Self {
         Self {
             role,
+            generation: Generation::First,
             max_payload,
             window: MAX_UNACKNOWLEDGED,
             advertised: [Advertised::finite(32, 256), Advertised::finite(8, 8), Advertised::INFINITE],
@@ -41,6 +45,14 @@ impl LinkOptions {
             update_delay: ack_limit(max_payload),
             update_interval: UPDATE_INTERVAL as u32,
             init_sets: 8,
+        }
+    }
+
+    /// The side is of another generation, with the REPLAY_TIMER of that one.
+    pub fn set_generation(&mut self, generation: Generation) {
+        self.generation = generation;
+        if let Some((shortest, longest)) = generation.replay_limits() {
+            self.replay = (shortest + longest) / 2;
         }
     }
 }

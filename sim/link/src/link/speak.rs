@@ -4,6 +4,7 @@ use super::dllp::{Dllp, Flow, Power};
 use super::frame::{frame_dllp, frame_tlp};
 use super::replay::Numbered;
 use super::{Activity, DataLink, Rest};
+use crate::generation::Generation;
 use crate::symbol::Symbol;
 use crate::tlp::{to_bytes, Class};
 
@@ -44,6 +45,12 @@ impl DataLink {
     pub fn speak(&mut self) -> Option<Packet> {
         match self.activity {
             Activity::Inactive => None,
+            // The other side's InitFC1 says that it has no Data Link Feature.
+            Activity::Init1
+                if self.options.generation == Generation::Fifth && self.allowance.is_unknown() =>
+            {
+                Some(Packet::dllp(Dllp::Feature))
+            }
             Activity::Init1 => Some(self.init(Flow::Init1)),
             Activity::Init2 { .. } => self.acknowledge().or_else(|| Some(self.init(Flow::Init2))),
             Activity::Active if self.rest == Rest::Agreed => None,

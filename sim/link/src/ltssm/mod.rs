@@ -22,6 +22,7 @@ pub use state::{Request, Role, State};
 pub use times::{Times, MS, US};
 pub use transmit::{Stamp, Transmit};
 
+use crate::generation::Generation;
 use crate::ordered_set::{Kind, DISABLE, HOT_RESET, NO_SCRAMBLING};
 use crate::seam::Cycle;
 use progress::Progress;
@@ -44,6 +45,8 @@ pub struct Setup {
     pub times: Times,
     /// Link number that a downstream port gives.
     pub link: u8,
+    /// What it says of itself in training sets.
+    pub generation: Generation,
     /// It asks for Disable Scrambling.
     pub no_scrambling: bool,
     /// TS1 in Recovery.Idle lead back to Recovery.RcvrLock. Revision 1.1 waits for 2 ms there and then

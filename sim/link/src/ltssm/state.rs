@@ -96,6 +96,22 @@ impl State {
         }
     }
 
+    /// The state is a substate of Polling or Configuration.
+    pub const fn is_polling_or_configuration(self) -> bool {
+        use State::*;
+        matches!(
+            self,
+            PollingActive
+                | PollingConfiguration
+                | ConfigLinkwidthStart
+                | ConfigLinkwidthAccept
+                | ConfigLanenumWait
+                | ConfigLanenumAccept
+                | ConfigComplete
+                | ConfigIdle
+        )
+    }
+
     /// The other side may send packets already.
     pub const fn hears_packets(self) -> bool {
         matches!(self, Self::L0 | Self::RecoveryIdle | Self::ConfigIdle)

@@ -1,6 +1,7 @@
 //! Each edge of the machine, driven directly.
 
 use super::{Line, LowPower, Ltssm, Request, Role, Setup, State, Times, MS, US};
+use crate::generation::Generation;
 use crate::ordered_set::{Kind, TrainingSet, DISABLE, HOT_RESET};
 use crate::recogniser::Event;
 use crate::symbol::Symbol;
@@ -17,7 +18,14 @@ struct Rig {
 
 impl Rig {
     fn new(role: Role) -> Self {
-        let setup = Setup { role, times: Times::default(), link: 5, no_scrambling: false, relock: true };
+        let setup = Setup {
+            role,
+            times: Times::default(),
+            link: 5,
+            generation: Generation::First,
+            no_scrambling: false,
+            relock: true,
+        };
         let line = Line { quiet: true, sent_quiet: 1000, detected: None, low_power: LowPower::None };
         Self { ltssm: Ltssm::new(setup), line }
     }

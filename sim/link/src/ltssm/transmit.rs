@@ -48,7 +48,10 @@ impl Ltssm {
 
     fn own(&self, kind: Kind, link: Option<u8>, lane: Option<u8>, control: u8) -> TrainingSet {
         let scrambling = if self.setup.no_scrambling { NO_SCRAMBLING } else { 0 };
-        TrainingSet { control: control | scrambling, ..TrainingSet::new(kind, link, lane) }
+        let generation = self.setup.generation;
+        let enhanced = if self.state.is_polling_or_configuration() { generation.control() } else { 0 };
+        let control = control | scrambling | enhanced;
+        TrainingSet { rate: generation.rate(), control, ..TrainingSet::new(kind, link, lane) }
     }
 
     /// A set or idle symbol is begun.

@@ -1,6 +1,7 @@
 //! One direction of the seam, taken apart: ordered sets, packets, idle.
 
 use super::rule::Rule;
+use crate::generation::Generation;
 use crate::scrambler::Scrambler;
 use crate::symbol::Symbol;
 
@@ -71,6 +72,8 @@ enum Place {
 /// The lane.
 #[derive(Debug, Clone)]
 pub struct Lane {
+    /// Of the side that sends.
+    generation: Generation,
     scrambler: Scrambler,
     place: Place,
     /// A SKP outside a set has come since the last COM. Behind it nobody knows where the other's scrambler is: one that takes it for
@@ -82,9 +85,11 @@ pub struct Lane {
     pub faults: Vec<Fault>,
 }
 
-impl Default for Lane {
-    fn default() -> Self {
+impl Lane {
+    /// The silent lane of a side.
+    pub fn new(generation: Generation) -> Self {
         Self {
+            generation,
             scrambler: Scrambler::default(),
             place: Place::Silent,
             astray: false,
@@ -92,9 +97,7 @@ impl Default for Lane {
             faults: vec![],
         }
     }
-}
 
-impl Lane {
     /// Scrambling is on, as both sides agreed.
     pub fn set_scrambled(&mut self, scrambled: bool) {
         self.scrambler.enabled = scrambled;
@@ -232,8 +235,8 @@ impl Lane {
         let number = |index: usize| (!field(index).k).then(|| field(index).value);
         let control = field(5).value;
         let well = symbols[6..].iter().all(|symbol| *symbol == identifier)
-            && field(4).value == 2
-            && control & 0xF0 == 0
+            && field(4).value == self.generation.rate()
+            && control & 0xF0 & !self.generation.control() == 0
             && !field(3).k;
         if !well {
             return self.malformed(&symbols);

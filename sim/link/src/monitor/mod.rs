@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 
 pub use rule::{Party, Rule, Violation};
 
+use crate::generation::Generation;
 use crate::seam::{Cycle, FromEndpoint, ToEndpoint};
 use answer::Answer;
 use grant::Grants;
@@ -38,19 +39,22 @@ pub struct MonitorOptions {
     pub max_payload: u32,
     /// TS1 that Polling.Active has to send.
     pub polling_sets: u32,
+    /// The generation of the root port: a later one says more.
+    pub generation: Generation,
     /// What the root port sends is checked. Not so if a wire damages it.
     pub root: bool,
 }
 
 impl Default for MonitorOptions {
     fn default() -> Self {
-        Self { max_payload: 128, polling_sets: 1024, root: true }
+        Self { max_payload: 128, polling_sets: 1024, generation: Generation::First, root: true }
     }
 }
 
 /// What is known of a side.
 #[derive(Debug, Clone)]
 struct Observed {
+    generation: Generation,
     lane: Lane,
     phases: Phases,
     /// As a sender of TLPs.
@@ -80,9 +84,10 @@ impl Observed {
 }
 
 impl Observed {
-    fn new(polling_sets: u32, wire: u64) -> Self {
+    fn new(generation: Generation, polling_sets: u32, wire: u64) -> Self {
         Self {
-            lane: Lane::default(),
+            generation,
+            lane: Lane::new(generation),
             phases: Phases::new(polling_sets, wire),
             sequence: Sequence::default(),
             answer: Answer::default(),
@@ -113,8 +118,8 @@ impl Monitor {
         Self {
             options,
             cycle: 0,
-            endpoint: Observed::new(options.polling_sets, 0),
-            root: Observed::new(options.polling_sets, WIRE),
+            endpoint: Observed::new(Generation::First, options.polling_sets, 0),
+            root: Observed::new(options.generation, options.polling_sets, WIRE),
             inverted: false,
             violations: Vec::new(),
             counts: BTreeMap::new(),

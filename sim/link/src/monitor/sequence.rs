@@ -167,11 +167,11 @@ impl Sequence {
         }
     }
 
-    /// A replay is overdue.
-    pub fn is_late(&mut self, now: u64, limit: u64, packet: u64) -> bool {
+    /// A replay is overdue: REPLAY_TIMER is this long at most, and half of that is enough behind a Nak.
+    pub fn is_late(&mut self, now: u64, longest: u64, packet: u64) -> bool {
         let late = |since: u64, time: u64| now > since + time + packet + SLACK;
-        let timer = self.cause.timer.is_some_and(|since| late(since, 2 * limit));
-        let nak = self.cause.nak.is_some_and(|since| late(since, limit));
+        let timer = self.cause.timer.is_some_and(|since| late(since, longest));
+        let nak = self.cause.nak.is_some_and(|since| late(since, longest / 2));
         if timer || nak {
             (self.cause.timer, self.cause.nak) = (Some(now), None);
         }

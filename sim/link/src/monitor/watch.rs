@@ -1,5 +1,7 @@
 //! What the monitor makes of the items of both sides together.
 
+use crate::generation::Generation;
+
 use super::check::{dllp_is_good, lcrc, Lcrc};
 use super::grant::{Cost, Flow, Grants};
 use super::lane::{Fault, Item, Training};
@@ -22,6 +24,14 @@ const fn ack_limit(max_payload: u32) -> u64 {
         512 => 559,
         other => other as u64 + 47,
     }
+}
+
+/// Shortest and longest REPLAY_TIMER.
+fn replay_limits(generation: Generation, max_payload: u32) -> (u64, u64) {
+    let first = 3 * ack_limit(max_payload);
+    generation
+        .replay_limits()
+        .map_or((first, 2 * first), |(shortest, longest)| (shortest.into(), longest.into()))
 }
 
 impl Monitor {
@@ -115,6 +125,7 @@ impl Monitor {
             (0x00 | 0x10, _) => u16::from(a) | u16::from(b & 0xF0),
             (_, Some(_)) => u16::from(a & 0xC0) | u16::from(b & 0x30),
             (0x20 | 0x21 | 0x23 | 0x24, _) => u16::from(a) | u16::from(b) | u16::from(c),
+            (0x02, _) if self.of(party).generation == Generation::Fifth => 0,
             (0x30, _) => 0,
             _ => 1,
         };
@@ -142,7 +153,7 @@ impl Monitor {
             } else if was_blind && !observed.answer.is_blind() {
                 observed.grants.judge(faults);
             }
-            let limit = 3 * ack_limit(payload);
+            let limit = replay_limits(self.of(party.other()).generation, payload).0;
             let (speaks, astray) = (self.of(party).phases.clone(), self.of(party).lane.astray);
             let other = self.of(party.other());
             let heard = other.phases.is_in_l0(&speaks) && !astray;
@@ -188,8 +199,8 @@ impl Monitor {
             faults.push((Rule::TlpMalformed, "reserved bits above the sequence number".into()));
         }
         let payload = self.options.max_payload;
-        let limits = (3 * ack_limit(payload), longest(payload));
         let observed = self.of(party);
+        let limits = (replay_limits(observed.generation, payload).0, longest(payload));
         if !observed.grants.is_initialised() {
             faults.push((Rule::BeforeInit, format!("TLP {number} before InitFC2")));
         }
@@ -244,7 +255,7 @@ impl Monitor {
             if observed.answer.nak_is_late(now, ack + packet) {
                 late.push((Rule::NakMissing, "no Nak".to_owned()));
             }
-            if observed.sequence.is_late(now, 3 * ack, packet) {
+            if observed.sequence.is_late(now, replay_limits(observed.generation, payload).1, packet) {
                 late.push((Rule::ReplayLate, "no replay".to_owned()));
             }
             if observed.grants.init_is_late(now, packet) {

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_link::electrical::Electrical;
+use viaduct_link::generation::Generation;
 use viaduct_link::link::frame::Deframer;
 use viaduct_link::ltssm::{Line, LowPower, Ltssm, Request, Role, Setup, Stamp, State, Times, Transmit};
 use viaduct_link::ordered_set::{EIOS, SKP_SET};
@@ -47,7 +48,14 @@ pub struct Mac {
 
 impl Mac {
     pub fn new(times: Times, seed: u64) -> Self {
-        let setup = Setup { role: Role::Upstream, times, link: 0, no_scrambling: false, relock: true };
+        let setup = Setup {
+            role: Role::Upstream,
+            times,
+            link: 0,
+            generation: Generation::First,
+            no_scrambling: false,
+            relock: true,
+        };
         Self {
             ltssm: Ltssm::new(setup),
             receiver: Receiver::default(),

@@ -35,7 +35,7 @@ impl Pair {
     pub fn new(options: PortOptions, root: bool) -> Self {
         let seed = options.side.seed;
         let max_payload = options.side.link.max_payload;
-        let monitor = MonitorOptions { polling_sets: 64, root, max_payload };
+        let monitor = MonitorOptions { polling_sets: 64, root, max_payload, ..MonitorOptions::default() };
         let mut pair = Self {
             device: Device::new(seed),
             mac: Mac::new(quick(), seed),
