@@ -153,7 +153,7 @@ pub fn run(project: &Project, choice: &Choice) -> Result<()> {
 }
 
 /// Whether nobody reads what is printed: what a machine cannot test is a failure there.
-fn in_ci() -> bool {
+pub fn in_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
 }
 

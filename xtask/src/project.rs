@@ -1,6 +1,7 @@
 //! Where the project's things are.
 
 use crate::command::Cmd;
+use crate::parts::in_ci;
 use crate::version::Version;
 use anyhow::{bail, Context, Result};
 use std::ffi::{OsStr, OsString};
@@ -38,12 +39,15 @@ impl Project {
     pub fn cargo(&self, subcommand: &str) -> Result<Cmd> {
         let flags = std::env::var_os("CXXFLAGS");
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        Ok(Cmd::new(cargo)
+        let command = Cmd::new(cargo)
             .named("cargo")
             .arg(subcommand)
             .folder(&self.root)
             .ambient("CXXFLAGS", self.cxxflags(flags.as_deref())?)
-            .ambient(VENV_VARIABLE, &self.venv))
+            .ambient(VENV_VARIABLE, &self.venv);
+        // In a fresh clone nothing is compiled a second time: what cargo keeps for that would be half of what a run writes.
+        let keeps_nothing = in_ci() && std::env::var_os("CARGO_INCREMENTAL").is_none();
+        Ok(if keeps_nothing { command.ambient("CARGO_INCREMENTAL", "0") } else { command })
     }
 
     /// The caller's C++ flags with the forced header of sim/ behind them.
