@@ -34,7 +34,7 @@ impl Birth {
         Self(FORKS.load(Ordering::Relaxed))
     }
 
-    /// This process, for who watches forks already.
+    /// This process, where forks are watched already.
     #[inline]
     pub fn current() -> Self {
         Self(FORKS.load(Ordering::Relaxed))

@@ -115,7 +115,7 @@ impl Cq {
         inner.backoff.count(&**inner.nic.agent(), inner.take()?)
     }
 
-    /// [`Cq::done`] for who holds the queue's lock: it does what is usual, and else nothing.
+    /// [`Cq::done`] for a caller that holds the queue's lock: it does the usual, or nothing.
     ///
     /// # Safety
     /// `held` is the lock that the queue was created with, and this is no child of the process that did so.

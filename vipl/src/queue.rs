@@ -54,10 +54,10 @@ impl Ends {
         Self(agent.end_words().map(|word| word.unwrap_or(&NEVER).into()))
     }
 
-    /// Whether one of them has come: the agent has gone.
+    /// Whether one of them is not 0 any more: the agent has gone.
     ///
     /// # Safety
-    /// Its memory is still there: somebody has it.
+    /// The agent is still there.
     #[inline]
     pub(crate) unsafe fn have_come(&self) -> bool {
         // SAFETY: the words stay as long as the agent.
@@ -66,14 +66,14 @@ impl Ends {
     }
 }
 
-/// What came of a call that does only what is usual.
+/// What came of a call that does the usual alone, without waiting and without errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Try<T> {
     /// It is done.
     Done(T),
     /// A look has found nothing.
     Nothing,
-    /// Nothing is done: the whole call is due, which finds out why.
+    /// The call has done nothing: the general call is due, and finds out why.
     Unusual,
 }
 
@@ -142,8 +142,8 @@ impl<D: Form> Queue<D> {
         self.posted.lock()
     }
 
-    /// Posts the descriptor that `describe` makes, if nothing stands against it and the doorbell is a store. Whether somebody has heard the
-    /// doorbell: if not, [`AgentVi::wake_poller`] is due. `direction` is this queue's: who knows it when it is compiled saves looking.
+    /// Posts the descriptor that `describe` makes, if nothing stands against it and the doorbell is a store. `Done(false)`: it is posted, and
+    /// [`AgentVi::wake_poller`] is due. `direction` is this queue's; the compiler knows it there.
     ///
     /// # Safety
     /// `held` is the queue's lock, and this is no child of the process that the VI was made in.

@@ -1,4 +1,4 @@
-//! The registered memory of a NIC by its handles, as posts and looks find it: without a lock, and without keeping anything.
+//! The registered memory of a NIC by its handles. Posts and looks find a registration here without a lock, and do not keep it alive.
 
 use std::{
     array::from_fn,
@@ -26,7 +26,7 @@ pub(crate) struct Registered([OnceLock<Box<[Place; CHUNK]>>; CHUNKS]);
 /// What is registered with an index.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
-    /// Changes whenever something is registered here, or is not any more: odd while something is.
+    /// Changes when memory is registered here, and when the registration ends; odd in between.
     life: AtomicU32,
     handle: AtomicU32,
     /// Address of the first byte.

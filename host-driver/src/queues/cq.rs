@@ -37,7 +37,7 @@ pub struct Consumer {
     stores: AtomicU32,
 }
 
-/// More than usual is to be done: nothing was.
+/// [`Consumer::try_take`] has done nothing: [`Consumer::take_alone`] and [`Consumer::tell`] have to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unusual;
 
@@ -71,8 +71,8 @@ impl Consumer {
         Ok(entry)
     }
 
-    /// The oldest entry, for the only one who has this, in the process that it was made in: it costs no lock. Then it may be time to tell
-    /// the NIC: [`Consumer::is_due`].
+    /// Takes the oldest entry without a lock, as nobody else has this consumer. The caller has seen that this is the process that made it, and
+    /// tells the NIC when [`Consumer::is_due`] says so.
     #[inline]
     pub fn take_alone(&mut self) -> Option<Entry> {
         let ring = self.alone();
@@ -82,8 +82,8 @@ impl Consumer {
         ring.entries.take()
     }
 
-    /// The oldest entry, as [`Consumer::take_alone`], or nothing where more than usual is to be done: entries of the ring before a resize come
-    /// first, or the NIC must hear of this one. Whether it was that.
+    /// [`Consumer::take_alone`] where that is all there is to do. Otherwise [`Unusual`]: entries of the ring before a resize come first, or
+    /// the NIC has to be told of this entry.
     #[inline(always)]
     pub fn try_take(&mut self) -> Result<Option<Entry>, Unusual> {
         let ring = self.alone();
@@ -165,7 +165,7 @@ impl Cq {
         self.consumer.take()
     }
 
-    /// Its consumer's side, for the only one who has it.
+    /// The consumer's side, for a caller that nobody shares it with.
     #[inline]
     pub fn consumer(&mut self) -> &mut Consumer {
         &mut self.consumer

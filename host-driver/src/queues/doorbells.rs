@@ -19,12 +19,12 @@ use crate::{
 pub trait Page: Send + Sync {
     /// Stores an 8-byte word, aligned. Words that follow each other differ (docs/reference.md, doorbell pages).
     fn store(&self, offset: u64, word: u64) -> Result<(), DeviceError>;
-    /// The word at `offset`, if whoever looks at the page sees a store there, and nothing has to be waited for.
+    /// The doorbell at `offset`, if a store is all that it takes: its poller sees the store, and the caller has nothing to wait for.
     fn bell(&self, offset: u64) -> Option<Bell>;
-    /// Wakes whoever looks at the page.
+    /// Wakes the process that polls the page.
     ///
     /// # Errors
-    /// Nobody does any more.
+    /// That process is gone.
     fn wake(&self) -> Result<(), DeviceError>;
 }
 
@@ -47,12 +47,12 @@ pub struct Bell {
     poller: Option<Poller>,
 }
 
-/// What is known of a process that looks at doorbells.
+/// What a client knows of the process that polls its doorbells.
 #[derive(Debug, Clone, Copy)]
 pub struct Poller {
-    /// It sleeps, or is about to, unless this is 0.
+    /// The process sleeps, or is about to, unless this is 0.
     pub asleep: NonNull<AtomicU32>,
-    /// It is gone, or has said that it goes, unless these are 0.
+    /// The process is gone, or has said that it ends, unless these are 0.
     pub gone: [NonNull<AtomicU32>; 2],
 }
 
@@ -70,7 +70,7 @@ impl Bell {
         Self { word, poller }
     }
 
-    /// Rings. Whether somebody hears it; else the page has to be told: [`Doorbells::wake`]. What was stored before is seen before it.
+    /// Rings; what was stored before is seen before the doorbell. False: the poller sleeps or is gone, and [`Doorbells::wake`] is due.
     ///
     /// # Safety
     /// The page is there.
@@ -130,10 +130,10 @@ impl Doorbells {
         }
     }
 
-    /// Wakes whoever looks at the page.
+    /// Wakes the process that polls the page.
     ///
     /// # Errors
-    /// Nobody does any more.
+    /// That process is gone.
     #[cold]
     pub fn wake(&self) -> Result<(), DeviceError> {
         self.born.check()?;
@@ -150,7 +150,7 @@ impl Doorbells {
         self.born.check()
     }
 
-    /// [`Doorbells::check_process`], for who needs no reason.
+    /// Whether [`Doorbells::check_process`] finds no error.
     #[inline]
     pub fn is_here(&self) -> bool {
         self.born.is_here()

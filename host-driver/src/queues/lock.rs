@@ -1,8 +1,8 @@
 //! A lock that costs one atomic exchange: for what is held for some instructions, and seldom for longer.
 //!
-//! A lock of the standard library takes two atomic operations, as it wakes those who sleep for it. Here nobody sleeps for the lock: who finds it
-//! held looks again, then lets others run, and in the end pauses between two looks. So it may be held for as long as a NIC takes to answer, too,
-//! though not often.
+//! A mutex of the standard library takes two atomic operations, because it wakes the threads that sleep for it. No thread sleeps for this lock: one that
+//! finds it held looks again, then yields its processor, and in the end pauses between two looks. So a thread may now and then hold it for as
+//! long as a NIC takes to answer.
 
 use std::{
     cell::UnsafeCell,
@@ -17,11 +17,11 @@ use std::{
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
-/// Looks at a lock that is held, before others may run.
+/// A thread looks so often at a lock that is held, before it yields its processor between looks.
 const SPINS: u32 = 100;
-/// Looks after which who waits pauses: whoever holds it waits for somebody, too.
+/// And so often, before it pauses between looks: the holder waits for somebody, too.
 const YIELDS: u32 = 1000;
-/// Between two looks then.
+/// How long a pause is.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// The lock, beside what it guards.
@@ -32,7 +32,7 @@ pub struct Lock(AtomicU32);
 #[derive(Debug)]
 pub struct Held<'a> {
     lock: &'a Lock,
-    /// Who has taken it lets go: it goes to no other thread.
+    /// The thread that took the lock frees it: this is not sent to another one.
     _here: PhantomData<*const ()>,
 }
 
@@ -86,12 +86,12 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Where the lock of something is.
+/// Where the lock of a value is.
 #[derive(Debug)]
 pub enum Place {
-    /// Beside it.
+    /// Beside the value.
     Own(Lock),
-    /// Elsewhere, for good: whoever has it there needs no second one.
+    /// In a static, which the caller locks by itself too.
     Static(&'static Lock),
 }
 
@@ -123,19 +123,19 @@ pub struct Locked<T> {
 unsafe impl<T: Send> Sync for Locked<T> {}
 
 impl<T> Locked<T> {
-    /// The value, whose lock is at this place. A lock that is elsewhere is this value's alone.
+    /// The value, whose lock is at this place. Two values that have one static lock wait for each other.
     pub fn new(lock: Place, value: T) -> Self {
         Self { lock, value: UnsafeCell::new(value) }
     }
 
-    /// Takes the lock. Values are whole after each step: who panics lets go of it as anybody does.
+    /// Takes the lock. A panic frees it: values are whole after each step.
     #[inline]
     pub fn lock(&self) -> Guard<'_, T> {
         let held = self.lock.hold();
         Guard { value: &self.value, _held: held }
     }
 
-    /// The value, for who holds its lock already.
+    /// The value, for a caller that holds its lock already.
     ///
     /// # Safety
     /// `held` is this value's lock, and there is no guard of it.

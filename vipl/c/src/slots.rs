@@ -1,9 +1,9 @@
-//! Handles of what posts and looks are made on: a handle has the number of a slot and a generation, and a slot is never freed. So whoever has a
-//! handle finds the slot without a list, and sees under the slot's own lock whether it is still what the handle names.
+//! The handles of VIs and of completion queues, in fixed tables. A handle has the number of a slot and a generation, and slots are never freed. So a
+//! call finds the slot without a search, and sees under the slot's own lock whether the handle still names what is there.
 //!
-//! A slot has a few doors, each with a lock of its own that is one atomic exchange, and what is behind it: threads that go through different doors
-//! do not meet. What is in a slot goes when all its doors are locked. The last door is for calls that take what they find with
-//! them; the others are the locks of queues, which are held during the call.
+//! A slot has several doors: locks of one atomic exchange, each with a reference to the thing in the slot. The first ones are the locks of the
+//! thing's queues, and a post or a look holds its queue's; so calls on different queues do not wait for each other. All other calls use the
+//! last door, only to copy the reference. A thing is taken out with all doors locked.
 
 use std::{
     array::from_fn,
@@ -23,16 +23,16 @@ use crate::types::Pvoid;
 
 /// Bits of a handle that say what kind of thing it names.
 const KIND_BITS: u32 = 3;
-/// Bytes of a slot. A handle has the slot's place among all in bytes, so that finding it costs nothing.
+/// Bytes of a slot. A handle holds the slot's offset in bytes, so that finding the slot is an addition.
 const SLOT_BYTES: usize = 256;
 /// First bit of the generation.
 const GENERATION_BIT: u32 = 24;
-/// A slot is used again when so many others are free, if there are any that never were used: what a program still does with an old handle
-/// should find nothing for long.
+/// A slot is used again only when so many others are free, as long as there are slots that were never used. So a stale handle finds nothing
+/// for long.
 const RESTING: usize = 32;
 
-/// `COUNT` slots with `DOORS` doors each. `KIND` is their own among all handles, and not 0. A new one is all zeros, so that the library's file has no
-/// place for it.
+/// `COUNT` slots with `DOORS` doors each. `KIND`, which is not 0, tells their handles from others. An empty table is all zeros, so it takes no room
+/// in the library's file.
 pub struct Slots<T, const KIND: usize, const DOORS: usize, const COUNT: usize> {
     slots: [Slot<T, DOORS>; COUNT],
     free: Mutex<Free>,
@@ -43,7 +43,7 @@ struct Slot<T, const DOORS: usize> {
     doors: [Door<T>; DOORS],
 }
 
-/// One way in, on a cache line of its own.
+/// A lock and what it leads to, on a cache line of its own.
 #[repr(align(64))]
 struct Door<T> {
     lock: Lock,

@@ -113,7 +113,7 @@ impl Vi<RawDescriptor> {
         self.flushed(direction, flushed.into())
     }
 
-    /// [`Vi::post_in`] for who holds the queue's lock: it does what is usual, and else nothing. `Done(false)`: it is posted, and
+    /// [`Vi::post_in`] for a caller that holds the queue's lock: it does the usual, or nothing. `Done(false)`: it is posted, and
     /// [`Vi::wake_poller`] is due.
     ///
     /// # Safety
@@ -132,7 +132,7 @@ impl Vi<RawDescriptor> {
         unsafe { self.queue(direction).try_post(&self.vi, direction, held, describe) }
     }
 
-    /// [`Vi::done`] for who holds the queue's lock: it does what is usual, and else nothing. The descriptor's address, and whether it
+    /// [`Vi::done`] for a caller that holds the queue's lock: it does the usual, or nothing. The descriptor's address, and whether it
     /// completed in error.
     ///
     /// # Safety
@@ -147,10 +147,10 @@ impl Vi<RawDescriptor> {
         }
     }
 
-    /// Wakes whoever looks at its doorbells, after a post that nobody has heard.
+    /// Wakes the process that polls its doorbells, after a post that found it asleep.
     ///
     /// # Errors
-    /// Nobody does any more.
+    /// That process is gone.
     #[cold]
     pub fn wake_poller(&self) -> Result<(), Error> {
         Ok(self.vi.wake_poller()?)
