@@ -32,6 +32,8 @@ enum Reset {
     None,
     /// The request is on its way, or the NIC is not done.
     Asked,
+    /// The NIC is done; the answer to the request is on its way.
+    Ended,
     /// The NIC is done; so many cycles of the link are left.
     Waits(u32),
     /// BARs are being restored.
@@ -93,7 +95,7 @@ impl Platform {
 
     /// The function is being reset: completions for it go on.
     pub fn is_resetting(&self) -> bool {
-        matches!(self.reset, Reset::Asked | Reset::Waits(_))
+        matches!(self.reset, Reset::Asked | Reset::Ended | Reset::Waits(_))
     }
 
     /// Max_Payload_Size in bytes that the function may have taken up.
@@ -162,7 +164,10 @@ impl Platform {
 
     /// What the NIC does in this cycle.
     pub fn observe(&mut self, output: &NicOut) {
-        if output.function_reset_done && self.reset == Reset::Asked && self.is_silent() {
+        if output.function_reset_done && self.reset == Reset::Asked {
+            self.reset = Reset::Ended;
+        }
+        if self.reset == Reset::Ended && self.is_silent() {
             self.reset = Reset::Waits(AFTER_RESET);
         }
     }
@@ -201,7 +206,7 @@ impl Platform {
                 }
                 Reset::Waits(cycles) => self.reset = Reset::Waits(cycles - 1),
                 Reset::Restores => self.reset = Reset::Done,
-                Reset::Asked => {}
+                Reset::Asked | Reset::Ended => {}
                 Reset::None | Reset::Done => self.settle(),
             }
         }
