@@ -53,7 +53,7 @@ struct Inner {
     /// The region's own memory, if it has any.
     owned: ManuallyDrop<Option<Mapping>>,
     read_only: bool,
-    /// It is registered.
+    /// The NIC may reach the memory: it is not deregistered yet.
     live: bool,
     registration: Registration,
 }

@@ -69,7 +69,7 @@ impl Ends {
 /// What came of a call that does the usual alone, without waiting and without errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Try<T> {
-    /// It is done.
+    /// The call has done it; what came of it.
     Done(T),
     /// A look has found nothing.
     Nothing,

@@ -16,11 +16,11 @@ pub(crate) struct Ring<T> {
 /// What came of taking the oldest.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Popped<T> {
-    /// It was taken.
+    /// The oldest, which is off the ring.
     Thing(T),
-    /// It may not be taken.
+    /// The oldest may not be taken, and stays.
     Stays,
-    /// There is none.
+    /// The ring is empty.
     Empty,
 }
 

@@ -42,7 +42,7 @@ unsafe impl Sync for Entries {}
 #[derive(Debug)]
 pub struct Entries {
     memory: Arc<Mapping>,
-    /// Its first word.
+    /// The first word of `memory`.
     start: NonNull<AtomicU64>,
     log2: u32,
     /// Entries taken, as the NIC counts.

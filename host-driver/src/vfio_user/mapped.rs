@@ -25,7 +25,7 @@ use crate::{device::DmaAccess, memory::Mapping, vfio::info::RegionInfo};
 
 /// The whole region `index` of `size` bytes, mapped; None where the server does not offer all of it as one memfd that can become no
 /// shorter. `room`: bytes of all that the server says of it.
-pub(super) fn whole(
+pub(super) fn map_whole(
     connection: &mut Connection,
     index: u32,
     size: u64,

@@ -175,7 +175,7 @@ impl VfioUser {
         let doorbells = region(2, PAGE_BYTES)?;
         let config = region(message::CONFIG_REGION, 256)?;
         let mapped = match doorbells.mappable {
-            Some(room) => mapped::whole(&mut connection, doorbells.index, doorbells.size, room)
+            Some(room) => mapped::map_whole(&mut connection, doorbells.index, doorbells.size, room)
                 .map_err(|f| named("the doorbells' memory", f))?,
             None => None,
         };
@@ -298,7 +298,7 @@ impl PciDevice for VfioUser {
 
     fn write64_taken(&self, bar: Bar, offset: u64, value: u64) -> Result<(), DeviceError> {
         if let (Bar::Doorbells, Some(mapped)) = (bar, &self.mapped) {
-            // Who takes stores takes them as a bus does: nothing that it is told after them comes before them.
+            // A server that lets its doorbells be mapped sees a store before it sees a frame that comes later: `mapped`.
             return self.store(mapped, offset, value);
         }
         // The server answers when it has handed it on.

@@ -19,7 +19,7 @@ use crate::{
     types::{Boolean, CqCallback, Pvoid, VipReturn},
 };
 
-/// Of the handles of completion queues.
+/// The kind of the handles of completion queues, in [`Slots`].
 const KIND: usize = 3;
 /// Completion queues that a process may have at a time.
 const COUNT: usize = 1024;

@@ -25,7 +25,7 @@ use crate::{
     types::{state, Boolean, Pvoid, ViAttributes, ViCallback, VipReturn},
 };
 
-/// Of the handles of VIs.
+/// The kind of the handles of VIs, in [`Slots`].
 const KIND: usize = 2;
 /// VIs that a process may have at a time.
 const COUNT: usize = 4096;

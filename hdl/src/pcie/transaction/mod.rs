@@ -18,7 +18,8 @@
 //! - PME_Turn_Off is answered by PME_TO_Ack; after that nothing of the core's begins, and `enter_l23` is high. Other messages are dropped.
 //! - Posted requests that hit nothing, and malformed TLPs, are dropped. Device Status says so.
 //! - In D3hot only configuration requests are carried out, and `enter_l1` is high while nothing is under way.
-//! - A function-level reset begins behind the completion of the write that asks for it. Until it is over no request is answered: they wait.
+//! - A function-level reset begins when the completion of the write that asks for it is in `Outbox`, where it may wait behind a TLP of the core's.
+//!   Until the reset is over no request is answered: they wait.
 //! - While the link is down, or in Hot Reset, everything is as after power-up.
 //!
 //! There is no Transactions Pending bit and there are no error messages: both read as never.
