@@ -12,6 +12,18 @@ use crate::device::DeviceError;
 /// Forks between the first process that used this library and this one.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
+/// From now on `handler` runs first in every child of a fork. Should there be no memory for that, forks go unnoticed, as before this call.
+///
+/// # Safety
+/// It does only what is allowed in a child at any time, whatever the threads of its parent were doing: it stores to atomics.
+pub unsafe fn in_children(handler: extern "C" fn()) {
+    // Under Miri nobody forks.
+    if !cfg!(miri) {
+        // SAFETY: the caller's promise.
+        unsafe { libc::pthread_atfork(None, None, Some(handler)) };
+    }
+}
+
 /// The process that something was made in.
 #[derive(Debug, Clone, Copy)]
 pub struct Birth(u32);
@@ -23,14 +35,8 @@ impl Birth {
         extern "C" fn child() {
             FORKS.fetch_add(1, Ordering::Relaxed);
         }
-        WATCH.call_once(|| {
-            // Under Miri nobody forks.
-            if !cfg!(miri) {
-                // SAFETY: the handler only adds to an atomic, which may be done in a child at any time. Should there
-                // be no memory for it, forks go unnoticed, as before this call.
-                unsafe { libc::pthread_atfork(None, None, Some(child)) };
-            }
-        });
+        // SAFETY: the handler only adds to an atomic.
+        WATCH.call_once(|| unsafe { in_children(child) });
         Self(FORKS.load(Ordering::Relaxed))
     }
 

@@ -53,11 +53,12 @@ impl Backoff {
     /// Counts one more, and says true, if there is nothing else to be done; otherwise [`Backoff::count`] does both.
     #[inline]
     pub(crate) fn is_silent(&self) -> bool {
-        let left = self.left.load(Ordering::Relaxed);
-        if left == 0 {
+        let left = self.left.load(Ordering::Relaxed).wrapping_sub(1);
+        // It was 0, as few as there are.
+        if left > i32::MAX as u32 {
             return false;
         }
-        self.left.store(left - 1, Ordering::Relaxed);
+        self.left.store(left, Ordering::Relaxed);
         true
     }
 

@@ -255,8 +255,12 @@ impl sealed::Form for Descriptor {
         self.segment.flush(direction);
     }
 
-    fn token(&self, position: u16) -> u64 {
-        self.segment.token(self.region.handle(), self.region.address(), position)
+    fn token(&self) -> u64 {
+        self.segment.token(self.region.handle(), self.region.address())
+    }
+
+    fn shortened(&self, token: u64) -> u64 {
+        self.segment.shortened(token)
     }
 
     fn prepare(&mut self) {

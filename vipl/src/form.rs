@@ -4,7 +4,7 @@
 use std::{
     fmt,
     ptr::NonNull,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
 use viaduct_driver::{agent::vis::Direction, barrier};
@@ -15,7 +15,7 @@ use viaduct_spec::{
 };
 
 use crate::{
-    registered::{Registered, Registration},
+    registered::{Found, Registration},
     Error, Region, Status,
 };
 
@@ -32,10 +32,17 @@ pub(crate) mod sealed {
         fn is_complete(&self) -> bool;
         /// Completes it in the NIC's place: flushed. For a NIC that can no longer write to it.
         fn flush(&self, direction: Direction);
-        /// Its token at ring position `position`.
-        fn token(&self, position: u16) -> u64;
-        /// It is about to be posted: status 0.
+        /// Its token, at ring position 0.
+        fn token(&self) -> u64;
+        /// [`Form::token`], from one that says nothing of its length.
+        fn shortened(&self, token: u64) -> u64;
+        /// It is about to be posted: its status becomes 0, or what stands for a status that the program has left there.
         fn prepare(&mut self);
+        /// [`Form::prepare`], unless that has to write to memory of the program's: then it has done nothing.
+        fn try_prepare(&mut self) -> bool {
+            self.prepare();
+            true
+        }
         /// Whether the NIC is done with it; if so, what the NIC wrote is kept, and it may come off the queue.
         fn finish(&mut self) -> bool;
         /// Whether it was taken off unexecuted.
@@ -86,25 +93,31 @@ impl Segment {
         unsafe { self.0.add(word).as_ref() }
     }
 
-    /// Its token in `region`, at ring position `position`.
+    /// Its token in `region`, at ring position 0.
     #[inline]
-    pub(crate) fn token(self, region: u32, base: usize, position: u16) -> u64 {
+    pub(crate) fn token(self, region: u32, base: usize) -> u64 {
         let index = memory_handle::INDEX.get(&[region.into()]);
         let base = base & !(ALIGNMENT - 1);
         let offset = (self.start().as_ptr() as usize - base) / ALIGNMENT;
-        self.shortened(doorbell::encode(index as u16, offset as u64, position))
+        self.shortened(doorbell::encode(index as u16, offset as u64, 0))
     }
 
     /// Its token, from one that says nothing of its length.
     #[inline]
-    fn shortened(self, token: u64) -> u64 {
+    pub(crate) fn shortened(self, token: u64) -> u64 {
         // Fewer bytes of a descriptor with one segment have to cross the bus.
-        let words = [0, self.word(1).load(Ordering::Relaxed), 0, 0];
-        if control_segment::SEG_COUNT.get(&words) <= 1 {
+        if self.segments() <= 1 {
             doorbell::short(token)
         } else {
             token
         }
+    }
+
+    /// How many segments it has beside this.
+    #[inline]
+    fn segments(self) -> u16 {
+        const { assert!(control_segment::SEG_COUNT.width == 16, "half of half a word") };
+        self.half(control_segment::SEG_COUNT.lo).load(Ordering::Relaxed) as u16
     }
 
     pub(crate) fn store(self, words: Words) {
@@ -126,10 +139,19 @@ impl Segment {
     /// The word of Length and Status, if the NIC is done with it. What it wrote before is visible then.
     #[inline]
     pub(crate) fn completed(self) -> Option<u64> {
-        // Length and Status are one aligned 8-byte word, and the NIC writes it at once.
-        let word = self.word(3).load(Ordering::Acquire);
+        // Length and Status are one aligned 8-byte word, and the NIC writes it at once: whoever sees half of it sees all of it then.
+        let status = self.half(control_segment::STATUS.lo).load(Ordering::Acquire);
         barrier::from_device();
-        (status_of(word) & (status::DONE | status::ERROR_MASK) != 0).then_some(word)
+        let is_complete = status & (status::DONE | status::ERROR_MASK) != 0;
+        is_complete.then(|| self.word(3).load(Ordering::Relaxed))
+    }
+
+    /// Half a word, from this bit of the control segment on.
+    #[inline]
+    fn half(&self, bit: usize) -> &AtomicU32 {
+        assert!(bit % 32 == 0 && bit / 8 < CONTROL_SEGMENT_BYTES, "no half of a word");
+        // SAFETY: inside the control segment, and aligned. Nobody in this process writes to it meanwhile, whole or half.
+        unsafe { self.0.byte_add(bit / 8).cast().as_ref() }
     }
 
     /// What the NIC wrote last.
@@ -181,15 +203,18 @@ impl RawDescriptor {
         Ok(Self { segment, registration: region.registration(), word: 0 })
     }
 
-    /// The descriptor at `start` of the region with this handle; None if there is none, or it is none for a descriptor there.
+    /// The descriptor at `start` of the region with this handle, if that is the one that was found, and a descriptor may lie there; and its token,
+    /// at ring position 0, which says nothing of its length.
     ///
     /// # Safety
-    /// As [`crate::Vi::post_at`].
-    #[inline]
-    pub(crate) unsafe fn find(all: &Registered, handle: u32, start: NonNull<u8>) -> Option<Self> {
-        let address = start.addr().get();
-        let registration = all.find(handle, address)?;
-        (address % ALIGNMENT == 0).then(|| Self { segment: Segment(start.cast()), registration, word: 0 })
+    /// As [`crate::Vi::post_at`]; what was found is of the table of the VI's NIC.
+    #[inline(always)]
+    pub(crate) unsafe fn of(found: &Found, handle: u32, start: *mut u8) -> Option<(Self, u64)> {
+        // SAFETY: the caller's promise.
+        let (registration, token) = unsafe { found.at(handle, start.addr()) }?;
+        // SAFETY: there is no room at address 0.
+        let segment = Segment(unsafe { NonNull::new_unchecked(start) }.cast());
+        Some((Self { segment, registration, word: 0 }, token))
     }
 
     /// Where it lies.
@@ -236,16 +261,28 @@ impl sealed::Form for RawDescriptor {
     }
 
     #[inline]
-    fn token(&self, position: u16) -> u64 {
-        let token = self.registration.token(self.address().addr().get());
-        self.segment.shortened(token | doorbell::token::POSITION.of(position.into()))
+    fn token(&self) -> u64 {
+        // SAFETY: as in `is_live`.
+        self.shortened(unsafe { self.registration.token(self.address().addr().get()) })
     }
 
     #[inline]
-    fn prepare(&mut self) {
+    fn shortened(&self, token: u64) -> u64 {
+        self.segment.shortened(token)
+    }
+
+    #[inline]
+    fn try_prepare(&mut self) -> bool {
+        if self.segment.half(control_segment::STATUS.lo).load(Ordering::Relaxed) != 0 {
+            return false;
+        }
         self.word = self.segment.word(3).load(Ordering::Relaxed);
-        if status_of(self.word) != 0 {
-            self.word = mark(self.segment, self.word);
+        true
+    }
+
+    fn prepare(&mut self) {
+        if !self.try_prepare() {
+            self.word = mark(self.segment);
         }
     }
 
@@ -276,10 +313,8 @@ impl sealed::Form for RawDescriptor {
 
 /// A status that is not 0 is a format error, which the NIC finds. Until it says so the descriptor must not look complete: another bit stands for
 /// those that were there, in the word of Length and Status, which this answers.
-#[cold]
-#[inline(never)]
-fn mark(segment: Segment, word: u64) -> u64 {
-    let mut words = [0, 0, 0, word];
+fn mark(segment: Segment) -> u64 {
+    let mut words = segment.load();
     control_segment::STATUS.put(&mut words, (status::RESERVED & status::RESERVED.wrapping_neg()).into());
     segment.word(3).store(words[3], Ordering::Relaxed);
     words[3]

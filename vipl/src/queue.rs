@@ -21,6 +21,7 @@ use viaduct_spec::doorbell::token;
 use crate::{
     backoff::Backoff,
     form::Form,
+    registered::Found,
     ring::{Popped, Ring},
     Error,
 };
@@ -102,25 +103,31 @@ impl<D> DerefMut for Rest<'_, D> {
 /// The descriptors on a work queue.
 #[derive(Debug)]
 pub(crate) struct Posted<D> {
-    /// Ring position of the next one: counts every descriptor, in the token's bits.
-    position: u16,
+    /// Ring position of the next one: counts every descriptor. A token has the low bits of it.
+    position: u64,
     descriptors: Ring<D>,
     /// The VI is being connected: the NIC gets nothing, and what is posted is flushed.
-    pub(crate) held: bool,
+    held: bool,
+    /// Somebody is to hear of each post.
+    told: bool,
     /// The first that was not complete when it began to be connected: its number in `descriptors`.
     begun: usize,
+    /// What the last post has found of registered memory.
+    pub(crate) found: Found,
 }
 
 impl<D: Form> Queue<D> {
     /// A queue of a VI; its lock is at `lock`, and its descriptors have all the room that they need.
     pub(crate) fn new(vi: &AgentVi, direction: Direction, lock: Place) -> Self {
         let slots = vi.ring(direction).slots();
-        let descriptors = Ring::new(slots);
+        let (descriptors, found) = (Ring::new(slots), Found::default());
+        let mut posted = Posted { position: 0, descriptors, held: false, told: false, begun: 0, found };
+        posted.weigh(vi, direction);
         Self {
             direction,
             slots,
             doorbell: Mutex::default(),
-            posted: Locked::new(lock, Posted { position: 0, descriptors, held: false, begun: 0 }),
+            posted: Locked::new(lock, posted),
             backoff: Backoff::default(),
             ends: Ends::of(&**vi.agent()),
         }
@@ -142,7 +149,7 @@ impl<D: Form> Queue<D> {
         self.posted.lock()
     }
 
-    /// Posts the descriptor that `describe` makes, if nothing stands against it and the doorbell is a store. `Done(false)`: it is posted, and
+    /// Posts the descriptor that `describe` makes, with its token at ring position 0 that says nothing of its length, if nothing stands against it and the doorbell is a store. `Done(false)`: it is posted, and
     /// [`AgentVi::wake_poller`] is due. `direction` is this queue's; the compiler knows it there.
     ///
     /// # Safety
@@ -153,18 +160,21 @@ impl<D: Form> Queue<D> {
         vi: &AgentVi,
         direction: Direction,
         held: &mut Held<'_>,
-        describe: impl FnOnce() -> Option<D>,
+        describe: impl FnOnce(&Found) -> Option<(D, u64)>,
     ) -> Try<bool> {
         debug_assert_eq!(direction, self.direction);
         // SAFETY: the caller's promise.
         let posted = unsafe { self.posted.held(held) };
-        if posted.held || posted.descriptors.is_full() {
+        if !posted.descriptors.is_open() {
             return Try::Unusual;
         }
-        let Some(bell) = vi.bell(direction) else { return Try::Unusual };
-        let Some(mut descriptor) = describe() else { return Try::Unusual };
-        descriptor.prepare();
-        let token = posted.put(vi, direction, &descriptor);
+        // SAFETY: the doorbell is memory, as the ring is open: `weigh`.
+        let bell = unsafe { vi.bell(direction).unwrap_unchecked() };
+        let Some((mut descriptor, token)) = describe(&posted.found) else { return Try::Unusual };
+        if !descriptor.try_prepare() {
+            return Try::Unusual;
+        }
+        let token = put(&mut posted.position, vi, direction, descriptor.shortened(token));
         posted.descriptors.push(descriptor);
         Try::Done(bell.ring(token))
     }
@@ -213,7 +223,7 @@ impl<D: Form> Queue<D> {
             posted.descriptors.push(descriptor);
             return Ok(true);
         }
-        let token = posted.put(vi, self.direction, &descriptor);
+        let token = put(&mut posted.position, vi, self.direction, descriptor.token());
         // From here on the NIC may find it, doorbell or not: it is posted.
         posted.descriptors.push(descriptor);
         if let Some(bell) = bell {
@@ -237,7 +247,7 @@ impl<D: Form> Queue<D> {
         descriptors.for_each(|number, descriptor| {
             if is_from(*begun, number) && descriptor.is_flushed() {
                 descriptor.renew();
-                let token = put(position, vi, self.direction, descriptor);
+                let token = put(position, vi, self.direction, descriptor.token());
                 rung = std::mem::replace(&mut rung, Ok(())).and(vi.ring_doorbell(self.direction, token));
             }
         });
@@ -286,6 +296,28 @@ impl<D: Form> Queue<D> {
 }
 
 impl<D: Form> Posted<D> {
+    /// Whether the VI is being connected: the NIC gets nothing, and what is posted is flushed.
+    pub(crate) fn is_held(&self) -> bool {
+        self.held
+    }
+
+    /// The VI is being connected, or not any more.
+    pub(crate) fn hold(&mut self, vi: &AgentVi, direction: Direction, is_held: bool) {
+        self.held = is_held;
+        self.weigh(vi, direction);
+    }
+
+    /// Somebody is to hear of each post: none is made by [`Queue::try_post`] any more.
+    pub(crate) fn tell(&mut self) {
+        self.told = true;
+        self.descriptors.close(true);
+    }
+
+    /// The ring is open as long as the usual is all that a post has to do: the doorbell is memory, the queue is not held, and nobody is told.
+    fn weigh(&mut self, vi: &AgentVi, direction: Direction) {
+        self.descriptors.close(self.held || self.told || vi.bell(direction).is_none());
+    }
+
     /// Nothing is posted.
     pub(crate) fn is_empty(&self) -> bool {
         self.descriptors.is_empty()
@@ -294,13 +326,7 @@ impl<D: Form> Posted<D> {
     /// Ring position of the head, if that is not complete. After a reset complete descriptors of the
     /// old ring may be left before those of the new one: positions are of the latter only.
     fn oldest(&self) -> u16 {
-        self.position.wrapping_sub(self.descriptors.len() as u16) & token::POSITION.mask() as u16
-    }
-
-    /// Puts a descriptor into the NIC's ring; the doorbell is to be rung with the token.
-    #[inline]
-    fn put(&mut self, vi: &AgentVi, direction: Direction, descriptor: &D) -> u64 {
-        put(&mut self.position, vi, direction, descriptor)
+        (self.position.wrapping_sub(self.descriptors.len() as u64) & token::POSITION.mask()) as u16
     }
 
     /// The VI begins to be connected: what is complete is so for good.
@@ -339,34 +365,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts a descriptor into the slot of ring position `position`, which is the next one's then.
+/// Puts a descriptor, which has `token` at ring position 0, into the slot of `position`, which is the next one's then. The doorbell is to be rung
+/// with the token that this answers.
 #[inline]
-fn put<D: Form>(position: &mut u16, vi: &AgentVi, direction: Direction, descriptor: &D) -> u64 {
-    let token = descriptor.token(*position);
-    vi.ring(direction).store(*position, token);
+fn put(position: &mut u64, vi: &AgentVi, direction: Direction, token: u64) -> u64 {
+    let token = token | token::POSITION.of(*position);
+    vi.ring(direction).store(*position as u16, token);
     // Descriptor and slot are in memory before the doorbell can be seen.
     barrier::to_device();
-    *position = next(*position);
+    *position = position.wrapping_add(1);
     token
 }
 
 /// Whether a descriptor with this number is the one with the number `first`, or came later.
 fn is_from(first: usize, number: usize) -> bool {
     number.wrapping_sub(first) <= usize::MAX / 2
-}
-
-/// The ring position after `position`.
-#[inline]
-fn next(position: u16) -> u16 {
-    position.wrapping_add(1) & token::POSITION.mask() as u16
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn positions_wrap_at_their_field() {
-        assert_eq!(super::next(0), 1);
-        assert_eq!(super::next(0x3ffe), 0x3fff);
-        assert_eq!(super::next(0x3fff), 0);
-    }
 }

@@ -12,7 +12,7 @@ use std::{
 
 use viaduct_spec::{
     descriptor::{ALIGNMENT, CONTROL_SEGMENT_BYTES},
-    doorbell,
+    doorbell::{self, token},
     handle::memory_handle,
 };
 
@@ -29,11 +29,11 @@ pub(crate) struct Place {
     /// Changes when memory is registered here, and when the registration ends; odd in between.
     life: AtomicU32,
     handle: AtomicU32,
-    /// Address of the first byte.
-    start: AtomicUsize,
-    /// [`Registration::base`].
-    base: AtomicU64,
-    /// How many bytes from there on the first byte of a descriptor may lie in; 0 where none may, as in memory that is read-only.
+    /// Address of the first descriptor that may lie there.
+    first: AtomicUsize,
+    /// Its token, at ring position 0.
+    token: AtomicU64,
+    /// How many may lie there, at [`ALIGNMENT`]; 0 where none may, as in memory that is read-only.
     room: AtomicUsize,
 }
 
@@ -42,8 +42,18 @@ pub(crate) struct Place {
 pub(crate) struct Registration {
     place: NonNull<Place>,
     life: u32,
-    /// The token, without a position, of a descriptor at address 0, modulo 2^64.
-    base: u64,
+}
+
+/// A registration, and which descriptors may lie in it. A queue keeps the one that its last post has found: most programs keep all descriptors
+/// of a queue in one region.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found {
+    handle: u32,
+    /// As in [`Place`]. No room: nothing was found yet.
+    first: usize,
+    token: u64,
+    room: usize,
+    registration: Registration,
 }
 
 // SAFETY: the pointer is to atomics, and followed only while they are there: `is_live`.
@@ -64,9 +74,11 @@ impl Registered {
     /// Memory is registered, with a handle that no other has. Descriptors may lie in it if `is_writable`.
     pub(crate) fn insert(&self, handle: u32, start: usize, length: usize, is_writable: bool) -> Registration {
         let place = self.place(handle);
-        // Of more than a token can tell there is none.
-        let room = if is_writable && length < doorbell::token::OFFSET.mask() as usize * ALIGNMENT {
-            length.saturating_sub(CONTROL_SEGMENT_BYTES - 1)
+        // Of more than a token can tell there is none, nor where an address may be NULL.
+        let is_told = length < token::OFFSET.mask() as usize * ALIGNMENT;
+        let first = start.next_multiple_of(ALIGNMENT);
+        let room = if is_writable && is_told && start != 0 {
+            length.saturating_sub(first - start + CONTROL_SEGMENT_BYTES - 1).div_ceil(ALIGNMENT)
         } else {
             0
         };
@@ -75,36 +87,61 @@ impl Registered {
         place.life.store(life, Ordering::Relaxed);
         fence(Ordering::Release);
         place.handle.store(handle, Ordering::Relaxed);
-        place.start.store(start, Ordering::Relaxed);
-        let token = doorbell::encode((handle & memory_handle::INDEX.mask() as u32) as u16, 0, 0);
-        let base = (start & !(ALIGNMENT - 1)) / ALIGNMENT;
-        let base = token.wrapping_sub(base as u64);
-        place.base.store(base, Ordering::Relaxed);
+        place.first.store(first, Ordering::Relaxed);
+        // Offsets count from the multiple of the alignment that is not behind the memory's first byte.
+        let offset = u64::from(first != start);
+        let token = doorbell::encode((handle & memory_handle::INDEX.mask() as u32) as u16, offset, 0);
+        place.token.store(token, Ordering::Relaxed);
         place.room.store(room, Ordering::Relaxed);
         let life = life | 1;
         place.life.store(life, Ordering::Release);
-        Registration { place: place.into(), life, base }
+        Registration { place: place.into(), life }
     }
 
-    /// The registration with a handle, if a descriptor may lie at `address` in it.
-    #[inline]
-    pub(crate) fn find(&self, handle: u32, address: usize) -> Option<Registration> {
+    /// The registration with a handle.
+    pub(crate) fn find(&self, handle: u32) -> Option<Found> {
         let (chunk, place) = split(handle);
         let place = &self.0[chunk].get()?[place];
         let life = place.life.load(Ordering::Acquire);
         if life & 1 == 0 || place.handle.load(Ordering::Acquire) != handle {
             return None;
         }
-        if address.wrapping_sub(place.start.load(Ordering::Acquire)) >= place.room.load(Ordering::Acquire) {
+        let (first, room) = (place.first.load(Ordering::Acquire), place.room.load(Ordering::Acquire));
+        let token = place.token.load(Ordering::Acquire);
+        // Unless it is another's by now.
+        let is_same = place.life.load(Ordering::Relaxed) == life;
+        let registration = Registration { place: place.into(), life };
+        is_same.then_some(Found { handle, first, token, room, registration })
+    }
+}
+
+impl Default for Found {
+    /// Nothing was found yet.
+    fn default() -> Self {
+        let registration = Registration { place: NonNull::dangling(), life: 0 };
+        Self { handle: 0, first: 0, token: 0, room: 0, registration }
+    }
+}
+
+impl Found {
+    /// The registration and the token, at ring position 0, of the descriptor at `address`, if the registration is the one with this handle, has not
+    /// ended, and a descriptor may lie there.
+    ///
+    /// # Safety
+    /// As [`Registration::is_live`].
+    #[inline(always)]
+    pub(crate) unsafe fn at(&self, handle: u32, address: usize) -> Option<(Registration, u64)> {
+        // The bits of an address that is not aligned become the highest ones.
+        let number = address.wrapping_sub(self.first).rotate_right(ALIGNMENT.ilog2());
+        if handle != self.handle || number >= self.room {
             return None;
         }
-        let base = place.base.load(Ordering::Acquire);
-        // Unless it is another's by now.
-        (place.life.load(Ordering::Relaxed) == life).then_some(Registration {
-            place: place.into(),
-            life,
-            base,
-        })
+        // SAFETY: there is room, so it was found once; and the caller's promise.
+        if !unsafe { self.registration.is_live() } {
+            return None;
+        }
+        // What is registered has less than the bytes that a token can tell: the sum does not reach the next field.
+        Some((self.registration, self.token + number as u64))
     }
 }
 
@@ -124,11 +161,17 @@ impl Registration {
         );
     }
 
-    /// The token, without a position, of the descriptor at an address in its memory.
-    #[inline]
-    pub(crate) fn token(self, address: usize) -> u64 {
-        // What is registered has less than the bytes that a token can tell: the sum does not reach the next field.
-        self.base.wrapping_add((address / ALIGNMENT) as u64)
+    /// The token, at ring position 0, of the descriptor at an address in its memory. If it has ended that names no descriptor, and the NIC, which
+    /// looks at what it names, says so.
+    ///
+    /// # Safety
+    /// As [`Registration::is_live`].
+    pub(crate) unsafe fn token(self, address: usize) -> u64 {
+        // SAFETY: the caller's promise.
+        let Place { first, token, .. } = unsafe { self.place.as_ref() };
+        let number = address.wrapping_sub(first.load(Ordering::Relaxed)) / ALIGNMENT;
+        let sum = token.load(Ordering::Relaxed).wrapping_add(number as u64);
+        token::REGION.of(token::REGION.get(&[sum])) | token::OFFSET.of(token::OFFSET.get(&[sum]))
     }
 
     /// Whether it has not ended.
@@ -163,35 +206,55 @@ mod tests {
     #[test]
     fn a_registration_is_found_as_long_as_it_lasts_and_where_a_descriptor_fits() {
         let all = Registered::new();
+        // SAFETY: the table is there.
+        let find = |handle, address| unsafe { all.find(handle)?.at(handle, address) }.map(|(_, token)| token);
         let (old, new) = (0x7777_0105, 0x8888_0105);
-        assert!(all.find(old, 4096).is_none(), "nothing was ever registered there");
+        assert!(find(old, 4096).is_none(), "nothing was ever registered there");
         let first = all.insert(old, 4096, 100, true);
         // SAFETY: the table is there, here and below.
         assert!(unsafe { first.is_live() });
-        for (address, fits) in
-            [(4095, false), (4096, true), (4096 + 68, true), (4096 + 69, false), (0, false)]
-        {
-            assert_eq!(all.find(old, address).is_some(), fits, "{address}");
+        for (address, fits) in [
+            (4095, false),
+            (4096, true),
+            (4096 + 64, true),
+            (4096 + 4, false),
+            (4096 + 128, false),
+            (0, false),
+        ] {
+            assert_eq!(find(old, address).is_some(), fits, "{address}");
         }
-        assert!(all.find(new, 4096).is_none(), "another key");
+        assert!(find(new, 4096).is_none(), "another key");
         // SAFETY: as above.
         unsafe { first.end() };
         // SAFETY: as above.
-        assert!(!unsafe { first.is_live() } && all.find(old, 4096).is_none());
+        assert!(!unsafe { first.is_live() } && find(old, 4096).is_none());
         let second = all.insert(new, 8192, 100, true);
         // SAFETY: as above. It ended before: that is no end of the other.
         unsafe { first.end() };
         // SAFETY: as above.
         assert!(unsafe { second.is_live() && !first.is_live() });
-        let found = all.find(new, 8192).expect("it is registered");
-        assert_eq!(found.token(8192 + 64), doorbell::encode(0x105, 1, 0));
-        let odd = all.insert(0x1_0108, 4097 + 63, 1000, true);
-        let token = odd.token(4096 + 128);
+        let kept = all.find(new).expect("it is registered");
+        // SAFETY: as above.
+        assert!(unsafe { kept.at(old, 8192) }.is_none(), "another handle");
+        // SAFETY: as above.
+        assert_eq!(
+            unsafe { kept.at(new, 8192 + 64) }.map(|(_, token)| token),
+            Some(doorbell::encode(0x105, 1, 0))
+        );
+        // SAFETY: as above.
+        assert_eq!(unsafe { second.token(8192 + 64) }, doorbell::encode(0x105, 1, 0));
+        let odd = all.insert(0x1_0108, 4097 + 64, 1000, true);
+        // SAFETY: as above.
+        let token = unsafe { odd.token(4096 + 128) };
         assert_eq!(token, doorbell::encode(0x108, 1, 0), "the base is rounded down");
+        for (address, offset) in [(4160, None), (4224, Some(1)), (5120, Some(15)), (5184, None)] {
+            let token = offset.map(|offset| doorbell::encode(0x108, offset, 0));
+            assert_eq!(find(0x1_0108, address), token, "{address}");
+        }
         all.insert(0x1_0106, 4096, 100, false);
         all.insert(0x1_0107, 4096, 10, true);
-        assert!(all.find(0x1_0106, 4096).is_none(), "it is read-only");
-        assert!(all.find(0x1_0107, 4096).is_none(), "it is too short");
+        assert!(find(0x1_0106, 4096).is_none(), "it is read-only");
+        assert!(find(0x1_0107, 4096).is_none(), "it is too short");
     }
 
     #[test]
@@ -206,8 +269,11 @@ mod tests {
                 while !ends.load(Ordering::Relaxed) {
                     for turn in 0..2 {
                         let (handle, start) = of(turn);
-                        if let Some(found) = all.find(handle, start + 64) {
-                            assert_eq!(found.token(start + 64), doorbell::encode(0x105, 1, 0));
+                        // SAFETY: the table is there.
+                        let found =
+                            all.find(handle).and_then(|found| unsafe { found.at(handle, start + 64) });
+                        if let Some((_, token)) = found {
+                            assert_eq!(token, doorbell::encode(0x105, 1, 0));
                         }
                     }
                 }

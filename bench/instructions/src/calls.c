@@ -32,7 +32,8 @@
 static char *memory;
 static VIP_NIC_HANDLE nic;
 static VIP_PROTECTION_HANDLE tag;
-static VIP_MEM_HANDLE handle;
+/* Of the memory, which is registered twice. */
+static VIP_MEM_HANDLE handle, other_handle;
 
 static VIP_VI_HANDLE new_vi(VIP_CQ_HANDLE send_cq, VIP_CQ_HANDLE receive_cq)
 {
@@ -117,6 +118,24 @@ static void empty(int receive, VIP_VI_HANDLE vi, const char *dones)
     CALLGRIND_DUMP_STATS_AT(dones);
 }
 
+/* Posts that name another region than the post before. */
+static void elsewhere(VIP_VI_HANDLE vi, const char *posts)
+{
+    VIP_DESCRIPTOR *d;
+    int round, n;
+    for (round = 0; round < CALLS / BATCH; round++) {
+        for (n = 0; n < BATCH; n++)
+            descriptor(n);
+        for (n = 0; n < BATCH; n++)
+            OK(VipPostSend(vi, (VIP_DESCRIPTOR *)(memory + 64 * n), n % 2 ? handle : other_handle));
+        CALLGRIND_DUMP_STATS_AT(posts);
+        settle(vi, BATCH - 1);
+        for (n = 0; n < BATCH; n++)
+            OK(VipSendDone(vi, &d));
+        CALLGRIND_DUMP_STATS_AT("not counted");
+    }
+}
+
 int main(void)
 {
     VIP_MEM_ATTRIBUTES attributes;
@@ -133,10 +152,12 @@ int main(void)
     memset(&attributes, 0, sizeof attributes);
     attributes.Ptag = tag;
     OK(VipRegisterMem(nic, memory, BYTES + 4096, &attributes, &handle));
+    OK(VipRegisterMem(nic, memory, BYTES + 4096, &attributes, &other_handle));
     OK(VipCreateCQ(nic, 1024, &cq));
     found(0, new_vi(NULL, NULL), NULL, "post send", "send done", "");
     found(1, new_vi(NULL, NULL), NULL, "post recv", "recv done", "");
     found(0, new_vi(cq, NULL), cq, "post send, cq", "send done, cq", "cq done");
+    elsewhere(new_vi(NULL, NULL), "post send, elsewhere");
     empty(0, new_vi(NULL, NULL), "empty send done");
     empty(1, new_vi(NULL, NULL), "empty recv done");
     for (n = 0; n < CALLS; n++)

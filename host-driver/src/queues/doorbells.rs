@@ -50,10 +50,10 @@ pub struct Bell {
 /// What a client knows of the process that polls its doorbells.
 #[derive(Debug, Clone, Copy)]
 pub struct Poller {
-    /// The process sleeps, or is about to, unless this is 0.
-    pub asleep: NonNull<AtomicU32>,
-    /// The process is gone, or has said that it ends, unless these are 0.
-    pub gone: [NonNull<AtomicU32>; 2],
+    /// The process is awake, and has not said that it ends, as long as this is 0.
+    pub state: NonNull<AtomicU64>,
+    /// The process is gone, unless this is 0.
+    pub gone: NonNull<AtomicU32>,
 }
 
 // SAFETY: the pointers are to atomics, which any thread may use, and are followed only while the page is there (`Bell::new`).
@@ -83,9 +83,9 @@ impl Bell {
         let Some(poller) = self.poller else { return true };
         // The doorbell comes before the look whether its poller sleeps, as the poller's look at the doorbell comes after it has said so.
         fence(Ordering::SeqCst);
-        let words = [poller.asleep, poller.gone[0], poller.gone[1]];
-        // SAFETY: as above.
-        words.iter().fold(0, |any, word| any | unsafe { word.as_ref() }.load(Ordering::Relaxed)) == 0
+        // SAFETY: the page is there, and so are these.
+        let (state, gone) = unsafe { (poller.state.as_ref(), poller.gone.as_ref()) };
+        state.load(Ordering::Relaxed) | u64::from(gone.load(Ordering::Relaxed)) == 0
     }
 }
 

@@ -15,8 +15,8 @@ use std::{
     time::Duration,
 };
 
-const FREE: u32 = 0;
-const HELD: u32 = 1;
+const HELD: u32 = 0;
+const FREE: u32 = 1;
 /// A thread looks so often at a lock that is held, before it yields its processor between looks.
 const SPINS: u32 = 100;
 /// And so often, before it pauses between looks: the holder waits for somebody, too.
@@ -40,6 +40,16 @@ impl Lock {
     /// Held by nobody.
     pub const fn new() -> Self {
         Self(AtomicU32::new(FREE))
+    }
+
+    /// Held by nobody who lets go: until [`Lock::free`]. All its bits are 0.
+    pub const fn new_held() -> Self {
+        Self(AtomicU32::new(HELD))
+    }
+
+    /// Lets go of a [`Lock::new_held`].
+    pub fn free(&self) {
+        self.0.store(FREE, Ordering::Release);
     }
 
     /// Takes it.
@@ -82,7 +92,7 @@ impl Default for Lock {
 impl Drop for Held<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.0.store(FREE, Ordering::Release);
+        self.lock.free();
     }
 }
 

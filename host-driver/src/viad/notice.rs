@@ -13,7 +13,7 @@ use std::{
     io,
     os::fd::OwnedFd,
     ptr::NonNull,
-    sync::atomic::{fence, AtomicU32, Ordering},
+    sync::atomic::{fence, AtomicU32, AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -75,9 +75,12 @@ impl Notice {
         self.word(ASLEEP).load(Ordering::Relaxed) != 0
     }
 
-    /// Not 0: the forwarder must be woken. Who has posted looks at it after a fence: [`Notice::must_wake`].
-    pub(super) fn asleep(&self) -> &AtomicU32 {
-        self.word(ASLEEP)
+    /// A client: both asleep and ended, which are neighbours. Not 0: viad must be woken, or is gone. Who has posted looks at it after a fence:
+    /// [`Notice::must_wake`].
+    pub(super) fn state(&self) -> &AtomicU64 {
+        const { assert!(ASLEEP == 0 && ENDED == 4) };
+        // SAFETY: aligned and inside the page, as in `word`. A client only reads its page, whole words or half.
+        unsafe { self.0.start().cast().as_ref() }
     }
 
     /// viad: the forwarder is about to sleep, or awake. It looks once more after the former.

@@ -12,7 +12,7 @@ use via::{CqEntry, Error, Return, Try};
 use viaduct_driver::queues::lock::Place;
 
 use crate::{
-    entry::{call, code, is_child, timeout, Out},
+    entry::{call, code, timeout, Out},
     nic::{keep, OpenNic, NICS},
     notify::{self, Notified, Notifier},
     slots::{Reserved, Slots},
@@ -124,13 +124,13 @@ impl Entry {
 
 #[no_mangle]
 pub unsafe extern "C" fn VipCQDone(cq_handle: Pvoid, vi: *mut Pvoid, receive: *mut Boolean) -> VipReturn {
-    if !vi.is_null() && !receive.is_null() && !is_child() {
-        if let Some(mut found) = CQS.try_enter(cq_handle, LOOK) {
-            let (thing, held) = found.parts();
-            // SAFETY: the door's lock is the queue's, and this is no child.
+    if !vi.is_null() && !receive.is_null() {
+        if let Some(mut entered) = CQS.try_enter(cq_handle, LOOK) {
+            let (thing, held) = entered.parts();
+            // SAFETY: the door's lock is the queue's, and handles name nothing in a child.
             let taken = unsafe { thing.cq.try_done(held) };
             // Before the program's memory is touched: where that faults, its handler may use the queue.
-            drop(found);
+            drop(entered);
             match taken {
                 Try::Done(entry) => {
                     // SAFETY: vipl.h: places for them, which need not be aligned.
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn VipCQDone(cq_handle: Pvoid, vi: *mut Pvoid, receive: *m
 
 #[cold]
 #[inline(never)]
-unsafe fn done_general(cq_handle: Pvoid, vi: *mut Pvoid, receive: *mut Boolean) -> VipReturn {
+unsafe extern "C" fn done_general(cq_handle: Pvoid, vi: *mut Pvoid, receive: *mut Boolean) -> VipReturn {
     call(|| {
         let cq = CQS.get(cq_handle)?;
         // SAFETY: vipl.h.
@@ -183,6 +183,10 @@ impl Notified for Arc<Cq> {
 
     fn notifier(&self) -> &Notifier<CqCallback> {
         &self.notifier
+    }
+
+    fn serve(&self) {
+        // Nothing is posted to it.
     }
 
     fn look(&self) -> Result<CqEntry, Error> {

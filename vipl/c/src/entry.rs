@@ -1,6 +1,8 @@
 //! What every entry point does: no panic leaves it, a forked child gets an error, and pointers are looked at before they are used.
 //!
-//! Posts and looks try first what is usual, without [`call`]: nothing in that panics, and a panic would end the process.
+//! Posts and looks try first what is usual, without [`call`]. Nothing in that panics, and a panic would end the process. Their handles name
+//! nothing in a forked child, so it need not ask whether it is one. What does the rest for them has the C interface, too: such a function is
+//! jumped to.
 
 use std::{
     ffi::c_ulong,
@@ -14,22 +16,29 @@ use std::{
 };
 
 use via::{Error, Return};
-use viaduct_driver::fork::Birth;
+use viaduct_driver::fork::{in_children, Birth};
 
-use crate::types::VipReturn;
+use crate::{cq::CQS, types::VipReturn, vi::VIS};
 
 /// Forks before the process that has opened NICs. In a child of its, handles, threads and locks are the parent's.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 static WATCH: Once = Once::new();
 
-/// From now on a child of this process gets errors.
+/// From now on a child of this process gets errors: [`call`] says so, and what is tried before finds no handle there.
 pub fn watch_forks() {
-    WATCH.call_once(|| FORKS.store(Birth::now().forks(), Ordering::Relaxed));
+    extern "C" fn child() {
+        VIS.forget();
+        CQS.forget();
+    }
+    WATCH.call_once(|| {
+        FORKS.store(Birth::now().forks(), Ordering::Relaxed);
+        // SAFETY: the handler only stores to atomics.
+        unsafe { in_children(child) };
+    });
 }
 
 /// Whether this process is a child of the one that has opened NICs.
-#[inline]
-pub fn is_child() -> bool {
+fn is_child() -> bool {
     Birth::current().forks() != FORKS.load(Ordering::Relaxed)
 }
 

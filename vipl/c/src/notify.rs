@@ -49,6 +49,8 @@ pub trait Notified: Send + 'static {
     type Item;
 
     fn notifier(&self) -> &Notifier<Self::Handler>;
+    /// From now on there is a thread, which each post is to tell of.
+    fn serve(&self);
     /// Takes what is there.
     fn look(&self) -> Result<Self::Item, Error>;
     /// Takes what comes, unless it is stopped: then it is woken.
@@ -105,8 +107,7 @@ impl<H> Notifier<H> {
     }
 
     /// Whether there is a thread, which wants to know what is posted.
-    #[inline]
-    pub fn is_served(&self) -> bool {
+    fn is_served(&self) -> bool {
         self.served.load(Ordering::Acquire)
     }
 
@@ -145,6 +146,7 @@ pub fn notify<Q: Notified>(queue: Q, handler: Q::Handler, context: Pvoid) -> Res
         return Ok(());
     }
     queue.notifier().served.store(true, Ordering::Release);
+    queue.serve();
     let (tell, told) = std::sync::mpsc::channel::<Q>();
     let serve = move || told.iter().for_each(|queue| serve(&queue));
     match viaduct_driver::thread::spawn("vipl-notify", serve) {

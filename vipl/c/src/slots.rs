@@ -9,7 +9,6 @@ use std::{
     array::from_fn,
     cell::UnsafeCell,
     collections::LinkedList,
-    ptr::NonNull,
     sync::{
         atomic::{AtomicUsize, Ordering},
         Arc, Mutex, MutexGuard, PoisonError,
@@ -35,6 +34,8 @@ const RESTING: usize = 32;
 /// in the library's file.
 pub struct Slots<T, const KIND: usize, const DOORS: usize, const COUNT: usize> {
     slots: [Slot<T, DOORS>; COUNT],
+    /// Slots from here on were never used. Changed with the lock of `free` held.
+    fresh: AtomicUsize,
     free: Mutex<Free>,
 }
 
@@ -46,8 +47,9 @@ struct Slot<T, const DOORS: usize> {
 /// A lock and what it leads to, on a cache line of its own.
 #[repr(align(64))]
 struct Door<T> {
+    /// Held until the slot is used.
     lock: Lock,
-    /// The handle of what is there; 0: nothing. Changed with the lock held.
+    /// The handle of what is there; if nothing is, [`Slots::nobody`]. Changed with the lock held.
     handle: AtomicUsize,
     thing: UnsafeCell<Option<Arc<T>>>,
 }
@@ -57,8 +59,6 @@ unsafe impl<T: Send + Sync> Sync for Door<T> {}
 
 /// The slots that nothing is in.
 struct Free {
-    /// Slots from here on were never used.
-    fresh: usize,
     /// Those that were, the longest free first.
     used: LinkedList<usize>,
     /// Of the last handle that was given.
@@ -67,9 +67,9 @@ struct Free {
 
 /// What a handle names, behind a door whose lock is held.
 pub struct Entered<'a, T> {
+    /// Something is behind it.
+    door: &'a Door<T>,
     held: Held<'a>,
-    /// No reference: while this is dropped, another thread may take the thing out.
-    thing: NonNull<Arc<T>>,
 }
 
 impl<'a, T> Entered<'a, T> {
@@ -77,13 +77,19 @@ impl<'a, T> Entered<'a, T> {
     #[inline(always)]
     pub fn parts(&mut self) -> (&T, &mut Held<'a>) {
         // SAFETY: the lock is held as long as this is there.
-        (unsafe { self.thing.as_ref() }, &mut self.held)
+        (unsafe { self.door.thing() }, &mut self.held)
+    }
+
+    /// The handle that names it.
+    #[inline(always)]
+    pub fn handle(&self) -> Pvoid {
+        std::ptr::without_provenance_mut(self.door.handle.load(Ordering::Relaxed))
     }
 
     /// Lets go of the lock, and keeps the thing.
-    pub fn leave(self) -> Arc<T> {
+    fn leave(self) -> Arc<T> {
         // SAFETY: as in `parts`.
-        Arc::clone(unsafe { self.thing.as_ref() })
+        Arc::clone(unsafe { self.door.thing() })
     }
 }
 
@@ -102,22 +108,35 @@ impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Slots<T, KIND
         );
         assert!(KIND != 0 && DOORS != 0);
         assert!(size_of::<Slot<T, DOORS>>() == SLOT_BYTES);
-        let free = Mutex::new(Free { fresh: 0, used: LinkedList::new(), generation: 0 });
-        Self { slots: [const { Slot { doors: [const { Door::new() }; DOORS] } }; COUNT], free }
+        let free = Mutex::new(Free { used: LinkedList::new(), generation: 0 });
+        let slots = [const { Slot { doors: [const { Door::new() }; DOORS] } }; COUNT];
+        Self { slots, fresh: AtomicUsize::new(0), free }
     }
 
     /// A slot for a thing that comes later.
     pub fn reserve(&'static self) -> Result<Reserved<T, KIND, DOORS, COUNT>, Return> {
         let mut free = self.free();
-        let is_fresh = free.fresh < COUNT && free.used.len() < RESTING;
+        let fresh = self.fresh.load(Ordering::Relaxed);
+        let is_fresh = fresh < COUNT && free.used.len() < RESTING;
         let index = match is_fresh {
-            true => free.fresh,
+            true => fresh,
             false => free.used.pop_front().ok_or(Return::ErrorResource)?,
         };
-        free.fresh += usize::from(is_fresh);
+        if is_fresh {
+            for door in &self.slots[fresh].doors {
+                door.handle.store(Self::nobody(fresh), Ordering::Relaxed);
+                door.lock.free();
+            }
+            self.fresh.store(fresh + 1, Ordering::Release);
+        }
         free.generation += 1;
         let handle = free.generation << GENERATION_BIT | (index * SLOT_BYTES) | KIND;
         Ok(Reserved { slots: self, index, handle })
+    }
+
+    /// What is in place of a handle where a slot is empty: whatever has these bits does not lead to this slot.
+    const fn nobody(index: usize) -> usize {
+        (index ^ 1) * SLOT_BYTES
     }
 
     /// Goes through a door to what a handle names, if nobody else is behind it: [`Slots::enter`], which waits for nothing and calls nothing.
@@ -129,11 +148,19 @@ impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Slots<T, KIND
 
     /// Goes through a door to what a handle names.
     pub fn enter(&self, handle: Pvoid, door: usize) -> Option<Entered<'_, T>> {
+        if Self::index(handle) >= self.fresh.load(Ordering::Acquire) {
+            return None;
+        }
         let door = self.door(handle, door);
         Self::behind(door, door.lock.hold(), handle)
     }
 
-    /// A door of the slot that a handle is of.
+    /// The slot that a handle leads to.
+    fn index(handle: Pvoid) -> usize {
+        (handle.addr() / SLOT_BYTES) & (COUNT - 1)
+    }
+
+    /// A door of the slot that a handle leads to.
     #[inline(always)]
     fn door(&self, handle: Pvoid, door: usize) -> &Door<T> {
         let place = handle.addr() & ((COUNT - 1) * SLOT_BYTES);
@@ -145,11 +172,8 @@ impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Slots<T, KIND
     /// What a handle names, behind a door whose lock is held.
     #[inline(always)]
     fn behind<'a>(door: &'a Door<T>, held: Held<'a>, handle: Pvoid) -> Option<Entered<'a, T>> {
-        // No handle is 0: an empty slot is nobody's.
-        let is_its = door.handle.load(Ordering::Relaxed) == handle.addr();
-        // SAFETY: the lock is held as long as `Entered` is there, and that lends the thing for no longer.
-        let thing = unsafe { &*door.thing.get() }.as_ref().filter(|_| is_its)?;
-        Some(Entered { held, thing: thing.into() })
+        // What led here is not `nobody`: if it is equal, something is there.
+        (door.handle.load(Ordering::Relaxed) == handle.addr()).then_some(Entered { door, held })
     }
 
     /// What a handle names.
@@ -163,17 +187,20 @@ impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Slots<T, KIND
         handle: Pvoid,
         may: impl FnOnce(&Arc<T>) -> Result<(), Return>,
     ) -> Result<Arc<T>, Return> {
-        let index = (handle.addr() / SLOT_BYTES) & (COUNT - 1);
+        let index = Self::index(handle);
+        if index >= self.fresh.load(Ordering::Acquire) {
+            return Err(Return::InvalidParameter);
+        }
         let doors = &self.slots[index].doors;
         // The last door's lock comes last: who comes through that door waits for nobody who waits for a queue.
         let held: [Held<'_>; DOORS] = from_fn(|door| doors[door].lock.hold());
-        if doors[DOORS - 1].handle.load(Ordering::Relaxed) != handle.addr() || handle.is_null() {
+        if doors[DOORS - 1].handle.load(Ordering::Relaxed) != handle.addr() {
             return Err(Return::InvalidParameter);
         }
         // SAFETY: all locks are held.
         may(unsafe { &*doors[0].thing.get() }.as_ref().ok_or(Return::InvalidParameter)?)?;
         let mut taken = doors.each_ref().map(|door| {
-            door.handle.store(0, Ordering::Relaxed);
+            door.handle.store(Self::nobody(index), Ordering::Relaxed);
             // SAFETY: as above.
             unsafe { &mut *door.thing.get() }.take()
         });
@@ -194,7 +221,7 @@ impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Slots<T, KIND
 
     /// What `of` has of all things, with their handles. Only the last doors' locks are taken: nobody waits for a queue.
     fn found<U>(&self, of: impl Fn(&T) -> Option<U>) -> Vec<(Pvoid, U)> {
-        let fresh = self.free().fresh;
+        let fresh = self.fresh.load(Ordering::Acquire);
         let doors = self.slots[..fresh].iter().map(|slot| &slot.doors[DOORS - 1]);
         let found = doors.filter_map(|door| {
             let held = door.lock.hold();
@@ -207,6 +234,14 @@ impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Slots<T, KIND
         found.collect()
     }
 
+    /// From now on no handle names anything: this process is a child of a fork, and nothing here is its own. It does no more than the handler of
+    /// a fork may.
+    pub fn forget(&self) {
+        for (index, slot) in self.slots[..self.fresh.load(Ordering::Relaxed)].iter().enumerate() {
+            slot.doors.iter().for_each(|door| door.handle.store(Self::nobody(index), Ordering::Relaxed));
+        }
+    }
+
     fn free(&self) -> MutexGuard<'_, Free> {
         // Whole after each step.
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
@@ -214,8 +249,18 @@ impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Slots<T, KIND
 }
 
 impl<T> Door<T> {
+    /// What is behind it.
+    ///
+    /// # Safety
+    /// Something is, and its lock is held as long as this is borrowed.
+    #[inline(always)]
+    unsafe fn thing(&self) -> &Arc<T> {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.thing.get()).as_ref().unwrap_unchecked() }
+    }
+
     const fn new() -> Self {
-        Self { lock: Lock::new(), handle: AtomicUsize::new(0), thing: UnsafeCell::new(None) }
+        Self { lock: Lock::new_held(), handle: AtomicUsize::new(0), thing: UnsafeCell::new(None) }
     }
 }
 

@@ -9,60 +9,53 @@ use std::{
 use via::{Direction, Error, RawDescriptor, Return, Try};
 
 use crate::{
-    entry::{call, code, is_child, timeout, Out},
+    entry::{call, code, timeout, Out},
     notify::{self, Notified, Notifier},
-    slots::Entered,
     types::{DescriptorPtr, MemHandle, Pvoid, ViCallback, VipReturn},
     vi::{Vi, RECEIVE, SEND, VIS},
 };
 
-/// The door of a VI for a queue.
-const fn door(direction: Direction) -> usize {
-    match direction {
-        Direction::Send => SEND,
-        Direction::Receive => RECEIVE,
+/// The queue behind a door of a VI: [`SEND`] or [`RECEIVE`].
+const fn queue(door: usize) -> Direction {
+    match door {
+        SEND => Direction::Send,
+        _ => Direction::Receive,
     }
 }
 
 /// VipPostSend and VipPostRecv: at once, if nothing stands against it, else [`post_general`].
 #[inline(always)]
-unsafe fn post(direction: Direction, vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
-    let entered = if is_child() { None } else { VIS.try_enter(vi, door(direction)) };
-    if let (Some(mut found), Some(address)) = (entered, NonNull::new(descriptor.cast())) {
-        let (thing, held) = found.parts();
+unsafe fn post<const DOOR: usize>(vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
+    if let Some(mut entered) = VIS.try_enter(vi, DOOR) {
+        let (thing, held) = entered.parts();
         // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue. The door's lock is the
-        // queue's.
-        let posted = unsafe { thing.vi.try_post(direction, held, handle, address) };
-        let is_served = thing.notifier(direction).is_served();
+        // queue's, and handles name nothing in a child.
+        let posted = unsafe { thing.vi.try_post(queue(DOOR), held, handle, descriptor.cast()) };
         match posted {
-            Try::Done(true) if !is_served => return Return::Success as VipReturn,
-            Try::Done(is_heard) => return tell_posted(direction, found, is_heard),
+            Try::Done(true) => return Return::Success as VipReturn,
+            Try::Done(false) => {
+                let vi = entered.handle();
+                drop(entered);
+                return wake_poller(vi);
+            }
             _ => {}
         }
     }
-    // SAFETY: the caller's promise.
-    unsafe { post_general(direction, vi, descriptor, handle) }
+    // SAFETY: the caller's promise. What was entered has been left.
+    unsafe { post_general::<DOOR>(vi, descriptor, handle) }
 }
 
-/// Something was posted: who sleeps is woken for it.
+/// Something was posted: whoever polls its doorbell is woken for it.
 #[cold]
 #[inline(never)]
-fn tell_posted(direction: Direction, found: Entered<'_, Vi>, is_heard: bool) -> VipReturn {
-    let vi = found.leave();
-    call(|| {
-        vi.notifier(direction).poke();
-        if is_heard {
-            Ok(())
-        } else {
-            vi.vi.wake_poller().map_err(code)
-        }
-    })
+extern "C" fn wake_poller(vi: Pvoid) -> VipReturn {
+    // Without the VI the descriptor is no longer posted, and nobody sleeps for it.
+    call(|| VIS.get(vi).map_or(Ok(()), |vi| vi.vi.wake_poller().map_err(code)))
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn post_general(
-    direction: Direction,
+unsafe extern "C" fn post_general<const DOOR: usize>(
     vi: Pvoid,
     descriptor: DescriptorPtr,
     handle: MemHandle,
@@ -71,8 +64,8 @@ unsafe fn post_general(
         let vi = VIS.get(vi)?;
         let address = NonNull::new(descriptor.cast::<u8>()).ok_or(Return::InvalidParameter)?;
         // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue.
-        unsafe { vi.vi.post_in(direction, handle, address) }.map_err(code)?;
-        vi.notifier(direction).poke();
+        unsafe { vi.vi.post_in(queue(DOOR), handle, address) }.map_err(code)?;
+        vi.notifier(queue(DOOR)).poke();
         Ok(())
     })
 }
@@ -93,40 +86,44 @@ fn tell(out: &Out<DescriptorPtr>, taken: Result<RawDescriptor, Error>) -> Result
 
 /// VipSendDone and VipRecvDone.
 #[inline(always)]
-unsafe fn done(direction: Direction, vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
-    if !descriptor.is_null() && !is_child() {
-        if let Some(mut found) = VIS.try_enter(vi, door(direction)) {
-            let (thing, held) = found.parts();
-            // SAFETY: the door's lock is the queue's.
-            let taken = unsafe { thing.vi.try_done(direction, held) };
+unsafe fn done<const DOOR: usize>(vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
+    if !descriptor.is_null() {
+        if let Some(mut entered) = VIS.try_enter(vi, DOOR) {
+            let (thing, held) = entered.parts();
+            // SAFETY: the door's lock is the queue's, and handles name nothing in a child.
+            let taken = unsafe { thing.vi.try_done(queue(DOOR), held) };
             // Before the program's memory is touched: where that faults, its handler may use the queue.
-            drop(found);
+            drop(entered);
             let (taken, code) = match taken {
                 Try::Done((taken, false)) => (taken.as_ptr().cast(), Return::Success),
                 Try::Done((taken, true)) => (taken.as_ptr().cast(), Return::DescriptorError),
-                Try::Nothing => (null_mut(), Return::NotDone),
+                Try::Nothing => {
+                    // SAFETY: vipl.h: a place for it, which need not be aligned.
+                    unsafe { descriptor.write_unaligned(null_mut()) };
+                    return Return::NotDone as VipReturn;
+                }
                 Try::Unusual => {
                     // SAFETY: the caller's promise.
-                    return unsafe { done_general(direction, vi, descriptor) };
+                    return unsafe { done_general::<DOOR>(vi, descriptor) };
                 }
             };
-            // SAFETY: vipl.h: a place for it, which need not be aligned.
+            // SAFETY: as above.
             unsafe { descriptor.write_unaligned(taken) };
             return code as VipReturn;
         }
     }
     // SAFETY: the caller's promise.
-    unsafe { done_general(direction, vi, descriptor) }
+    unsafe { done_general::<DOOR>(vi, descriptor) }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn done_general(direction: Direction, vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
+unsafe extern "C" fn done_general<const DOOR: usize>(vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi)?;
         // SAFETY: vipl.h.
         let out = unsafe { Out::new(descriptor) }?;
-        tell(&out, vi.vi.done(direction))
+        tell(&out, vi.vi.done(queue(DOOR)))
     })
 }
 
@@ -156,6 +153,10 @@ impl Notified for Queue {
 
     fn notifier(&self) -> &Notifier<ViCallback> {
         self.vi.notifier(self.direction)
+    }
+
+    fn serve(&self) {
+        self.vi.vi.tell_posts(self.direction);
     }
 
     fn look(&self) -> Result<RawDescriptor, Error> {
@@ -193,25 +194,25 @@ fn notify_of(direction: Direction, vi: Pvoid, context: Pvoid, handler: Option<Vi
 #[no_mangle]
 pub unsafe extern "C" fn VipPostSend(vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
     // SAFETY: the caller's promise.
-    unsafe { post(Direction::Send, vi, descriptor, handle) }
+    unsafe { post::<SEND>(vi, descriptor, handle) }
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn VipPostRecv(vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
     // SAFETY: the caller's promise.
-    unsafe { post(Direction::Receive, vi, descriptor, handle) }
+    unsafe { post::<RECEIVE>(vi, descriptor, handle) }
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn VipSendDone(vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
     // SAFETY: the caller's promise.
-    unsafe { done(Direction::Send, vi, descriptor) }
+    unsafe { done::<SEND>(vi, descriptor) }
 }
 
 #[no_mangle]
 pub unsafe extern "C" fn VipRecvDone(vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
     // SAFETY: the caller's promise.
-    unsafe { done(Direction::Receive, vi, descriptor) }
+    unsafe { done::<RECEIVE>(vi, descriptor) }
 }
 
 #[no_mangle]

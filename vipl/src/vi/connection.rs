@@ -51,11 +51,11 @@ impl<D: Form> Vi<D> {
         match self.vi.state()? {
             ViState::Idle => {}
             // It never was connected, to its program: receives stay posted, as they do in an idle VI.
-            _ if sends.held => self.take_back(&mut sends, &mut receives)?,
+            _ if sends.is_held() => self.take_back(&mut sends, &mut receives)?,
             _ => self.flush(&mut sends, &mut receives)?,
         }
         // From now on the NIC gets what is posted.
-        sends.held = false;
+        sends.hold(&self.vi, Direction::Send, false);
         Ok(())
     }
 
@@ -97,15 +97,15 @@ impl<D: Form> Vi<D> {
         // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
         self.wait_complete(&[&sends])?;
         self.receive.look().begin();
-        sends.held = true;
+        sends.hold(&self.vi, Direction::Send, true);
         Ok(())
     }
 
     /// The send queue is held no longer, if the agent has connected the VI. One thread may hear from the peer, and answer, before
     /// another hears that there is a connection.
     pub(super) fn release(&self, sends: &mut Posted<D>) -> Result<(), Error> {
-        if sends.held && self.vi.state()? == ViState::Connected {
-            sends.held = false;
+        if sends.is_held() && self.vi.state()? == ViState::Connected {
+            sends.hold(&self.vi, Direction::Send, false);
             // The send ring has started anew.
             self.reset(Direction::Send, sends)?;
         }

@@ -8,6 +8,7 @@ use viaduct_driver::queues::lock::Held;
 use crate::{
     form::RawDescriptor,
     queue::{Queue, Try},
+    registered::Found,
     Descriptor, Error, Region,
 };
 
@@ -103,9 +104,12 @@ impl Vi<RawDescriptor> {
         handle: u32,
         address: NonNull<u8>,
     ) -> Result<(), Error> {
+        let found = self.nic.registered().find(handle).unwrap_or_default();
         // SAFETY: the caller's promise.
-        let descriptor = unsafe { RawDescriptor::find(self.nic.registered(), handle, address) };
-        self.post_raw(direction, descriptor.ok_or(Error::NoRegion { handle, address: address.addr().get() })?)
+        let descriptor = unsafe { RawDescriptor::of(&found, handle, address.as_ptr()) };
+        let (descriptor, _) = descriptor.ok_or(Error::NoRegion { handle, address: address.addr().get() })?;
+        self.queue(direction).look().found = found;
+        self.post_raw(direction, descriptor)
     }
 
     fn post_raw(&self, direction: Direction, descriptor: RawDescriptor) -> Result<(), Error> {
@@ -124,10 +128,10 @@ impl Vi<RawDescriptor> {
         direction: Direction,
         held: &mut Held<'_>,
         handle: u32,
-        address: NonNull<u8>,
+        address: *mut u8,
     ) -> Try<bool> {
-        // SAFETY: the caller's promise.
-        let describe = || unsafe { RawDescriptor::find(self.nic.registered(), handle, address) };
+        // SAFETY: the caller's promise; the queue keeps what a post to this VI has found.
+        let describe = |found: &Found| unsafe { RawDescriptor::of(found, handle, address) };
         // SAFETY: as above.
         unsafe { self.queue(direction).try_post(&self.vi, direction, held, describe) }
     }
@@ -145,6 +149,11 @@ impl Vi<RawDescriptor> {
             Try::Nothing => Try::Nothing,
             Try::Unusual => Try::Unusual,
         }
+    }
+
+    /// From now on the caller hears of each post: [`Vi::try_post`] makes none.
+    pub fn tell_posts(&self, direction: Direction) {
+        self.queue(direction).look().tell();
     }
 
     /// Wakes the process that polls its doorbells, after a post that found it asleep.

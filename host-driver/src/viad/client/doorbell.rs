@@ -54,8 +54,7 @@ impl Page for Polled {
         if self.page.kind() == Kind::Vi && offset == page::RECEIVE {
             return None;
         }
-        let gone = [(&self.bell.gone).into(), self.bell.notice.ended().into()];
-        let poller = Poller { asleep: self.bell.notice.asleep().into(), gone };
+        let poller = Poller { state: self.bell.notice.state().into(), gone: (&self.bell.gone).into() };
         // SAFETY: page, notice and bell are this page's own.
         Some(unsafe { queues::doorbells::Bell::new(self.page.word(offset).into(), Some(poller)) })
     }
