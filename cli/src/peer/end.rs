@@ -190,10 +190,19 @@ impl End {
                 Ok(Some(descriptor))
             }
             Err(Error::NotDone | Error::Empty | Error::Timeout) => Ok(None),
-            Err(Error::Descriptor(failed)) if failed.status().contains(Status::DESC_FLUSHED_ERROR) => {
-                Err(anyhow!("the connection has ended before the {} was done", self.names.other))
+            Err(Error::Descriptor(failed)) => {
+                let (other, status) = (self.names.other, failed.status());
+                if status.contains(Status::DESC_FLUSHED_ERROR) {
+                    bail!("the connection with the {other} ended before all was done");
+                }
+                let broke = status.contains(Status::TRANSPORT_ERROR);
+                let failed = anyhow!(Error::Descriptor(failed)).context(format!("{what} failed"));
+                Err(if broke {
+                    failed.context(format!("the connection with the {other} broke"))
+                } else {
+                    failed
+                })
             }
-            Err(error @ Error::Descriptor(_)) => Err(anyhow!(error).context(format!("{what} failed"))),
             Err(error) => Err(error.into()),
         }
     }

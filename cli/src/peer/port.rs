@@ -125,10 +125,11 @@ impl Port {
         let (to, start) = (address(server, self.port), Instant::now());
         let place = format!("port {} of {server}", self.port);
         let program = self.purpose.server();
+        let mut host_is_there = false;
         loop {
             self.stop.check()?;
             let left = self.patience.saturating_sub(start.elapsed());
-            let nobody = match self.connections.request(vi, &self.own, &to, &data, Some(left)) {
+            match self.connections.request(vi, &self.own, &to, &data, Some(left)) {
                 Ok(answer) => {
                     let answer = self.purpose.decode(&answer.data);
                     return answer.with_context(|| {
@@ -139,11 +140,15 @@ impl Port {
                     Some(reason) => bail!("the server at {place} refuses: {reason}"),
                     None => bail!("what waits at {place} refuses, and is not `{program}` of this version"),
                 },
-                Err(Error::NoMatch) => "nobody waits there",
-                Err(Error::NotReachable(_) | Error::Timeout) => "no NIC with that address answers",
+                Err(Error::NoMatch) => host_is_there = true,
+                Err(Error::NotReachable(_) | Error::Timeout) => {}
                 Err(error) => return Err(anyhow!(error).context(format!("asking {place}"))),
-            };
+            }
             if start.elapsed() >= self.patience {
+                let nobody = match host_is_there {
+                    true => "nobody waits there",
+                    false => "no NIC with that address answers",
+                };
                 bail!("no `{program}` at {place} within {} s: {nobody}", self.patience.as_secs());
             }
             std::thread::sleep(AGAIN);

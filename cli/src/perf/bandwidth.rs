@@ -67,7 +67,9 @@ impl Stream {
             }
             let mut moved = self.post(bench)?;
             moved |= self.take_sent(bench)?;
-            while let Some(receive) = bench.end.receive()? {
+            // What is said behind the word that ends the measurement is for later.
+            while own.is_none() || other.is_none() {
+                let Some(receive) = bench.end.receive()? else { break };
                 other = other.or(self.take(bench, receive)?);
                 moved = true;
             }

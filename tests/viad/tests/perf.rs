@@ -239,5 +239,6 @@ fn a_client_that_is_killed_ends_the_server_with_the_reason() {
     client.kill().expect("it lives");
     client.wait().expect("it has ended");
     let said = failure(&server.end());
-    assert!(said.contains("the connection has ended before the client was done"), "{said}");
+    // It ended, or broke under a message of the server's.
+    assert!(said.contains("the connection with the client"), "{said}");
 }
