@@ -303,9 +303,14 @@ impl Bench {
     /// The first byte of the other side's data that is not as it should be.
     fn compare(&self, size: u32, data: &[u8]) -> Option<(u32, u8, u8)> {
         let other = if self.role == Role::Client { Role::Server } else { Role::Client };
-        let mut both = data.iter().zip(pattern(other, size)).enumerate();
-        both.find(|(_, (is, should))| **is != *should).map(|(n, (is, should))| (n as u32, *is, should))
+        first_difference(data, &pattern(other, size))
     }
+}
+
+/// The place of the first byte that is not as it should be, that byte, and what it should be.
+fn first_difference(data: &[u8], should: &[u8]) -> Option<(u32, u8, u8)> {
+    let mut both = data.iter().zip(should).enumerate();
+    both.find(|(_, (is, should))| is != should).map(|(n, (is, should))| (n as u32, *is, *should))
 }
 
 /// The error that both sides end with if the first message was not as it should be.
@@ -330,6 +335,20 @@ fn pattern(role: Role, size: u32) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_that_is_wrong_is_named() {
+        let should = pattern(Role::Server, 5000);
+        assert_eq!(first_difference(&should, &should), None);
+        for n in [0, 1, 4098, 4999] {
+            let mut data = should.clone();
+            data[n] ^= 0x10;
+            let wrong = first_difference(&data, &should);
+            assert_eq!(wrong, Some((n as u32, data[n], should[n])));
+            let error = judge(5000, wrong).expect_err("wrong").to_string();
+            assert!(error.starts_with(&format!("byte {n} of the first message of 5000 bytes")), "{error}");
+        }
+    }
 
     #[test]
     fn patterns_differ_by_side_and_size_and_within() {

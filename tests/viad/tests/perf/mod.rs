@@ -1,5 +1,7 @@
 //! `viaduct perf` between two programs on two model NICs: each has its own, or both are clients of viads.
 
+mod by_hand;
+
 use std::process::{Command, Output};
 
 use serde_json::Value;
