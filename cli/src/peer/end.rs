@@ -20,6 +20,9 @@ const WORDS: usize = 2;
 const WORD: u32 = 0x7764_726f;
 /// Bytes of a place for what is said: its descriptor, and then the text.
 const PLACE: usize = 64 + WORD_BYTES;
+/// Which place is for the work, and which for the reason of a failure.
+const WORK_PLACE: usize = 0;
+const REASON_PLACE: usize = 1;
 /// Most bytes of a reason for giving up: what is left of the text behind its encoding.
 const REASON: usize = WORD_BYTES - 8;
 /// How often an end that waits looks whether there is still hope.
@@ -71,7 +74,7 @@ pub struct End {
     pub vi: Vi,
     names: Names,
     inbox: Inbox,
-    /// One place for the work, and one for the reason of a failure.
+    /// The places of what is said.
     words: Region,
     stop: Stop,
     patience: Duration,
@@ -217,7 +220,7 @@ impl End {
     /// # Errors
     /// As [`End::wait_sent`].
     pub fn say(&mut self, what: &impl Serialize) -> Result<Vec<Descriptor>> {
-        self.post_word(0, &Word::Said(what))?;
+        self.post_word(WORK_PLACE, &Word::Said(what))?;
         let mut others = Vec::new();
         loop {
             let sent = self.wait_sent(true)?;
@@ -304,7 +307,7 @@ impl End {
             end -= 1;
         }
         // A peer that is gone need not be told, and says nothing.
-        let told = self.post_word(1, &Word::<()>::GaveUp(text[..end].into())).is_ok();
+        let told = self.post_word(REASON_PLACE, &Word::<()>::GaveUp(text[..end].into())).is_ok();
         let (start, mut sent, mut heard) = (Instant::now(), !told, !listen);
         while start.elapsed() < LAST_WORDS && !(sent && heard) {
             match self.vi.recv_wait(Some(LOOK / 10)) {
@@ -323,7 +326,7 @@ impl End {
                 Err(_) => heard = true,
             }
             while let Ok(done) = self.vi.send_done() {
-                sent |= is_of(&done, &self.words);
+                sent |= is_of(&done, &self.words) && done.offset() == REASON_PLACE * PLACE;
             }
         }
         anyhow!(text)

@@ -8,6 +8,8 @@ use viaduct_viad_tests::{
 };
 
 const RECEIVER: &str = "02:00:00:00:00:01";
+/// On a machine that is busy with other things both wait longer than by themselves.
+const PATIENCE: [&str; 2] = ["--timeout", "60"];
 
 struct Files {
     sent: PathBuf,
@@ -37,8 +39,9 @@ impl Files {
     }
 
     fn arrive(&self, server: &str, client: &str, more: [&[&str]; 2]) {
-        let receiver = self.receive(server, more[0]);
-        let sent = text(&self.send(client, more[1]));
+        let [server_more, client_more] = more.map(|more| [more, &PATIENCE].concat());
+        let receiver = self.receive(server, &server_more);
+        let sent = text(&self.send(client, &client_more));
         let got = text(&receiver.end());
         let hash = |said: &str| said.lines().find(|line| line.starts_with("sha256 ")).map(str::to_owned);
         assert!(hash(&sent).is_some() && hash(&sent) == hash(&got), "{sent}{got}");

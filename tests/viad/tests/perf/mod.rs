@@ -13,6 +13,8 @@ use viaduct_viad_tests::{
 
 /// The addresses of the stage's NICs.
 const SERVER: &str = "02:00:00:00:00:01";
+/// On a machine that is busy with other things both wait longer than by themselves.
+const PATIENCE: [&str; 2] = ["--timeout", "60"];
 
 /// Two NICs, and what programs call them.
 struct Pair {
@@ -39,9 +41,9 @@ impl Pair {
     }
 
     fn run_each(&self, server: &str, client: &str) -> [Output; 2] {
-        let server = Server::start(&self.line(0, server));
+        let server = Server::start(&[&self.line(0, server)[..], &PATIENCE].concat());
         assert_eq!(server.said, format!("waiting at port 18515 of {SERVER}"));
-        let client = viaduct(&[&self.line(1, client)[..], &[SERVER]].concat());
+        let client = viaduct(&[&self.line(1, client)[..], &PATIENCE, &[SERVER]].concat());
         [server.end(), client]
     }
 
