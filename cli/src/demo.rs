@@ -12,17 +12,17 @@ use std::{
 };
 
 use anyhow::{bail, ensure, Context, Result};
-use clap::{builder::ArgPredicate, Args, ValueEnum};
+use clap::{builder::ArgPredicate, Args};
 use rand::{RngCore, SeedableRng};
 use sha2::{Digest, Sha256};
-use vipl::Mtu;
+use vipl::{Mac, Mtu};
 
 use crate::{
     link::{self, Link},
     note::{self, Note, Report},
+    peer::Reliability,
     simulator::{self, how, nic_socket, Process, Settings},
     stop::Stop,
-    transfer::Reliability,
 };
 
 /// Cycles of the NIC's clock in a microsecond.
@@ -100,7 +100,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
     }
     let start = begin.elapsed();
     let received = folder.path().join("received");
-    let (sender, receiver) = applications(&arguments, folder.path(), &settings.dir, &file, &received)?;
+    let (sender, receiver) = applications(&arguments, &settings.dir, &file, &received)?;
     let bytes = file.metadata().with_context(|| file.display().to_string())?.len();
     let ends = watch(&stop, bytes, &mut simulator, sender, receiver)?;
 
@@ -156,7 +156,6 @@ pub fn run(arguments: Arguments) -> Result<()> {
 /// Starts the two applications.
 fn applications(
     arguments: &Arguments,
-    folder: &Path,
     sim: &Path,
     file: &Path,
     received: &Path,
@@ -164,14 +163,11 @@ fn applications(
     let start = |name: &'static str, nic: usize, file: &Path, more: &[(&str, String)]| {
         let mut command = Command::new(std::env::current_exe()?);
         let socket = nic_socket(sim, nic);
-        let host = nic + 1;
+        let (mac, host) = (address(nic), nic + 1);
         command.arg(if nic == 0 { "send" } else { "receive" });
-        command
-            .arg("--nic")
-            .arg(format!("vfio-user:{},mac=02:00:00:00:00:{host:02x},ip=10.0.0.{host}", socket.display()));
-        command.arg("--channel").arg(folder.join("channel")).arg("--file").arg(file).arg("--json");
-        let reliability = arguments.reliability.to_possible_value();
-        command.arg("--reliability").arg(reliability.map_or(String::new(), |v| v.get_name().into()));
+        command.arg("--nic").arg(format!("vfio-user:{},mac={mac},ip=10.0.0.{host}", socket.display()));
+        command.arg("--file").arg(file).arg("--json");
+        command.arg("--reliability").arg(arguments.reliability.name());
         command.arg("--mtu").arg(arguments.mtu.bytes().to_string());
         command.arg("--timeout").arg(arguments.timeout.to_string());
         for (option, value) in more {
@@ -182,8 +178,14 @@ fn applications(
         Process::start(name, command)
     };
     let receiver = start("receiver", 1, received, &[("--window", arguments.window.to_string())])?;
-    let sender = start("sender", 0, file, &[("--message", arguments.message.to_string())])?;
+    let message = [("--message", arguments.message.to_string()), ("--", address(1).to_string())];
+    let sender = start("sender", 0, file, &message)?;
     Ok((sender, receiver))
+}
+
+/// The address of a NIC.
+fn address(nic: usize) -> Mac {
+    Mac([2, 0, 0, 0, 0, nic as u8 + 1])
 }
 
 /// What comes from the applications' standard outputs.

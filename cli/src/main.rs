@@ -7,6 +7,8 @@ mod devices;
 mod info;
 mod link;
 mod note;
+mod peer;
+mod perf;
 mod program;
 mod sim;
 mod simulator;
@@ -44,6 +46,8 @@ enum Command {
     Demo(demo::Arguments),
     /// Measures simulated NICs in device time: latency, goodput and message rate beside their bounds
     Bench(bench::Arguments),
+    /// Measures latency or bandwidth of sends, RDMA writes or reads between two programs, as perftest does
+    Perf(perf::Arguments),
     /// Sends a file over a VI to `viaduct receive`
     Send(transfer::SendArguments),
     /// Receives the file that `viaduct send` sends
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Command::Stat(arguments) => stat::run(&arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Bench(arguments) => bench::run(&arguments),
+        Command::Perf(arguments) => perf::run(&arguments),
         Command::Send(arguments) => transfer::send(arguments),
         Command::Receive(arguments) => transfer::receive(arguments),
     };

@@ -146,12 +146,6 @@ pub enum Error {
     /// Memory could not be had.
     #[error("memory: {0}")]
     Memory(io::Error),
-    /// The channel to the peer failed while a connection was made.
-    #[error("the channel to the peer: {0}")]
-    Channel(#[from] io::Error),
-    /// The peer said something else than what was due.
-    #[error("the peer on the channel said {0:?}, which is not what was due")]
-    Peer(String),
     /// The Kernel Agent's or the device's answer.
     #[error(transparent)]
     Agent(#[from] AgentError),
@@ -181,11 +175,6 @@ impl Error {
             | Self::ReadOnly
             | Self::HasCq
             | Self::OtherNic => Return::InvalidParameter,
-            Self::Channel(error) => match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => Return::Timeout,
-                _ => Return::NotReachable,
-            },
-            Self::Peer(_) => Return::Reject,
             Self::Agent(error) => agent_code(error),
         }
     }

@@ -8,15 +8,18 @@
 //!
 //! ```no_run
 //! use std::time::Duration;
-//! use vipl::{Descriptor, MemAttributes, Nic, ViAttributes};
+//! use vipl::{connections::NetAddress, Descriptor, Mac, MemAttributes, Nic, ViAttributes};
 //!
 //! # fn main() -> Result<(), vipl::Error> {
-//! # let mut channel = std::os::unix::net::UnixStream::connect("peer").unwrap();
 //! let nic = Nic::open("vfio-user:/run/viaduct/nic0.sock")?;
 //! let ptag = nic.create_ptag()?;
 //! let memory = nic.allocate(8192, &MemAttributes::new(&ptag))?;
 //! let vi = nic.create_vi(&ViAttributes::new(&ptag))?;
-//! vi.connect_through(&mut channel)?;
+//!
+//! // Somebody waits there, by `Connections::wait`.
+//! let own = NetAddress { host: nic.attributes().local_nic_address, discriminator: b"me".to_vec() };
+//! let peer = NetAddress { host: Mac([2, 0, 0, 0, 0, 2]), discriminator: b"greetings".to_vec() };
+//! nic.connections()?.request(&vi, &own, &peer, &[], None)?;
 //!
 //! memory.write(4096, b"hello")?;
 //! let send = Descriptor::new().segment(&memory, 4096, 5)?.build(&memory, 0)?;

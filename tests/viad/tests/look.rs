@@ -9,6 +9,7 @@ use std::{
 use serde_json::Value;
 use viaduct_viad_tests::{
     child::user,
+    pair::text,
     program::program,
     stage::{connected, until, End, Stage, BUFFER, LONG},
 };
@@ -20,11 +21,6 @@ fn viaduct(arguments: &[&str], uid: Option<u32>) -> Output {
         command.uid(uid).gid(uid);
     }
     command.args(arguments).output().expect("it runs")
-}
-
-fn text(output: &Output) -> String {
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout.clone()).expect("UTF-8")
 }
 
 /// The virtual interfaces of all sessions, and what each waits for.

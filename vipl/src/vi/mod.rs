@@ -1,6 +1,5 @@
 //! Virtual interfaces.
 
-mod channel;
 mod connection;
 mod post;
 
