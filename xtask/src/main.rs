@@ -27,6 +27,7 @@ mod setup;
 mod soak;
 mod speed;
 mod suite;
+mod threads;
 mod tree;
 mod version;
 mod vfio;

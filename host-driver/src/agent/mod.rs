@@ -11,6 +11,7 @@ mod counters;
 pub mod cqs;
 mod error;
 mod events;
+pub(crate) mod generation;
 mod interrupts;
 mod kernel_agent;
 mod limits;

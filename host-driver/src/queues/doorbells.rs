@@ -4,15 +4,17 @@ use std::{
     fmt,
     ptr::NonNull,
     sync::{
-        atomic::{fence, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU32, Ordering},
         Arc,
     },
 };
 
+use super::asleep::Asleep;
 use crate::{
     barrier,
     device::{Bar, DeviceError, PciDevice},
     fork::Birth,
+    sync::AtomicU64,
 };
 
 /// A doorbell page that no device of this process has.
@@ -50,8 +52,8 @@ pub struct Bell {
 /// What a client knows of the process that polls its doorbells.
 #[derive(Debug, Clone, Copy)]
 pub struct Poller {
-    /// The process sleeps, or is about to, unless this is 0.
-    pub asleep: NonNull<AtomicU32>,
+    /// Whether the process sleeps, or is about to.
+    pub asleep: NonNull<Asleep>,
     /// The process is gone, or has said that it ends, unless these are 0.
     pub gone: [NonNull<AtomicU32>; 2],
 }
@@ -81,11 +83,11 @@ impl Bell {
         let bell = unsafe { self.word.as_ref() };
         bell.store(word.to_le(), Ordering::Release);
         let Some(poller) = self.poller else { return true };
-        // The doorbell comes before the look whether its poller sleeps, as the poller's look at the doorbell comes after it has said so.
-        fence(Ordering::SeqCst);
-        let words = [poller.asleep, poller.gone[0], poller.gone[1]];
         // SAFETY: as above.
-        words.iter().fold(0, |any, word| any | unsafe { word.as_ref() }.load(Ordering::Relaxed)) == 0
+        let asleep = unsafe { poller.asleep.as_ref() }.word();
+        // SAFETY: as above.
+        let gone = poller.gone.map(|word| unsafe { word.as_ref() }.load(Ordering::Relaxed));
+        asleep | gone[0] | gone[1] == 0
     }
 }
 

@@ -3,6 +3,7 @@
 //! A [`vi::Vi`] has two token rings and a doorbell page, a [`cq::Cq`] has the ring that the NIC fills and a
 //! doorbell page. Whoever made them ([`crate::kernel_agent::KernelAgent`]) is asked for control alone.
 
+pub mod asleep;
 pub mod cq;
 pub mod doorbells;
 pub mod entries;

@@ -10,14 +10,14 @@ use std::{
     cell::UnsafeCell,
     collections::LinkedList,
     ptr::NonNull,
-    sync::{
-        atomic::{AtomicUsize, Ordering},
-        Arc, Mutex, MutexGuard, PoisonError,
-    },
+    sync::{atomic::Ordering, Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use via::Return;
-use viaduct_driver::queues::lock::{Held, Lock};
+use viaduct_driver::{
+    queues::lock::{Held, Lock},
+    sync::AtomicUsize,
+};
 
 use crate::types::Pvoid;
 
@@ -246,6 +246,9 @@ impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Drop for Rese
         self.slots.free().used.push_back(self.index);
     }
 }
+
+#[cfg(all(test, loom))]
+mod models;
 
 #[cfg(test)]
 mod tests {
