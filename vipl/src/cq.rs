@@ -48,6 +48,7 @@ impl ViId {
 
 /// What a completion queue says: a descriptor of this work queue is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CqEntry {
     /// The VI: [`crate::Vi::id`].
     pub vi: ViId,
