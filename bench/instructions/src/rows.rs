@@ -70,8 +70,8 @@ pub const ROWS: [Row; 18] = [
     row("empty_done_instructions/receive/bar", Bar, "empty recv done", 40, AtMost(60)),
     row("empty_done_instructions/send/polled", Polled, "empty send done", 40, AtMost(60)),
     row("empty_done_instructions/receive/polled", Polled, "empty recv done", 40, AtMost(60)),
-    row("cq_done_instructions/bar", Bar, "cq done", 80, Exactly(74)),
-    row("cq_done_instructions/polled", Polled, "cq done", 80, Exactly(74)),
+    row("cq_done_instructions/bar", Bar, "cq done", 80, Exactly(73)),
+    row("cq_done_instructions/polled", Polled, "cq done", 80, Exactly(73)),
     row("empty_cq_done_instructions/bar", Bar, "empty cq done", 80, AtMost(70)),
     row("empty_cq_done_instructions/polled", Polled, "empty cq done", 80, AtMost(70)),
 ];

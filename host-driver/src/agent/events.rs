@@ -1,6 +1,9 @@
 //! The error ring brings events, which are taken or waited for.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 use viaduct_spec::{
     layout::Code,
@@ -8,7 +11,10 @@ use viaduct_spec::{
 };
 
 use super::{Agent, AgentError, State, CHECK, EVENT_VECTOR, LONGEST_SLEEP, MAX_CQ_ENTRIES};
-use crate::wait::{turn, Turn};
+use crate::{
+    queues::cq::Consumer,
+    wait::{turn, Turn},
+};
 
 /// Something that no descriptor can report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -45,8 +51,9 @@ impl Agent {
     /// it is of.
     pub(super) fn empty_error_ring(&self, state: &mut State) -> Result<(), AgentError> {
         // A NIC that never runs dry is broken.
+        let mut errors = self.errors();
         for _ in 0..MAX_CQ_ENTRIES {
-            let Some(entry) = self.errors.take()? else { break };
+            let Some(entry) = errors.take()? else { break };
             let word = [entry.token];
             let (code, index) = (event::CODE.get(&word) as u8, event::VI.get(&word) as u16);
             let life = match code {
@@ -102,6 +109,11 @@ impl Agent {
 
     /// Asks for one interrupt of [`EVENT_VECTOR`]: when there is an event that has not been taken, or at once.
     pub fn arm_events(&self) -> Result<(), AgentError> {
-        Ok(self.errors.arm()?)
+        Ok(self.errors().arm()?)
+    }
+
+    fn errors(&self) -> MutexGuard<'_, Consumer> {
+        // Whole after each step.
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
