@@ -190,6 +190,7 @@ pub struct ConnectionInfo {
 
 /// What is wrong with a peer's [`ConnectionInfo`].
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PeerError {
     /// A number outside its field.
     #[error("the peer's {what} {value:#x} is outside its range")]

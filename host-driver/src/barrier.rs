@@ -10,7 +10,12 @@
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!(
-    "which barriers order memory and a device's accesses on this architecture? host-driver/src/barrier.rs"
+    "nobody has argued which barriers order the accesses to memory and to a device on this architecture: host-driver/src/barrier.rs has them for x86-64 and AArch64"
+);
+
+#[cfg(not(target_endian = "little"))]
+compile_error!(
+    "rings and descriptors are little-endian words, and this library stores them in the processor's order: it runs on little-endian processors alone"
 );
 
 use std::sync::atomic::{fence, Ordering};

@@ -45,6 +45,7 @@ pub enum Alarm {
 
 /// Why a device did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum DeviceError {
     /// The device is gone: the simulator ended, or the function was removed.
     #[error("the device at {place} is gone: {reason}")]

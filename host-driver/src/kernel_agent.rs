@@ -26,6 +26,7 @@ use crate::{
     connection_agent::ConnectionAgent,
     device::Polling,
     queues::{cq::Cq, entries::Entries, vi::Vi, ViState},
+    wait::Vectors,
 };
 
 /// Names a VI to the agent that made it.
@@ -51,7 +52,7 @@ pub struct CqName {
 ///
 /// Names, tags and handles mean something only to the agent that gave them, and, behind viad, only to the
 /// process that it gave them to.
-pub trait KernelAgent: Send + Sync {
+pub trait KernelAgent: Vectors + Send + Sync {
     /// What carries out the work.
     fn kind(&self) -> NicKind;
     /// The sizes of the NIC, or of what this process may have of them.
@@ -81,19 +82,8 @@ pub trait KernelAgent: Send + Sync {
     fn pause(&self);
     /// What somebody does who polls the NIC: [`PciDevice::polling`](crate::device::PciDevice::polling).
     fn polling(&self) -> Polling;
-    /// How many interrupt vectors one can sleep on; 0: one polls.
+    /// How many interrupt vectors one can sleep on; 0: one polls ([`KernelAgent::pause`]).
     fn vectors(&self) -> u8;
-    /// How often an interrupt vector was raised, as far as one can tell; None where one polls: [`KernelAgent::pause`].
-    fn generation(&self, vector: u8) -> Option<u64>;
-    /// Sleeps until `vector` is raised again after [`KernelAgent::generation`] was `seen`, at most for `timeout`.
-    /// Whether it was.
-    ///
-    /// To miss nothing: read the generation, ask for the interrupt ([`Vi::arm`], [`Cq::arm`]), look whether what one
-    /// waits for is there, and then sleep. A vector has many users: look again, and ask again, after each.
-    fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool;
-    /// Wakes all of this process that sleep on `vector`, as an interrupt would: what they wait for is there, or they are to wait no
-    /// longer. What they find then was done before this call.
-    fn wake(&self, vector: u8);
     /// Interrupt moderation: see [`crate::agent::Agent::hold_off`].
     fn hold_off(&self, vector: u8, holdoff: Duration) -> Result<(), AgentError>;
 

@@ -67,6 +67,8 @@ pub struct Books {
     pub maps_left: usize,
     /// Somebody is in the call that maps or unmaps.
     pub mapping: bool,
+    /// Happens at the next store to a doorbell page.
+    pub at_doorbell: Option<Box<dyn FnOnce() + Send>>,
 }
 
 impl Ledger {
@@ -152,6 +154,10 @@ impl PciDevice for Ledger {
         let mut books = self.books();
         if bar == Bar::Doorbells {
             books.deeds.push(Deed::Doorbell { offset, token: value });
+            if let Some(happens) = books.at_doorbell.take() {
+                drop(books);
+                happens();
+            }
         } else if offset == registers::COMMAND {
             let word = [value];
             let stage = |at| books.registers.get(&at).copied().unwrap_or(0);

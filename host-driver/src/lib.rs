@@ -25,11 +25,15 @@ pub mod pages;
 pub mod pci;
 pub mod queues;
 pub mod rows;
+pub mod sync;
 pub mod template;
 pub mod thread;
 pub mod vfio;
 pub mod vfio_user;
 pub mod viad;
+pub mod wait;
 
 #[cfg(test)]
 mod ledger;
+#[cfg(all(test, loom))]
+mod models;

@@ -179,6 +179,7 @@ pub fn own() -> Result<[File; 2], DeviceError> {
 
 /// Why memory cannot be registered.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum MemoryError {
     /// Part of the range is no memory.
     #[error("nothing is mapped at {0:#x}: all of a region is memory of this process")]

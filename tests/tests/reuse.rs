@@ -79,7 +79,7 @@ impl Life {
     }
 
     /// Tokens of the entries in its completion queue.
-    fn entries(&self) -> Vec<u64> {
+    fn entries(&mut self) -> Vec<u64> {
         std::iter::from_fn(|| self.cq.take().expect("the NIC answers")).map(|entry| entry.token).collect()
     }
 }

@@ -7,7 +7,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use viaduct_driver::{agent::LONGEST_SLEEP, device::Polling, kernel_agent::KernelAgent};
+use viaduct_driver::{
+    agent::LONGEST_SLEEP,
+    device::Polling,
+    kernel_agent::KernelAgent,
+    wait::{turn, Turn},
+};
 
 use crate::Error;
 
@@ -104,13 +109,7 @@ impl Backoff {
     }
 
     /// Looks until there is something, for `timeout` or for ever, or until `given_up` is set: for a moment, and then it sleeps until
-    /// the interrupt of `vector`. No interrupt is missed:
-    /// 1. The generation of the vector is read before the arm word is stored. The interrupt that answers the arm
-    ///    word comes later, and ends the sleep even if it comes before the sleep begins.
-    /// 2. The NIC raises the vector when what is looked for is there before it sees the arm word, and when it comes
-    ///    behind it; in both cases it has written it before. So whoever is woken sees it.
-    /// 3. The last look behind the arm word spares the sleep where it is there already. It must not
-    ///    come before the generation is read: then an interrupt between the two would count as seen.
+    /// the interrupt of `vector`, by turns of [`viaduct_driver::wait`], which miss none.
     ///
     /// Other queues share the vector, and other threads may look for the same: who is woken and finds nothing arms anew. Who sets
     /// `given_up`, or brings what is looked for without the NIC, wakes the vector after that.
@@ -139,20 +138,13 @@ impl Backoff {
                 }
                 spin_loop();
             }
-            let seen = agent.generation(vector);
-            // Behind the generation: who gives up wakes after he has said so.
-            let left = left();
-            if left.is_zero() {
-                return Err(Error::Timeout);
-            }
-            let Some(seen) = seen else { break };
-            arm()?;
-            if let Some(found) = look()? {
-                return Ok(found);
-            }
-            // An interrupt shows that the device lives, whosever it was.
-            if !agent.sleep(vector, seen, left) {
-                agent.check()?;
+            match turn(agent, vector, left, &arm, &look)? {
+                Turn::Found(found) => return Ok(found),
+                Turn::Over => return Err(Error::Timeout),
+                Turn::Polls => break,
+                // An interrupt shows that the device lives, whosever it was.
+                Turn::Slept(true) => {}
+                Turn::Slept(false) => agent.check()?,
             }
         }
         // Where one must not sleep.

@@ -43,6 +43,7 @@ pub struct NetAddress {
 
 /// What a VI tells its peer of itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RemoteAttributes {
     /// Reliability level.
     pub reliability_level: ReliabilityLevel,
@@ -56,6 +57,7 @@ pub struct RemoteAttributes {
 
 /// What the other side has answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Answer {
     /// The attributes of its VI.
     pub attributes: RemoteAttributes,

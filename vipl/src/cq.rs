@@ -48,6 +48,7 @@ impl ViId {
 
 /// What a completion queue says: a descriptor of this work queue is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CqEntry {
     /// The VI: [`crate::Vi::id`].
     pub vi: ViId,
@@ -127,7 +128,7 @@ impl Cq {
         if !state.entries.is_empty() || !state.held.is_empty() {
             return Try::Unusual;
         }
-        let Ok(found) = state.cq.consumer().try_take() else { return Try::Unusual };
+        let Ok(found) = state.cq.try_take() else { return Try::Unusual };
         let Some(entry) = found else {
             // SAFETY: the queue has the NIC, which has the agent.
             let is_silent = !unsafe { inner.ends.have_come() } && inner.backoff.is_silent();
@@ -283,11 +284,7 @@ impl State {
     /// The oldest entry on the ring.
     #[inline]
     fn next(&mut self) -> Result<Option<CqEntry>, Error> {
-        self.cq.check_process()?;
-        while let Some(entry) = self.cq.consumer().take_alone() {
-            if self.cq.consumer().is_due() {
-                self.cq.consumer().tell()?;
-            }
+        while let Some(entry) = self.cq.take()? {
             // An entry of nobody's is the NIC's error, and nobody's business.
             let Some(&Some(vi)) = self.vis.get(usize::from(entry.vi)) else { continue };
             if entry.receive && !self.held.is_empty() && self.keep(vi) {

@@ -55,6 +55,7 @@ impl fmt::Display for Status {
 
 /// What a completed descriptor did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Operation {
     /// Send.
     Send,

@@ -51,6 +51,7 @@ pub enum Return {
 
 /// Why a call did not succeed.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Error {
     /// The head of the queue is not complete.
     #[error("the descriptor at the head of the queue is not complete")]

@@ -38,6 +38,7 @@ struct Inner {
 
 /// What a NIC can do (VIP_NIC_ATTRIBUTES).
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NicAttributes {
     /// The name that it was opened with.
     pub name: String,

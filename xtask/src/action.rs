@@ -33,6 +33,8 @@ pub enum Action {
     Doc,
     /// Miri.
     Miri,
+    /// Models of threads.
+    Threads,
     /// The lint gate.
     Lint,
     /// The large profile: builds, lints and runs it.
@@ -146,6 +148,7 @@ impl Tests<'_> {
             }
             Action::Doc => self.doc()?.run(),
             Action::Miri => crate::miri::run(project),
+            Action::Threads => crate::threads::run(project),
             Action::Lint => {
                 let folder = project.scratch("verilog")?;
                 hardware::export(project, exporter, &folder)?;

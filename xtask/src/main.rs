@@ -25,8 +25,13 @@ mod rules;
 mod same;
 mod setup;
 mod soak;
+#[cfg(test)]
+mod spawns;
 mod speed;
 mod suite;
+#[cfg(test)]
+mod targets;
+mod threads;
 mod tree;
 mod version;
 mod vfio;

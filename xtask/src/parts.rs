@@ -54,6 +54,7 @@ pub const PARTS: &[Part] = &[
     quick("format", Cargo, &[Lint], Action::Format, "the sources are as rustfmt writes them"),
     part("alone", Apart, &[], Action::Alone, "what users link builds with no Verilator and no C++"),
     part("miri", Apart, &[], Action::Miri, "memory and threads of the library and the driver, as Miri sees them"),
+    part("threads", Apart, &[], Action::Threads, "what queues and waits promise about threads, in every order that the threads can take"),
     quick("build", Cargo, &[Simulator], Action::Build, "every crate and test"),
     quick("clippy", Cargo, &[Lint, Simulator], Action::Clippy, "no warning in any target"),
     part("netlist", Tools, &[Simulator, PlaceRoute, Runner], Action::Netlist, "the core as it is synthesised does what its Verilog does, cycle by cycle"),

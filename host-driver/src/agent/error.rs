@@ -4,6 +4,7 @@ use crate::{address::PeerError, device::DeviceError, memory::MemoryError};
 
 /// An error of the Kernel Agent.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AgentError {
     /// The device failed.
     #[error(transparent)]

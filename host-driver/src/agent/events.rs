@@ -1,6 +1,9 @@
 //! The error ring brings events, which are taken or waited for.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 use viaduct_spec::{
     layout::Code,
@@ -8,6 +11,10 @@ use viaduct_spec::{
 };
 
 use super::{Agent, AgentError, State, CHECK, EVENT_VECTOR, LONGEST_SLEEP, MAX_CQ_ENTRIES};
+use crate::{
+    queues::cq::Consumer,
+    wait::{turn, Turn},
+};
 
 /// Something that no descriptor can report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -44,8 +51,9 @@ impl Agent {
     /// it is of.
     pub(super) fn empty_error_ring(&self, state: &mut State) -> Result<(), AgentError> {
         // A NIC that never runs dry is broken.
+        let mut errors = self.errors();
         for _ in 0..MAX_CQ_ENTRIES {
-            let Some(entry) = self.errors.take()? else { break };
+            let Some(entry) = errors.take()? else { break };
             let word = [entry.token];
             let (code, index) = (event::CODE.get(&word) as u8, event::VI.get(&word) as u16);
             let life = match code {
@@ -71,31 +79,41 @@ impl Agent {
         let start = Instant::now();
         let mut looks = 0u32;
         loop {
-            let events = self.take_events()?;
-            self.check_alarm()?;
-            let left = timeout.saturating_sub(start.elapsed());
-            if !events.is_empty() || left.is_zero() {
+            if let Some(events) = self.look_for_events()? {
                 return Ok(events);
             }
-            let Some(seen) = self.generation(EVENT_VECTOR) else {
-                self.pause();
-                // Looks and not time: in a deterministic simulation the question comes at the same place in every run.
-                looks = looks.wrapping_add(1);
-                if looks % CHECK == 0 {
-                    self.check()?;
+            let left = || timeout.saturating_sub(start.elapsed()).min(LONGEST_SLEEP);
+            match turn(self, EVENT_VECTOR, left, || self.arm_events(), || self.look_for_events())? {
+                Turn::Found(events) => return Ok(events),
+                Turn::Over => return Ok(Vec::new()),
+                Turn::Slept(true) => {}
+                Turn::Slept(false) => self.check()?,
+                Turn::Polls => {
+                    self.pause();
+                    // Looks and not time: in a deterministic simulation the question comes at the same place in every run.
+                    looks = looks.wrapping_add(1);
+                    if looks % CHECK == 0 {
+                        self.check()?;
+                    }
                 }
-                continue;
-            };
-            // Whatever is there when the arm word is seen, or comes behind it, ends the sleep.
-            self.errors.arm()?;
-            if !self.sleep(EVENT_VECTOR, seen, left.min(LONGEST_SLEEP)) {
-                self.check()?;
             }
         }
     }
 
+    /// Events, if there are some.
+    fn look_for_events(&self) -> Result<Option<Vec<Event>>, AgentError> {
+        let events = self.take_events()?;
+        self.check_alarm()?;
+        Ok((!events.is_empty()).then_some(events))
+    }
+
     /// Asks for one interrupt of [`EVENT_VECTOR`]: when there is an event that has not been taken, or at once.
     pub fn arm_events(&self) -> Result<(), AgentError> {
-        Ok(self.errors.arm()?)
+        Ok(self.errors().arm()?)
+    }
+
+    fn errors(&self) -> MutexGuard<'_, Consumer> {
+        // Whole after each step.
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

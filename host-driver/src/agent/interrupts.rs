@@ -11,7 +11,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     sync::{
         atomic::{AtomicU32, Ordering},
-        Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError,
+        Arc, OnceLock,
     },
     thread::JoinHandle,
     time::Duration,
@@ -23,6 +23,7 @@ use rustix::{
 };
 use viaduct_spec::profile::VECTORS;
 
+use super::generation::Generation;
 use crate::{
     device::{Alarm, DeviceError, PciDevice},
     fork::Birth,
@@ -35,7 +36,7 @@ pub const EVENT_VECTOR: u8 = 0;
 /// The interrupts of one device. Dropping it ends its thread.
 pub struct Interrupts {
     born: Birth,
-    vectors: Arc<[Vector]>,
+    vectors: Arc<[Generation]>,
     listener: Arc<OnceLock<Listener>>,
     alarm: Arc<Alarmed>,
     stop: OwnedFd,
@@ -51,13 +52,6 @@ struct Alarmed {
     what: OnceLock<Alarm>,
     /// Not 0 then.
     word: AtomicU32,
-}
-
-/// One vector: how often it was heard, and who waits for the next time.
-#[derive(Default)]
-struct Vector {
-    generation: Mutex<u64>,
-    raised: Condvar,
 }
 
 impl Interrupts {
@@ -79,7 +73,7 @@ impl Interrupts {
         drop(borrowed);
         let alarms = [new().map_err(system)?, new().map_err(system)?];
         device.set_alarms(alarms[0].as_fd(), alarms[1].as_fd())?;
-        let vectors: Arc<[Vector]> = (0..count).map(|_| Vector::default()).collect();
+        let vectors: Arc<[Generation]> = (0..count).map(|_| Generation::default()).collect();
         // The thread knows of the vectors alone: it keeps neither agent nor device alive.
         let heard = Arc::clone(&vectors);
         let listener = Arc::<OnceLock<Listener>>::default();
@@ -124,7 +118,7 @@ impl Interrupts {
 
     /// How often a vector was heard, by now. None: there is no such vector.
     pub fn generation(&self, vector: u8) -> Option<u64> {
-        Some(*self.vectors.get(usize::from(vector))?.lock())
+        Some(self.vectors.get(usize::from(vector))?.now())
     }
 
     /// Sleeps until the generation of a vector is another than `seen`, at most for `timeout`. Whether it is.
@@ -133,29 +127,14 @@ impl Interrupts {
             std::thread::sleep(timeout);
             return false;
         };
-        let waited = vector.raised.wait_timeout_while(vector.lock(), timeout, |now| *now == seen);
-        let (now, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        *now != seen
+        vector.sleep(seen, timeout)
     }
 
     /// Wakes who sleeps on a vector, as if it had been heard.
     pub fn wake(&self, vector: u8) {
         if let Some(vector) = self.vectors.get(usize::from(vector)) {
-            vector.hear();
+            vector.raise();
         }
-    }
-}
-
-impl Vector {
-    fn lock(&self) -> MutexGuard<'_, u64> {
-        // A number: what a thread that panicked left is as good as any.
-        self.generation.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn hear(&self) {
-        let mut generation = self.lock();
-        *generation = generation.wrapping_add(1);
-        self.raised.notify_all();
     }
 }
 
@@ -177,7 +156,7 @@ impl Drop for Interrupts {
 /// Hears interrupts until it is told to stop. Should the system not let it, those who sleep wake by
 /// themselves now and then, and find what is there.
 fn listen(
-    vectors: &[Vector],
+    vectors: &[Generation],
     events: &[OwnedFd],
     (alarms, alarm): (&[OwnedFd; 2], &Alarmed),
     stop: &OwnedFd,
@@ -201,7 +180,7 @@ fn listen(
                 let _ = alarm.what.set(what);
                 alarm.word.store(1, Ordering::Release);
                 for (vector, number) in vectors.iter().zip(0..) {
-                    vector.hear();
+                    vector.raise();
                     if let Some(listener) = listener.get() {
                         listener(number);
                     }
@@ -212,7 +191,7 @@ fn listen(
             // However often it was raised, it is read once: first taken, then told. What is raised in
             // between is told once more.
             if !file.revents().is_empty() && rustix::io::read(event, &mut [0; 8]).is_ok() {
-                vector.hear();
+                vector.raise();
                 if let Some(listener) = listener.get() {
                     listener(number);
                 }
@@ -225,7 +204,7 @@ fn listen(
 mod tests {
     use super::*;
     use crate::ledger::{Deed, Ledger};
-    use std::time::Instant;
+    use std::{sync::Mutex, time::Instant};
 
     const LONG: Duration = Duration::from_secs(60);
 

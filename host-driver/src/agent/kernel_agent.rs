@@ -22,9 +22,25 @@ use crate::{
     device::Polling,
     kernel_agent::{CqName, KernelAgent, ViName},
     queues::entries::Entries,
+    wait::Vectors,
 };
 
 // Every call is the inherent one of this name.
+impl Vectors for Agent {
+    fn generation(&self, vector: u8) -> Option<u64> {
+        Agent::generation(self, vector)
+    }
+
+    fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
+        Agent::sleep(self, vector, seen, timeout)
+    }
+
+    fn wake(&self, vector: u8) {
+        Agent::wake(self, vector);
+    }
+}
+
+// As above.
 impl KernelAgent for Agent {
     fn kind(&self) -> NicKind {
         Agent::kind(self)
@@ -68,18 +84,6 @@ impl KernelAgent for Agent {
 
     fn vectors(&self) -> u8 {
         Agent::vectors(self)
-    }
-
-    fn generation(&self, vector: u8) -> Option<u64> {
-        Agent::generation(self, vector)
-    }
-
-    fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
-        Agent::sleep(self, vector, seen, timeout)
-    }
-
-    fn wake(&self, vector: u8) {
-        Agent::wake(self, vector);
     }
 
     fn hold_off(&self, vector: u8, holdoff: Duration) -> Result<(), AgentError> {

@@ -11,6 +11,7 @@ mod counters;
 pub mod cqs;
 mod error;
 mod events;
+pub(crate) mod generation;
 mod interrupts;
 mod kernel_agent;
 mod limits;
@@ -111,8 +112,8 @@ pub struct Agent {
     dma_bytes: u64,
     /// None: one polls.
     interrupts: Option<Interrupts>,
-    /// Where the NIC puts events.
-    errors: crate::queues::cq::Consumer,
+    /// Where the NIC puts events. Locked behind `state`.
+    errors: Mutex<crate::queues::cq::Consumer>,
     state: Mutex<State>,
 }
 
@@ -217,7 +218,7 @@ impl Agent {
             system_tag,
             dma_bytes: state.regions.dma_bytes(),
             interrupts,
-            errors,
+            errors: Mutex::new(errors),
             state: Mutex::new(state),
         }))
     }

@@ -35,6 +35,7 @@ use crate::{
     device::Bar,
     memory::Mapping,
     rows,
+    wait::{turn, Turn},
 };
 
 /// Fewest bytes of a frame: its Ethernet header.
@@ -274,30 +275,31 @@ impl RawChannel {
         let vector = self.vi.vector(Direction::Receive);
         let mut looks = 0u32;
         loop {
-            let frame = self.receive()?;
-            let generation = agent.generation(vector);
-            let left = timeout.saturating_sub(start.elapsed());
-            // Behind the generation: who makes it give up wakes after that.
-            if frame.is_some() || left.is_zero() || given_up() {
-                return Ok(frame);
+            if let Some(frame) = self.receive()? {
+                return Ok(Some(frame));
             }
-            let woken = match generation {
-                Some(seen) => {
-                    // Whatever is there when the arm word is seen, or comes behind it, ends the sleep.
-                    let position = self.queues().taken & token::POSITION.mask();
-                    self.vi.arm(Direction::Receive, position as u16)?;
-                    agent.sleep(vector, seen, left.min(LONGEST_SLEEP))
-                }
-                None => {
+            let left = || match given_up() {
+                true => Duration::ZERO,
+                false => timeout.saturating_sub(start.elapsed()).min(LONGEST_SLEEP),
+            };
+            let arm = || {
+                let position = self.queues().taken & token::POSITION.mask();
+                Ok(self.vi.arm(Direction::Receive, position as u16)?)
+            };
+            match turn(&**agent, vector, left, arm, || self.receive())? {
+                Turn::Found(frame) => return Ok(Some(frame)),
+                Turn::Over => return Ok(None),
+                Turn::Slept(true) => {}
+                Turn::Slept(false) => agent.check()?,
+                Turn::Polls => {
                     agent.pause();
                     // Looks and not time: in a deterministic simulation the question comes at the same place in every
                     // run.
                     looks = looks.wrapping_add(1);
-                    looks % super::CHECK != 0
+                    if looks % super::CHECK == 0 {
+                        agent.check()?;
+                    }
                 }
-            };
-            if !woken {
-                agent.check()?;
             }
         }
     }

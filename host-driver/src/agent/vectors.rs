@@ -39,8 +39,7 @@ impl Agent {
     /// Sleeps until `vector` is raised again after [`Agent::generation`] was `seen`, at most for `timeout`.
     /// Whether it was. Where there are no interrupts, it pauses.
     ///
-    /// To miss nothing: read the generation, ask for the interrupt ([`super::vis::Vi::arm`]), look whether what one
-    /// waits for is there, and then sleep. A vector has many users: look again, and ask again, after each.
+    /// Who wants to miss nothing takes a [`crate::wait::turn`], with [`super::vis::Vi::arm`].
     pub fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
         match &self.interrupts {
             Some(interrupts) => interrupts.sleep(vector, seen, timeout),

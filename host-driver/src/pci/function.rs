@@ -19,6 +19,7 @@ const ECAP_INTERRUPT_REMAPPING: u32 = 3;
 
 /// A PCI function.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Function {
     /// Where it sits.
     pub address: Address,
@@ -44,6 +45,7 @@ pub struct Function {
 
 /// An IOMMU group: the functions that the IOMMU cannot tell apart.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Group {
     /// Its number.
     pub number: u32,
@@ -57,6 +59,7 @@ pub struct Group {
 
 /// Another function of a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Member {
     /// Its name in sysfs; a PCI address.
     pub name: String,

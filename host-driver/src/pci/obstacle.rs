@@ -10,6 +10,7 @@ use super::{function::VFIO_PCI, Address, Function, Group, Machine, Member, Memlo
 /// A reason why a function cannot be used. Its text names the thing and the rule, [`Obstacle::mend`]
 /// the commands that change it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Obstacle {
     /// Nothing at this address.
     NoFunction {

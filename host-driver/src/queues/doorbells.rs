@@ -4,15 +4,17 @@ use std::{
     fmt,
     ptr::NonNull,
     sync::{
-        atomic::{fence, AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU32, Ordering},
         Arc,
     },
 };
 
+use super::poller_state::PollerState;
 use crate::{
     barrier,
     device::{Bar, DeviceError, PciDevice},
     fork::Birth,
+    sync::AtomicU64,
 };
 
 /// A doorbell page that no device of this process has.
@@ -50,8 +52,8 @@ pub struct Bell {
 /// What a client knows of the process that polls its doorbells.
 #[derive(Debug, Clone, Copy)]
 pub struct Poller {
-    /// The process is awake, and has not said that it ends, as long as this is 0.
-    pub state: NonNull<AtomicU64>,
+    /// What the process says of itself.
+    pub state: NonNull<PollerState>,
     /// The process is gone, unless this is 0.
     pub gone: NonNull<AtomicU32>,
 }
@@ -81,11 +83,9 @@ impl Bell {
         let bell = unsafe { self.word.as_ref() };
         bell.store(word.to_le(), Ordering::Release);
         let Some(poller) = self.poller else { return true };
-        // The doorbell comes before the look whether its poller sleeps, as the poller's look at the doorbell comes after it has said so.
-        fence(Ordering::SeqCst);
         // SAFETY: the page is there, and so are these.
         let (state, gone) = unsafe { (poller.state.as_ref(), poller.gone.as_ref()) };
-        state.load(Ordering::Relaxed) | u64::from(gone.load(Ordering::Relaxed)) == 0
+        state.word() | u64::from(gone.load(Ordering::Relaxed)) == 0
     }
 }
 

@@ -7,13 +7,13 @@
 use std::{
     cell::UnsafeCell,
     fmt,
-    hint::spin_loop,
     marker::PhantomData,
     ops::{Deref, DerefMut},
-    sync::atomic::{AtomicU32, Ordering},
-    thread::{sleep, yield_now},
+    sync::atomic::Ordering,
     time::Duration,
 };
+
+use crate::sync::{sleep, spin_loop, yield_now, AtomicU32};
 
 const HELD: u32 = 0;
 const FREE: u32 = 1;

@@ -7,6 +7,7 @@ pub mod cq;
 pub mod doorbells;
 pub mod entries;
 pub mod lock;
+pub mod poller_state;
 pub mod ring;
 pub mod vi;
 

@@ -4,10 +4,9 @@
 use std::{
     io,
     os::fd::{BorrowedFd, OwnedFd},
-    sync::atomic::AtomicU64,
 };
 
-use crate::{device::DmaAccess, memory::Mapping};
+use crate::{device::DmaAccess, memory::Mapping, sync::AtomicU64};
 
 /// What a doorbell page is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

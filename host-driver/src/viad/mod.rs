@@ -7,7 +7,7 @@ pub mod doorbell_page;
 pub mod notice;
 pub mod protocol;
 pub mod report;
-mod sleepers;
+pub(crate) mod sleepers;
 pub mod socket;
 
 pub use client::Client;

@@ -13,7 +13,7 @@ use std::{
     io,
     os::fd::OwnedFd,
     ptr::NonNull,
-    sync::atomic::{fence, AtomicU32, AtomicU64, Ordering},
+    sync::atomic::{AtomicU32, Ordering},
     time::Duration,
 };
 
@@ -24,7 +24,8 @@ use rustix::{
 };
 use viaduct_spec::profile::VECTORS;
 
-use crate::memory::Mapping;
+use super::sleepers::Words;
+use crate::{memory::Mapping, queues::poller_state::PollerState};
 
 /// Bytes of the page.
 pub const BYTES: usize = 4096;
@@ -69,24 +70,11 @@ impl Notice {
         (vector < VECTORS).then(|| self.word(FIRST_VECTOR + STRIDE * vector))
     }
 
-    /// Whether the forwarder must be woken for what was stored before. The caller's stores come first.
-    pub fn must_wake(&self) -> bool {
-        fence(Ordering::SeqCst);
-        self.word(ASLEEP).load(Ordering::Relaxed) != 0
-    }
-
-    /// A client: both asleep and ended, which are neighbours. Not 0: viad must be woken, or is gone. Who has posted looks at it after a fence:
-    /// [`Notice::must_wake`].
-    pub(super) fn state(&self) -> &AtomicU64 {
+    /// What viad says of itself: asleep and ended, which are halves of one word. A client only reads it, whole or half.
+    pub fn state(&self) -> &PollerState {
         const { assert!(ASLEEP == 0 && ENDED == 4) };
-        // SAFETY: aligned and inside the page, as in `word`. A client only reads its page, whole words or half.
+        // SAFETY: it is such a word, in the page, which lives as long as `self`.
         unsafe { self.0.start().cast().as_ref() }
-    }
-
-    /// viad: the forwarder is about to sleep, or awake. It looks once more after the former.
-    pub fn set_asleep(&self, asleep: bool) {
-        self.word(ASLEEP).store(asleep.into(), Ordering::SeqCst);
-        fence(Ordering::SeqCst);
     }
 
     /// Not 0: viad has said that it ends.
@@ -101,13 +89,8 @@ impl Notice {
 
     /// viad: it ends. Everybody wakes.
     pub fn end(&self) {
-        self.word(ENDED).store(1, Ordering::Release);
+        self.state().end();
         (0..VECTORS as u8).for_each(|vector| self.raise(vector));
-    }
-
-    /// How often a vector was raised.
-    pub fn generation(&self, vector: u8) -> Option<u32> {
-        Some(self.vector(vector)?.load(Ordering::Acquire))
     }
 
     /// viad: a vector was raised.
@@ -117,17 +100,21 @@ impl Notice {
             self.wake(vector);
         }
     }
+}
 
-    /// Wakes all who sleep on a vector.
-    pub fn wake(&self, vector: u8) {
+impl Words for Notice {
+    fn generation(&self, vector: u8) -> Option<u32> {
+        Some(self.vector(vector)?.load(Ordering::Acquire))
+    }
+
+    fn wake(&self, vector: u8) {
         if let Some(word) = self.vector(vector) {
             // It fails for no word that is mapped.
             let _ = futex::wake(word, futex::Flags::empty(), i32::MAX as u32);
         }
     }
 
-    /// Sleeps while the generation of a vector is `seen`, at most for `timeout`; it may wake early.
-    pub fn sleep(&self, vector: u8, seen: u32, timeout: Duration) {
+    fn sleep(&self, vector: u8, seen: u32, timeout: Duration) {
         let (Some(word), Ok(time)) = (self.vector(vector), Timespec::try_from(timeout)) else { return };
         let _ = futex::wait(word, futex::Flags::empty(), seen, Some(&time));
     }
@@ -163,9 +150,10 @@ mod tests {
         let client = sleeper.join().expect("it woke each time");
         assert_eq!(client.generation(2), Some(0));
         assert_eq!(client.generation(VECTORS as u8), None);
-        assert!(!client.has_ended() && !client.must_wake());
-        server.set_asleep(true);
-        assert!(client.must_wake());
+        assert!(!client.has_ended() && client.state().word() == 0);
+        let sleep = || assert_ne!(client.state().word(), 0);
+        server.state().sleep_unless::<()>(|| Ok(false), sleep).expect("no error of the pass");
+        assert_eq!(client.state().word(), 0);
         server.end();
         assert!(client.has_ended() && client.generation(0) == Some(1));
     }

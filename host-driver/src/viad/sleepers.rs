@@ -1,14 +1,21 @@
 //! Those of this process who sleep on a vector. The word that they sleep on is viad's, which this process may not write: what wakes them
 //! without an interrupt is counted here.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::PoisonError, time::Duration};
 
 use viaduct_spec::profile::VECTORS;
 
-use super::notice::Notice;
+use crate::sync::{yield_now, Mutex, MutexGuard};
+
+/// Words on which one sleeps, one a vector; another process counts in them.
+pub trait Words {
+    /// What a vector's word is now.
+    fn generation(&self, vector: u8) -> Option<u32>;
+    /// Sleeps while a vector's word is `seen`, at most for `timeout`; it may wake early.
+    fn sleep(&self, vector: u8, seen: u32, timeout: Duration);
+    /// Wakes all who sleep on a vector's word.
+    fn wake(&self, vector: u8);
+}
 
 /// The sleepers of each vector.
 #[derive(Debug, Default)]
@@ -31,19 +38,19 @@ impl Sleepers {
     }
 
     /// Half of it is viad's, half our own. It is compared for equality alone, and nobody sleeps for 2^32 of either.
-    pub fn generation(&self, notice: &Notice, vector: u8) -> Option<u64> {
+    pub fn generation(&self, words: &impl Words, vector: u8) -> Option<u64> {
         let wakes = self.vector(vector)?.wakes;
-        Some(u64::from(wakes) << 32 | u64::from(notice.generation(vector)?))
+        Some(u64::from(wakes) << 32 | u64::from(words.generation(vector)?))
     }
 
     /// Sleeps while the generation of a vector is `seen`, at most for `timeout`; it may wake early.
-    pub fn sleep(&self, notice: &Notice, vector: u8, seen: u64, timeout: Duration) {
+    pub fn sleep(&self, words: &impl Words, vector: u8, seen: u64, timeout: Duration) {
         let is_now = |state: &Vector| u64::from(state.wakes) == seen >> 32;
         match self.vector(vector) {
             Some(mut state) if is_now(&state) => state.asleep += 1,
             _ => return,
         }
-        notice.sleep(vector, seen as u32, timeout);
+        words.sleep(vector, seen as u32, timeout);
         if let Some(mut state) = self.vector(vector) {
             match is_now(&state) {
                 true => state.asleep -= 1,
@@ -53,14 +60,14 @@ impl Sleepers {
     }
 
     /// Wakes all who sleep. It returns when they have woken: one that is about to sleep may not do so yet, and is woken the next time.
-    pub fn wake(&self, notice: &Notice, vector: u8) {
+    pub fn wake(&self, words: &impl Words, vector: u8) {
         if let Some(mut state) = self.vector(vector) {
             state.wakes = state.wakes.wrapping_add(1);
             state.woken += std::mem::take(&mut state.asleep);
         }
         while self.vector(vector).is_some_and(|state| state.woken > 0) {
-            notice.wake(vector);
-            std::thread::yield_now();
+            words.wake(vector);
+            yield_now();
         }
     }
 }
@@ -74,7 +81,11 @@ mod tests {
     };
 
     use super::*;
-    use crate::{device::DmaAccess, memory::Mapping, viad::notice};
+    use crate::{
+        device::DmaAccess,
+        memory::Mapping,
+        viad::notice::{self, Notice},
+    };
 
     const LONG: Duration = Duration::from_secs(60);
 

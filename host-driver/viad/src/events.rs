@@ -12,6 +12,7 @@ use std::{
 use viaduct_driver::{
     agent::{Agent, AgentError, Event, EVENT_VECTOR, LONGEST_SLEEP},
     kernel_agent::{CqName, ViName},
+    wait::{turn, Turn},
 };
 use viaduct_spec::register::event_code;
 
@@ -82,16 +83,15 @@ impl Events {
     /// The device's: it is gone.
     pub fn run(&self) -> Result<(), AgentError> {
         while !self.stopped.load(Ordering::Relaxed) {
-            let Some(seen) = self.agent.generation(EVENT_VECTOR) else {
-                if self.collect()? == 0 {
-                    std::thread::sleep(LOOK);
+            let look = || Ok::<_, AgentError>((self.collect()? > 0).then_some(()));
+            match turn(&*self.agent, EVENT_VECTOR, || LONGEST_SLEEP, || self.agent.arm_events(), look)? {
+                Turn::Found(()) | Turn::Over | Turn::Slept(true) => {}
+                Turn::Slept(false) => self.agent.check()?,
+                Turn::Polls => {
+                    if self.collect()? == 0 {
+                        std::thread::sleep(LOOK);
+                    }
                 }
-                continue;
-            };
-            // Whatever is there when the arm word is seen, or comes behind it, ends the sleep.
-            self.agent.arm_events()?;
-            if self.collect()? == 0 && !self.agent.sleep(EVENT_VECTOR, seen, LONGEST_SLEEP) {
-                self.agent.check()?;
             }
         }
         Ok(())

@@ -9,14 +9,14 @@ use std::{
     array::from_fn,
     cell::UnsafeCell,
     collections::LinkedList,
-    sync::{
-        atomic::{AtomicUsize, Ordering},
-        Arc, Mutex, MutexGuard, PoisonError,
-    },
+    sync::{atomic::Ordering, Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use via::Return;
-use viaduct_driver::queues::lock::{Held, Lock};
+use viaduct_driver::{
+    queues::lock::{Held, Lock},
+    sync::AtomicUsize,
+};
 
 use crate::types::Pvoid;
 
@@ -104,7 +104,10 @@ impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Slots<T, KIND
     /// Nothing yet.
     pub const fn new() -> Self {
         assert!(
-            COUNT.is_power_of_two() && COUNT * SLOT_BYTES <= 1 << GENERATION_BIT && KIND < 1 << KIND_BITS
+            COUNT.is_power_of_two()
+                && COUNT > 1
+                && COUNT * SLOT_BYTES <= 1 << GENERATION_BIT
+                && KIND < 1 << KIND_BITS
         );
         assert!(KIND != 0 && DOORS != 0);
         assert!(size_of::<Slot<T, DOORS>>() == SLOT_BYTES);
@@ -291,6 +294,9 @@ impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Drop for Rese
         self.slots.free().used.push_back(self.index);
     }
 }
+
+#[cfg(all(test, loom))]
+mod models;
 
 #[cfg(test)]
 mod tests {

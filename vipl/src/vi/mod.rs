@@ -64,6 +64,7 @@ impl ViAttributes {
 
 /// What [`Vi::query`] answers.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ViQuery {
     /// Its state.
     pub state: ViState,

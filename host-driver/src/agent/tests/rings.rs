@@ -1,5 +1,7 @@
 //! Completion queues and the error ring tell what has happened, at once or in time.
 
+use std::sync::atomic::AtomicPtr;
+
 use viaduct_spec::{
     doorbell::cq_page,
     register::{event, event_code},
@@ -64,6 +66,23 @@ fn events_wake_who_waits_for_them() {
     assert_eq!(agent.take_events().ok(), Some(vec![]));
 }
 
+/// It is not slept through, although it came with no interrupt: one that came before the wait had read the vector's generation counts as seen.
+#[test]
+fn an_event_that_is_there_before_the_sleep_is_found_without_an_interrupt() {
+    let (ledger, agent) = open();
+    let (start, log2) = ring_of(&ledger.take_deeds(), cqs::ERROR_RING);
+    let ring = AtomicPtr::new(start);
+    let mut word = [0];
+    event::CODE.put(&mut word, event_code::RECVQ_EMPTY.into());
+    let entry = CqEntry { token: word[0], vi: 0, receive: false };
+    let write = move || crate::queues::entries::tests::write(ring.into_inner(), log2, 0, entry);
+    ledger.books().at_doorbell = Some(Box::new(write));
+    let checks = ledger.books().checks;
+    assert_eq!(agent.wait_events(Duration::from_secs(60)).expect("it is there").len(), 1);
+    // Who has slept in vain asks whether the device lives.
+    assert_eq!(ledger.books().checks, checks);
+}
+
 /// An event of a VI that is gone is not one of the VI that has its index now.
 #[test]
 fn an_event_is_of_the_vi_that_was_there_when_it_was_told() {
@@ -124,7 +143,7 @@ fn a_completion_queue_is_armed_told_and_resized() {
     assert_eq!((completion_queue::EVENTS.get(&events), completion_queue::VECTOR.get(&events)), (1, 0));
 
     assert!(matches!(agent.create_cq(0), Err(AgentError::Entries(0))));
-    let cq = agent.create_cq(10).expect("a queue");
+    let mut cq = agent.create_cq(10).expect("a queue");
     assert_eq!((cq.index(), cq.vector()), (1, 2), "behind the error ring; three vectors for queues");
     let (start, log2) = ring_of(&ledger.take_deeds(), 1);
     assert_eq!(log2, 4);

@@ -33,10 +33,37 @@ use crate::{
         vi::{Parts, Vi},
         ViState,
     },
+    wait::Vectors,
 };
 
 /// A hosts file that is longer is cut off, in bytes.
 const LONGEST_HOSTS: usize = 1 << 20;
+
+impl Vectors for Client {
+    fn generation(&self, vector: u8) -> Option<u64> {
+        let Bell { notice, sleepers, .. } = &*self.bell;
+        (vector < self.welcome.vectors).then(|| sleepers.generation(notice, vector)).flatten()
+    }
+
+    fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
+        let start = Instant::now();
+        loop {
+            if self.generation(vector) != Some(seen) {
+                return true;
+            }
+            let left = timeout.saturating_sub(start.elapsed());
+            // Who asks next whether the NIC still answers hears that viad is gone.
+            if left.is_zero() || self.bell.check().is_err() {
+                return false;
+            }
+            self.bell.sleepers.sleep(&self.bell.notice, vector, seen, left);
+        }
+    }
+
+    fn wake(&self, vector: u8) {
+        self.bell.sleepers.wake(&self.bell.notice, vector);
+    }
+}
 
 impl KernelAgent for Client {
     fn kind(&self) -> NicKind {
@@ -81,30 +108,6 @@ impl KernelAgent for Client {
 
     fn vectors(&self) -> u8 {
         self.welcome.vectors
-    }
-
-    fn generation(&self, vector: u8) -> Option<u64> {
-        let Bell { notice, sleepers, .. } = &*self.bell;
-        (vector < self.welcome.vectors).then(|| sleepers.generation(notice, vector)).flatten()
-    }
-
-    fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
-        let start = Instant::now();
-        loop {
-            if self.generation(vector) != Some(seen) {
-                return true;
-            }
-            let left = timeout.saturating_sub(start.elapsed());
-            // Who asks next whether the NIC still answers hears that viad is gone.
-            if left.is_zero() || self.bell.check().is_err() {
-                return false;
-            }
-            self.bell.sleepers.sleep(&self.bell.notice, vector, seen, left);
-        }
-    }
-
-    fn wake(&self, vector: u8) {
-        self.bell.sleepers.wake(&self.bell.notice, vector);
     }
 
     fn hold_off(&self, _vector: u8, _holdoff: Duration) -> Result<(), AgentError> {

@@ -40,7 +40,7 @@ impl Page for Polled {
             });
         }
         self.page.word(offset).store(word, Ordering::Release);
-        if self.bell.notice.must_wake() {
+        if self.bell.notice.state().word() != 0 {
             self.wake_viad();
         }
         if self.page.kind() == Kind::Vi && offset == page::RECEIVE {

@@ -27,7 +27,7 @@ use super::{
     doorbell_page::{DoorbellPage, Kind},
     notice::{self, Notice},
     protocol::{self, Answer, Request, Welcome},
-    sleepers::Sleepers,
+    sleepers::{Sleepers, Words},
 };
 use crate::{
     agent::AgentError,

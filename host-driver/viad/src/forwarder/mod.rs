@@ -4,6 +4,8 @@
 //! and arm words in that order. So a receive that was posted before a send, by whoever, reaches the device before it;
 //! and whatever a client stored before an arm word reaches it before that.
 //!
+//! A forwarder that has nothing to do sleeps; `queues::asleep` says why it sleeps through no doorbell.
+//!
 //! A word is passed on when it differs from the last one: consecutive words of a page differ, and what is overwritten in
 //! between need not be seen (spec, doorbell pages). Nothing else is read from what clients can write.
 
@@ -158,19 +160,17 @@ impl Forwarder {
                 }
                 continue;
             }
-            self.notice.set_asleep(true);
-            // Whoever stored before it read `asleep` is seen here; whoever stores later wakes us.
-            if !self.pass()? {
-                let mut events =
-                    [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
-                        16];
-                // An interrupted sleep is a short one.
-                let _ = epoll::wait(&self.epoll, &mut events[..], None);
-            }
-            self.notice.set_asleep(false);
+            self.notice.state().sleep_unless(|| self.pass(), || self.sleep())?;
             (quiet, since) = (0, Instant::now());
         }
         Ok(())
+    }
+
+    /// Sleeps until a client, or [`Forwarder::stop`], wakes us; what has done so since the last sleep ends this one at once.
+    fn sleep(&self) {
+        let none = epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) };
+        // An interrupted sleep is a short one.
+        let _ = epoll::wait(&self.epoll, &mut [none; 16][..], None);
     }
 
     /// Ends [`Forwarder::run`].
