@@ -6,6 +6,8 @@ mod demo;
 mod devices;
 mod info;
 mod link;
+#[cfg(test)]
+mod manual;
 mod note;
 mod program;
 mod sim;
@@ -23,7 +25,7 @@ use clap::{Parser, Subcommand};
 
 /// An open Virtual Interface Architecture NIC: simulate it, use it.
 #[derive(Parser)]
-#[command(version)]
+#[command(name = "viaduct", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

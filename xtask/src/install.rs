@@ -1,7 +1,8 @@
-//! `install`: the C interface of VIPL under a prefix: header, shared and static library, pkg-config file; and viad, with its manual page,
-//! its systemd unit and its documented configuration.
+//! `install`: the C interface of VIPL under a prefix: header, shared and static library, pkg-config file; the command viaduct; viad, with
+//! its systemd unit and its documented configuration; and the manual pages of all of them.
 
 use crate::command::Cmd;
+use crate::manual;
 use crate::project::{read, write, Project};
 use anyhow::{ensure, Context, Result};
 use std::fs;
@@ -25,7 +26,10 @@ struct Place<'a> {
 /// Builds the library and viad and puts them under `prefix`. Run again it puts the same there.
 pub fn run(project: &Project, prefix: &Path, profile: &str, destdir: Option<&Path>) -> Result<()> {
     ensure!(prefix.is_absolute(), "--prefix {} is not an absolute path", prefix.display());
-    project.cargo("build")?.args(["-p", "vipl-c", "-p", "viad", "--profile", profile]).run()?;
+    project
+        .cargo("build")?
+        .args(["-p", "vipl-c", "-p", "viad", "-p", "viaduct-cli", "--profile", profile])
+        .run()?;
     let folder = match profile {
         "dev" => "debug",
         other => other,
@@ -48,9 +52,10 @@ pub fn run(project: &Project, prefix: &Path, profile: &str, destdir: Option<&Pat
     place.write(&pkg_config(&text, prefix, &version), "lib/pkgconfig/vipl.pc")?;
     let sources = project.root.join("host-driver/viad");
     place.copy(&built.join("viad"), "bin/viad")?;
-    place.copy(&sources.join("viad.8"), "share/man/man8/viad.8")?;
     place.copy(&sources.join("viad.toml"), CONFIG)?;
     place.write(&unit(&read(&sources.join("viad.service"))?, prefix)?, UNIT)?;
+    place.copy(&built.join("viaduct"), "bin/viaduct")?;
+    place.manual(project, &version)?;
     print!("{}", place.advice());
     Ok(())
 }
@@ -83,6 +88,25 @@ impl Place<'_> {
         write(&self.clear(to)?, text)
     }
 
+    /// All manual pages: those of the tree, and those that the header is the source of.
+    fn manual(&self, project: &Project, version: &str) -> Result<()> {
+        let root = &project.root;
+        let mut pages = vec![root.join("vipl/man/vipl.7"), root.join("host-driver/viad/viad.8")];
+        let commands = root.join("cli/man");
+        for entry in fs::read_dir(&commands).with_context(|| commands.display().to_string())? {
+            pages.push(entry?.path());
+        }
+        pages.sort();
+        for page in &pages {
+            let name = page.file_name().and_then(|name| name.to_str()).context("a page has a name")?;
+            self.copy(page, &page_place(name)?)?;
+        }
+        for (name, text) in manual::pages(project, version)? {
+            self.write(&text, &page_place(&name)?)?;
+        }
+        Ok(())
+    }
+
     /// What a program needs to be compiled, and to find the library when it starts.
     fn advice(&self) -> String {
         let prefix = self.prefix.display();
@@ -108,6 +132,13 @@ impl Place<'_> {
              {prefix}/bin/viad --help.\n"
         )
     }
+}
+
+/// Where a manual page of this name belongs.
+fn page_place(name: &str) -> Result<String> {
+    let section = name.rsplit('.').next().filter(|section| section.len() == 1);
+    let section = section.with_context(|| format!("{name} has no section of the manual at its end"))?;
+    Ok(format!("share/man/man{section}/{name}"))
 }
 
 /// The folder where cargo builds: xtask is in one of its folders.
@@ -169,7 +200,12 @@ pub fn smoke(project: &Project) -> Result<()> {
     Cmd::new(prefix.join("bin/viad")).args(["--check", "--config"]).arg(&config).run()?;
     let unit = read(&prefix.join(UNIT))?;
     ensure!(unit.contains(&format!("ExecStart={folder}/bin/viad --config")), "{unit}");
-    ensure!(read(&prefix.join("share/man/man8/viad.8"))?.contains(".TH viad 8"), "no manual page");
+    for name in ["viaduct.1", "viaduct-sim-up.1", "VipOpenNic.3", "VipGetPeerData.3", "vipl.7", "viad.8"] {
+        let page = read(&prefix.join(page_place(name)?))?;
+        let (title, section) = name.rsplit_once('.').context("a section")?;
+        ensure!(page.contains(&format!(".TH {title} {section} ")), "{name} is another page: {page}");
+    }
+    Cmd::new(prefix.join("bin/viaduct")).arg("--version").run()?;
     Ok(())
 }
 

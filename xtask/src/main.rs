@@ -14,6 +14,7 @@ mod install;
 mod instructions;
 mod lanes;
 mod lints;
+mod manual;
 mod miri;
 mod mutate;
 mod need;
@@ -135,7 +136,7 @@ enum Task {
     Same(same::Options),
     /// Synthesises the core for ECP5 and simulates the netlist beside the RTL: both must do the same, cycle by cycle
     Netlist,
-    /// Puts VIPL's C interface under a prefix: vipl.h, libvipl, vipl.pc
+    /// Puts under a prefix what users need: vipl.h, libvipl, viaduct, viad, the manual pages
     Install {
         /// The prefix: an absolute path
         #[arg(long, value_name = "DIR")]
