@@ -10,6 +10,7 @@ mod look;
 mod memory;
 mod orphans;
 mod requests;
+mod service;
 mod silence;
 mod tap;
 mod users;
