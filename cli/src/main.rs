@@ -6,6 +6,8 @@ mod demo;
 mod devices;
 mod info;
 mod link;
+#[cfg(test)]
+mod manual;
 mod note;
 mod peer;
 mod perf;
@@ -25,7 +27,7 @@ use clap::{Parser, Subcommand};
 
 /// An open Virtual Interface Architecture NIC: simulate it, use it.
 #[derive(Parser)]
-#[command(version)]
+#[command(name = "viaduct", version)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,

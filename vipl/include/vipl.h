@@ -3,7 +3,13 @@
  * Programs of both naming traditions compile against it: a descriptor's parts are CS and DS[n].Local and DS[n].Remote, and they
  * are Control and Data[n] as well. Builds that define VIPL095 need nothing more, and nothing changes with it.
  *
- * All functions may be called from any thread; each answers with a VIP_RETURN. Time-outs are milliseconds.
+ * All functions may be called from any thread. Time-outs are milliseconds; VIP_INFINITE is for ever. `cargo xtask install` makes the
+ * manual pages of section 3 of the comments in front of the functions.
+ *
+ * Each function with a VIP_RETURN also returns:
+ *   VIP_INVALID_PARAMETER: a handle does not exist (any more), or NULL stands where a result goes
+ *   VIP_ERROR_RESOURCE: the NIC is gone, or the process is a child of the one that has opened it
+ *
  * Compiles as C89 with GNU's anonymous unions, C99, C11, and C++98 and later.
  */
 #ifndef VIADUCT_VIPL_H
@@ -356,100 +362,439 @@ typedef void (*VIP_CQ_CALLBACK)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle, VIP
 
 /* ---- NICs -------------------------------------------------------------------------------------------------------- */
 
+/* Opens a NIC by its name, or by an alias of it: vipl(7) has both.
+ * A NIC may be open several times; each handle is closed for itself. What keeps a NIC from being opened is written to
+ * stderr.
+ * Returns:
+ *   VIP_SUCCESS: NicHandle has a handle of the NIC
+ *   VIP_INVALID_PARAMETER: DeviceName is NULL, or no NIC has that name
+ *   VIP_ERROR_RESOURCE: the NIC does not answer, or belongs to another program
+ */
 VIP_RETURN VipOpenNic(IN const VIP_CHAR *DeviceName, OUT VIP_NIC_HANDLE *NicHandle);
+
+/* Closes a handle of a NIC, and ends all that was made with it: VIs, completion queues, registrations, tags.
+ * Calls that are under way with it return within a moment. When it returns, the NIC can be opened again.
+ * Returns:
+ *   VIP_SUCCESS: it is closed
+ *   VIP_ERROR_RESOURCE: it is closed, but the NIC may still reach memory that was registered
+ */
 VIP_RETURN VipCloseNic(IN VIP_NIC_HANDLE NicHandle);
+
+/* Tells the attributes of a NIC, and what a program may have of it.
+ * Name is the name that the NIC was opened by.
+ * Returns:
+ *   VIP_SUCCESS: NicAttribs is filled in
+ */
 VIP_RETURN VipQueryNic(IN VIP_NIC_HANDLE NicHandle, OUT VIP_NIC_ATTRIBUTES *NicAttribs);
+
+/* Would tell what system management knows of the NIC, which is not offered.
+ * Returns:
+ *   VIP_INVALID_PARAMETER: InfoType is not VIP_SMI_AUTODISCOVERY
+ *   VIP_ERROR_NOT_SUPPORTED: in every other case
+ */
 VIP_RETURN VipQuerySystemManagementInfo(IN VIP_NIC_HANDLE NicHandle, IN VIP_ULONG InfoType,
                                         OUT VIP_PVOID SysManInfo);
-/* A NULL handler: errors are written to stderr. */
+
+/* Names the function that is called for errors that no descriptor tells.
+ * It is called on a thread of the library's, with Context. With a NULL handler, as after VipOpenNic, errors are
+ * written to stderr.
+ * Returns:
+ *   VIP_SUCCESS: errors go there from now on
+ */
 VIP_RETURN VipErrorCallback(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Context, IN VIP_ERROR_HANDLER Handler);
 
 /* ---- Protection tags and memory ---------------------------------------------------------------------------------- */
 
+/* Makes a protection tag. A VI uses memory of its own tag only.
+ * Returns:
+ *   VIP_SUCCESS: ProtectionTag has its handle
+ *   VIP_ERROR_RESOURCE: there are no more tags
+ */
 VIP_RETURN VipCreatePtag(IN VIP_NIC_HANDLE NicHandle, OUT VIP_PROTECTION_HANDLE *ProtectionTag);
+
+/* Destroys a protection tag that no VI and no registered memory has any more.
+ * Returns:
+ *   VIP_SUCCESS: it is destroyed
+ *   VIP_INVALID_PARAMETER: the tag was made with another handle of a NIC
+ *   VIP_ERROR_RESOURCE: it is in use
+ */
 VIP_RETURN VipDestroyPtag(IN VIP_NIC_HANDLE NicHandle, IN VIP_PROTECTION_HANDLE ProtectionTag);
+
+/* Registers memory, so that the NIC may reach it: Length bytes at VirtualAddress, of any alignment.
+ * The memory stays mapped until VipDeregisterMem. The same memory may be registered several times. What the process
+ * may only read, the NIC may only read.
+ * Returns:
+ *   VIP_SUCCESS: MemoryHandle has its handle
+ *   VIP_INVALID_PARAMETER: Length is 0, not all of the memory is mapped, it is read-only and EnableRdmaWrite is set,
+ *       or MemAttribs is NULL
+ *   VIP_INVALID_PTAG: the tag of MemAttribs does not exist
+ *   VIP_ERROR_RESOURCE: the NIC, its IOMMU or the limit on locked memory has no room for it
+ */
 VIP_RETURN VipRegisterMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID VirtualAddress, IN VIP_ULONG Length,
                           IN VIP_MEM_ATTRIBUTES *MemAttribs, OUT VIP_MEM_HANDLE *MemoryHandle);
+
+/* Ends a registration. When it returns, the NIC reaches the memory no more.
+ * VirtualAddress is where the registered memory begins.
+ * Returns:
+ *   VIP_SUCCESS: the memory is the program's alone
+ *   VIP_INVALID_PARAMETER: no memory that begins there has that handle
+ *   VIP_ERROR_RESOURCE: another call uses it, or the NIC has not let go of it: it stays registered
+ */
 VIP_RETURN VipDeregisterMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID VirtualAddress,
                             IN VIP_MEM_HANDLE MemoryHandle);
+
+/* Changes the tag and the remote rights of registered memory.
+ * Returns:
+ *   VIP_SUCCESS: the NIC goes by the new attributes
+ *   VIP_INVALID_PARAMETER: no memory that begins there has that handle, it is read-only and EnableRdmaWrite is set,
+ *       or MemAttribs is NULL
+ *   VIP_INVALID_PTAG: the tag of MemAttribs does not exist
+ */
 VIP_RETURN VipSetMemAttributes(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address,
                                IN VIP_MEM_HANDLE MemoryHandle, IN VIP_MEM_ATTRIBUTES *MemAttribs);
+
+/* Tells the tag and the remote rights of registered memory.
+ * Returns:
+ *   VIP_SUCCESS: MemAttribs is filled in
+ *   VIP_INVALID_PARAMETER: no memory that begins there has that handle
+ */
 VIP_RETURN VipQueryMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address, IN VIP_MEM_HANDLE MemoryHandle,
                        OUT VIP_MEM_ATTRIBUTES *MemAttribs);
 
 /* ---- Virtual interfaces ------------------------------------------------------------------------------------------ */
 
-/* A completion queue may be NULL. */
+/* Makes a virtual interface: a send queue and a receive queue, idle and empty.
+ * SendCQHandle and RecvCQHandle name the completion queues that its completions go to; each may be NULL, and both may
+ * be the same.
+ * Returns:
+ *   VIP_SUCCESS: ViHandle has its handle
+ *   VIP_INVALID_PARAMETER: a completion queue does not exist, or belongs to another NIC
+ *   VIP_INVALID_RELIABILITY_LEVEL: the NIC does not offer that level
+ *   VIP_INVALID_MTU: the NIC does not offer that MaxTransferSize
+ *   VIP_INVALID_QOS: QoS is not NULL
+ *   VIP_INVALID_PTAG: the tag does not exist
+ *   VIP_INVALID_RDMAREAD: EnableRdmaRead is set, and the level has no RDMA read
+ *   VIP_ERROR_RESOURCE: the NIC or the process has no room for one more
+ */
 VIP_RETURN VipCreateVi(IN VIP_NIC_HANDLE NicHandle, IN VIP_VI_ATTRIBUTES *ViAttribs,
                        IN VIP_CQ_HANDLE SendCQHandle, IN VIP_CQ_HANDLE RecvCQHandle,
                        OUT VIP_VI_HANDLE *ViHandle);
+
+/* Destroys a VI that is idle and has nothing on its queues.
+ * Returns:
+ *   VIP_SUCCESS: it is destroyed
+ *   VIP_ERROR_RESOURCE: it is not idle, or descriptors are still on a queue of its
+ */
 VIP_RETURN VipDestroyVi(IN VIP_VI_HANDLE ViHandle);
+
+/* Changes the attributes of a VI that is idle.
+ * Returns:
+ *   VIP_SUCCESS: it has the new attributes
+ *   VIP_INVALID_STATE: it is not idle, or receives are posted and the tag would be another one
+ *   VIP_INVALID_RELIABILITY_LEVEL: the NIC does not offer that level
+ *   VIP_INVALID_MTU: the NIC does not offer that MaxTransferSize
+ *   VIP_INVALID_QOS: QoS is not NULL
+ *   VIP_INVALID_PTAG: the tag does not exist
+ *   VIP_INVALID_RDMAREAD: EnableRdmaRead is set, and the level has no RDMA read
+ */
 VIP_RETURN VipSetViAttributes(IN VIP_VI_HANDLE ViHandle, IN VIP_VI_ATTRIBUTES *ViAttribs);
+
+/* Tells the state and the attributes of a VI, and whether its queues are empty.
+ * A queue is empty when nothing is posted to it that the program has not taken off.
+ * Returns:
+ *   VIP_SUCCESS: all four places are filled in
+ */
 VIP_RETURN VipQueryVi(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_STATE *State, OUT VIP_VI_ATTRIBUTES *ViAttribs,
                       OUT VIP_BOOLEAN *ViSendQEmpty, OUT VIP_BOOLEAN *ViRecvQEmpty);
 
 /* ---- Connections ------------------------------------------------------------------------------------------------- */
 
-/* By discriminators, over the wire. Who waits, asks, or has asked finds out when the NIC is closed, and by VipDisconnect. */
+/* Waits for a client that asks for a connection with the address LocalAddr of this NIC.
+ * RemoteAddr needs room for 6 bytes of address and MaxDiscriminatorLen of discriminator. The request waits until
+ * ConnHandle is accepted or rejected.
+ * Returns:
+ *   VIP_SUCCESS: RemoteAddr, RemoteViAttribs and ConnHandle are filled in
+ *   VIP_INVALID_PARAMETER: LocalAddr is not an address of this NIC
+ *   VIP_TIMEOUT: nobody has asked in that time, or the NIC was closed meanwhile
+ *   VIP_ERROR_RESOURCE: too many wait, or another user has that discriminator
+ */
 VIP_RETURN VipConnectWait(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *LocalAddr, IN VIP_ULONG Timeout,
                           OUT VIP_NET_ADDRESS *RemoteAddr, OUT VIP_VI_ATTRIBUTES *RemoteViAttribs,
                           OUT VIP_CONN_HANDLE *ConnHandle);
+
+/* Accepts a request that VipConnectWait has given, and connects it with an idle VI.
+ * When the attributes differ the peer hears nothing, and the program may accept with another VI, or reject.
+ * Returns:
+ *   VIP_SUCCESS: the VI is connected, and ConnHandle is used up
+ *   VIP_INVALID_STATE: the VI is not idle, or was disconnected meanwhile
+ *   VIP_INVALID_RELIABILITY_LEVEL: the VI has another level than the peer's
+ *   VIP_INVALID_MTU: the VI has another MaxTransferSize than the peer's
+ *   VIP_TIMEOUT: the peer has given up, or does not answer any more
+ *   VIP_REJECT: the peer wants it no more
+ */
 VIP_RETURN VipConnectAccept(IN VIP_CONN_HANDLE ConnHandle, IN VIP_VI_HANDLE ViHandle);
+
+/* Rejects a request that VipConnectWait has given. The peer gets VIP_REJECT.
+ * Returns:
+ *   VIP_SUCCESS: ConnHandle is used up
+ */
 VIP_RETURN VipConnectReject(IN VIP_CONN_HANDLE ConnHandle);
+
+/* Asks a server for a connection of an idle VI, and waits for the answer.
+ * LocalAddr is an address of this NIC, RemoteAddr the one that the server waits with.
+ * Returns:
+ *   VIP_SUCCESS: the VI is connected, and RemoteViAttribs has the attributes of the server's VI
+ *   VIP_INVALID_PARAMETER: LocalAddr is not an address of this NIC, or a discriminator is too long
+ *   VIP_INVALID_STATE: the VI is not idle, or was disconnected meanwhile
+ *   VIP_NO_MATCH: nobody waits there
+ *   VIP_REJECT: the server has rejected it
+ *   VIP_ERROR_RESOURCE: another user has that discriminator
+ *   VIP_TIMEOUT: the server has not decided in that time
+ *   VIP_NOT_REACHABLE: there is no way to that address
+ */
 VIP_RETURN VipConnectRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
                              IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout,
                              OUT VIP_VI_ATTRIBUTES *RemoteViAttribs);
+
+/* Asks a peer, who asks in the same way, for a connection of an idle VI, and returns at once.
+ * VipConnectPeerDone or VipConnectPeerWait tells how it ended.
+ * Returns:
+ *   VIP_SUCCESS: the request is on its way
+ *   VIP_INVALID_PARAMETER: LocalAddr is not an address of this NIC, or a discriminator is too long
+ *   VIP_INVALID_STATE: the VI is not idle, or is being connected
+ *   VIP_ERROR_RESOURCE: too many ask, or another user has that discriminator
+ */
 VIP_RETURN VipConnectPeerRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
                                  IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout);
+
+/* Tells how a peer request ended, if it has. It never waits.
+ * Returns:
+ *   VIP_SUCCESS: the VI is connected, and RemoteViAttribs has the attributes of the peer's VI
+ *   VIP_NOT_DONE: it has not ended
+ *   VIP_INVALID_STATE: no request is under way, or the VI was disconnected meanwhile
+ *   VIP_REJECT: the peer has rejected it, or its VI has another level or MaxTransferSize
+ *   VIP_TIMEOUT: the peer has not asked in the time of the request
+ *   VIP_NOT_REACHABLE: there is no way to that address
+ */
 VIP_RETURN VipConnectPeerDone(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_ATTRIBUTES *RemoteViAttribs);
+
+/* Waits until a peer request ends.
+ * Returns:
+ *   VIP_SUCCESS: the VI is connected, and RemoteViAttribs has the attributes of the peer's VI
+ *   VIP_INVALID_STATE: no request is under way, or the VI was disconnected meanwhile
+ *   VIP_REJECT: the peer has rejected it, or its VI has another level or MaxTransferSize
+ *   VIP_TIMEOUT: the peer has not asked in the time of the request
+ *   VIP_NOT_REACHABLE: there is no way to that address
+ */
 VIP_RETURN VipConnectPeerWait(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_ATTRIBUTES *RemoteViAttribs);
+
+/* Ends the connection of a VI, or the attempt at one, and makes it idle.
+ * What is posted is flushed; the peer gets VIP_ERROR_CONN_LOST. An idle VI stays as it is.
+ * Returns:
+ *   VIP_SUCCESS: the VI is idle
+ */
 VIP_RETURN VipDisconnect(IN VIP_VI_HANDLE ViHandle);
 
 /* ---- Work queues ------------------------------------------------------------------------------------------------- */
 
-/* The memory handle is that of the region in which the descriptor lies. */
+/* Posts a descriptor to the send queue of a VI.
+ * MemoryHandle is that of the registered memory in which the descriptor lies. The descriptor is the library's until
+ * it is taken off the queue. On an idle VI it is flushed.
+ * Returns:
+ *   VIP_SUCCESS: it is posted
+ *   VIP_INVALID_PARAMETER: DescriptorPtr is no multiple of 64, or lies in no memory of that handle
+ *   VIP_ERROR_RESOURCE: as many descriptors are posted as the queue has room for
+ */
 VIP_RETURN VipPostSend(IN VIP_VI_HANDLE ViHandle, IN VIP_DESCRIPTOR *DescriptorPtr,
                        IN VIP_MEM_HANDLE MemoryHandle);
+
+/* Takes the oldest descriptor off the send queue of a VI, if it is complete. It never waits.
+ * Returns:
+ *   VIP_SUCCESS: DescriptorPtr has a descriptor that is complete without an error
+ *   VIP_NOT_DONE: the oldest one is not complete; DescriptorPtr has NULL
+ *   VIP_DESCRIPTOR_ERROR: DescriptorPtr has a descriptor whose Status has the error; or NULL, if nothing is posted
+ */
 VIP_RETURN VipSendDone(IN VIP_VI_HANDLE ViHandle, OUT VIP_DESCRIPTOR **DescriptorPtr);
+
+/* Waits until the oldest descriptor of a VI's send queue is complete, and takes it off.
+ * Returns:
+ *   VIP_SUCCESS: DescriptorPtr has a descriptor that is complete without an error
+ *   VIP_DESCRIPTOR_ERROR: DescriptorPtr has a descriptor whose Status has the error; or NULL, if nothing is posted
+ *   VIP_TIMEOUT: it is not complete in that time; DescriptorPtr has NULL
+ *   VIP_INVALID_PARAMETER: the queue has a completion queue, which is to be waited for
+ */
 VIP_RETURN VipSendWait(IN VIP_VI_HANDLE ViHandle, IN VIP_ULONG Timeout, OUT VIP_DESCRIPTOR **DescriptorPtr);
+
+/* Names a function that takes one completed descriptor off the send queue of a VI.
+ * It is called once: at once if the oldest descriptor is complete, else later on a thread of the library's. Handlers
+ * of a queue are called in the order of these calls. VipDestroyVi cancels it.
+ * Returns:
+ *   VIP_SUCCESS: it was called, or will be
+ *   VIP_INVALID_PARAMETER: Handler is NULL, or the queue has a completion queue
+ *   VIP_ERROR_RESOURCE: there is no thread for it
+ */
 VIP_RETURN VipSendNotify(IN VIP_VI_HANDLE ViHandle, IN VIP_PVOID Context, IN VIP_VI_CALLBACK Handler);
+
+/* Posts a descriptor to the receive queue of a VI.
+ * MemoryHandle is that of the registered memory in which the descriptor lies. The descriptor is the library's until
+ * it is taken off the queue. It may be posted before the VI is connected.
+ * Returns:
+ *   VIP_SUCCESS: it is posted
+ *   VIP_INVALID_PARAMETER: DescriptorPtr is no multiple of 64, or lies in no memory of that handle
+ *   VIP_ERROR_RESOURCE: as many descriptors are posted as the queue has room for
+ */
 VIP_RETURN VipPostRecv(IN VIP_VI_HANDLE ViHandle, IN VIP_DESCRIPTOR *DescriptorPtr,
                        IN VIP_MEM_HANDLE MemoryHandle);
+
+/* Takes the oldest descriptor off the receive queue of a VI, if it is complete. It never waits.
+ * Returns:
+ *   VIP_SUCCESS: DescriptorPtr has a descriptor that is complete without an error
+ *   VIP_NOT_DONE: the oldest one is not complete; DescriptorPtr has NULL
+ *   VIP_DESCRIPTOR_ERROR: DescriptorPtr has a descriptor whose Status has the error; or NULL, if nothing is posted
+ */
 VIP_RETURN VipRecvDone(IN VIP_VI_HANDLE ViHandle, OUT VIP_DESCRIPTOR **DescriptorPtr);
+
+/* Waits until the oldest descriptor of a VI's receive queue is complete, and takes it off.
+ * Returns:
+ *   VIP_SUCCESS: DescriptorPtr has a descriptor that is complete without an error
+ *   VIP_DESCRIPTOR_ERROR: DescriptorPtr has a descriptor whose Status has the error; or NULL, if nothing is posted
+ *   VIP_TIMEOUT: it is not complete in that time; DescriptorPtr has NULL
+ *   VIP_INVALID_PARAMETER: the queue has a completion queue, which is to be waited for
+ */
 VIP_RETURN VipRecvWait(IN VIP_VI_HANDLE ViHandle, IN VIP_ULONG Timeout, OUT VIP_DESCRIPTOR **DescriptorPtr);
+
+/* Names a function that takes one completed descriptor off the receive queue of a VI.
+ * It is called once: at once if the oldest descriptor is complete, else later on a thread of the library's. Handlers
+ * of a queue are called in the order of these calls. VipDestroyVi cancels it.
+ * Returns:
+ *   VIP_SUCCESS: it was called, or will be
+ *   VIP_INVALID_PARAMETER: Handler is NULL, or the queue has a completion queue
+ *   VIP_ERROR_RESOURCE: there is no thread for it
+ */
 VIP_RETURN VipRecvNotify(IN VIP_VI_HANDLE ViHandle, IN VIP_PVOID Context, IN VIP_VI_CALLBACK Handler);
 
 /* ---- Completion queues ------------------------------------------------------------------------------------------- */
 
+/* Makes a completion queue with room for EntryCount entries.
+ * Returns:
+ *   VIP_SUCCESS: CQHandle has its handle
+ *   VIP_INVALID_PARAMETER: EntryCount is 0, or more than MaxCQEntries
+ *   VIP_ERROR_RESOURCE: the NIC or the process has no room for one more
+ */
 VIP_RETURN VipCreateCQ(IN VIP_NIC_HANDLE NicHandle, IN VIP_ULONG EntryCount, OUT VIP_CQ_HANDLE *CQHandle);
+
+/* Destroys a completion queue that no VI has, and cancels its handlers.
+ * Returns:
+ *   VIP_SUCCESS: it is destroyed
+ *   VIP_ERROR_RESOURCE: a VI has it
+ */
 VIP_RETURN VipDestroyCQ(IN VIP_CQ_HANDLE CQHandle);
+
+/* Gives a completion queue room for EntryCount entries. What is on it stays.
+ * Returns:
+ *   VIP_SUCCESS: it has that room
+ *   VIP_INVALID_PARAMETER: EntryCount is 0, or more than MaxCQEntries
+ *   VIP_ERROR_RESOURCE: there is no memory for it
+ */
 VIP_RETURN VipResizeCQ(IN VIP_CQ_HANDLE CQHandle, IN VIP_ULONG EntryCount);
+
+/* Takes the oldest entry off a completion queue, if there is one. It never waits.
+ * The entry says which VI has completed a descriptor, and on which queue: VipSendDone or VipRecvDone then gives that
+ * descriptor.
+ * Returns:
+ *   VIP_SUCCESS: ViHandle has the VI, and RecvQueue is VIP_TRUE if it was the receive queue
+ *   VIP_NOT_DONE: there is no entry
+ */
 VIP_RETURN VipCQDone(IN VIP_CQ_HANDLE CQHandle, OUT VIP_VI_HANDLE *ViHandle, OUT VIP_BOOLEAN *RecvQueue);
+
+/* Waits for an entry of a completion queue, and takes it off.
+ * Returns:
+ *   VIP_SUCCESS: ViHandle has the VI, and RecvQueue is VIP_TRUE if it was the receive queue
+ *   VIP_TIMEOUT: no entry has come in that time
+ */
 VIP_RETURN VipCQWait(IN VIP_CQ_HANDLE CQHandle, IN VIP_ULONG Timeout, OUT VIP_VI_HANDLE *ViHandle,
                      OUT VIP_BOOLEAN *RecvQueue);
+
+/* Names a function that takes one entry off a completion queue.
+ * It is called once: at once if there is an entry, else later on a thread of the library's. Handlers of a queue are
+ * called in the order of these calls. VipDestroyCQ cancels it.
+ * Returns:
+ *   VIP_SUCCESS: it was called, or will be
+ *   VIP_INVALID_PARAMETER: Handler is NULL
+ *   VIP_ERROR_RESOURCE: there is no thread for it
+ */
 VIP_RETURN VipCQNotify(IN VIP_CQ_HANDLE CQHandle, IN VIP_PVOID Context, IN VIP_CQ_CALLBACK Handler);
 
 /* ---- Name service ------------------------------------------------------------------------------------------------ */
 
-/* From the hosts file: $VIPL_HOSTS, or else /etc/vip_hosts. NSInitInfo is not looked at. */
+/* Reads the hosts file, for the two functions that look names up: vipl(7) says which file that is.
+ * NSInitInfo is not looked at. Why a file or a line of it cannot be read is written to stderr.
+ * Returns:
+ *   VIP_SUCCESS: names can be looked up
+ *   VIP_ERROR_NAMESERVICE: the file cannot be read
+ */
 VIP_RETURN VipNSInit(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID NSInitInfo);
+
+/* Looks up the address of a NIC by the name of its host; NameIndex 0 is the host's first NIC.
+ * HostAddressLen of Address is how much room there is: 6 or more, or 0 for enough. The discriminator stays as it is.
+ * Returns:
+ *   VIP_SUCCESS: Address has the NIC's address of 6 bytes
+ *   VIP_INVALID_PARAMETER: Name is NULL, or there is too little room
+ *   VIP_ERROR_NAMESERVICE: there is no such host or NIC, or VipNSInit was not called
+ */
 VIP_RETURN VipNSGetHostByName(IN VIP_NIC_HANDLE NicHandle, IN VIP_CHAR *Name, OUT VIP_NET_ADDRESS *Address,
                               IN VIP_ULONG NameIndex);
+
+/* Looks up the name of a host by the address of one of its NICs.
+ * NameLen is how much room Name has in bytes, and then how much it takes with the 0 at its end.
+ * Returns:
+ *   VIP_SUCCESS: Name has the name
+ *   VIP_INVALID_PARAMETER: the address does not have 6 bytes
+ *   VIP_ERROR_RESOURCE: there is too little room
+ *   VIP_ERROR_NAMESERVICE: no host has that NIC, or VipNSInit was not called
+ */
 VIP_RETURN VipNSGetHostByAddr(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *Address, OUT VIP_CHAR *Name,
                               IN OUT VIP_ULONG *NameLen);
+
+/* Forgets the hosts that VipNSInit has read.
+ * Returns:
+ *   VIP_SUCCESS: they are forgotten
+ *   VIP_ERROR_NAMESERVICE: VipNSInit was not called
+ */
 VIP_RETURN VipNSShutdown(IN VIP_NIC_HANDLE NicHandle);
 
 /* ---- Beside VIPL: what programs of one maker's NICs call --------------------------------------------------------- */
 
-/* A word that the program keeps with a VI; NULL at first. */
+/* Gives the word that the program keeps with a VI.
+ * Returns:
+ *   the word: NULL if none was set, or the VI does not exist
+ */
 VIP_PVOID VipGetUserData(IN VIP_VI_HANDLE ViHandle);
+
+/* Keeps a word of the program's with a VI. Of a VI that does not exist, nothing is kept.
+ * Returns:
+ *   nothing
+ */
 void VipSetUserData(IN VIP_VI_HANDLE ViHandle, IN VIP_PVOID Data);
-/* Nothing is ever deferred: answers that. */
+
+/* Starts sends that were deferred. Nothing is ever deferred here, and SendsDeferred becomes VIP_FALSE.
+ * Returns:
+ *   VIP_SUCCESS: there was nothing to do
+ */
 VIP_RETURN VipPostDeferredSends(IN VIP_VI_HANDLE ViHandle, IN VIP_BOOLEAN EnableInterrupt,
                                 IN OUT VIP_BOOLEAN *SendsDeferred);
-/* Not supported. */
+
+/* Would demultiplex a completion queue by tags, which is not offered.
+ * Returns:
+ *   VIP_ERROR_NOT_SUPPORTED: always
+ */
 VIP_RETURN VipAddTagCQ(IN VIP_CQ_HANDLE CQHandle, IN OUT VIP_EVENT_HANDLE *Event, IN VIP_ULONG Tag,
                        IN VIP_ULONG Priority);
+
+/* Would end what VipAddTagCQ does, which is not offered.
+ * Returns:
+ *   VIP_ERROR_NOT_SUPPORTED: always
+ */
 VIP_RETURN VipRemoveTagCQ(IN VIP_CQ_HANDLE CQHandle, IN VIP_EVENT_HANDLE Event, IN VIP_ULONG Tag);
 
 /* ---- Beside VIPL: private data ----------------------------------------------------------------------------------- */
@@ -465,24 +810,69 @@ VIP_RETURN VipRemoveTagCQ(IN VIP_CQ_HANDLE CQHandle, IN VIP_EVENT_HANDLE Event, 
 #define VIP_MAX_ACCEPT_DATA 184
 #define VIP_MAX_REJECT_DATA 136
 
-/* As the functions of the shorter names, with DataLen bytes at Data; more than there is room for is VIP_INVALID_PARAMETER, and
- * nothing is done.
+/* As VipConnectRequest, with private data: DataLen bytes at Data. They share VIP_MAX_REQUEST_DATA (44) bytes with both discriminators.
+ * Returns:
+ *   VIP_SUCCESS: the VI is connected, and RemoteViAttribs has the attributes of the server's VI
+ *   VIP_INVALID_PARAMETER: LocalAddr is not an address of this NIC, or a discriminator is too long; or DataLen is
+ *       more than there is room for
+ *   VIP_INVALID_STATE: the VI is not idle, or was disconnected meanwhile
+ *   VIP_NO_MATCH: nobody waits there
+ *   VIP_REJECT: the server has rejected it
+ *   VIP_ERROR_RESOURCE: another user has that discriminator
+ *   VIP_TIMEOUT: the server has not decided in that time
+ *   VIP_NOT_REACHABLE: there is no way to that address
  */
 VIP_RETURN VipConnectRequestData(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
                                  IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout,
                                  OUT VIP_VI_ATTRIBUTES *RemoteViAttribs, IN const void *Data, IN VIP_ULONG DataLen);
+
+/* As VipConnectPeerRequest, with private data: DataLen bytes at Data. They share VIP_MAX_REQUEST_DATA (44) bytes with both discriminators.
+ * Returns:
+ *   VIP_SUCCESS: the request is on its way
+ *   VIP_INVALID_PARAMETER: LocalAddr is not an address of this NIC, or a discriminator is too long; or DataLen is
+ *       more than there is room for
+ *   VIP_INVALID_STATE: the VI is not idle, or is being connected
+ *   VIP_ERROR_RESOURCE: too many ask, or another user has that discriminator
+ */
 VIP_RETURN VipConnectPeerRequestData(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
                                      IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout, IN const void *Data,
                                      IN VIP_ULONG DataLen);
+
+/* As VipConnectAccept, with private data: DataLen bytes at Data. At most VIP_MAX_ACCEPT_DATA (184).
+ * Returns:
+ *   VIP_SUCCESS: the VI is connected, and ConnHandle is used up
+ *   VIP_INVALID_PARAMETER: DataLen is more than there is room for
+ *   VIP_INVALID_STATE: the VI is not idle, or was disconnected meanwhile
+ *   VIP_INVALID_RELIABILITY_LEVEL: the VI has another level than the peer's
+ *   VIP_INVALID_MTU: the VI has another MaxTransferSize than the peer's
+ *   VIP_TIMEOUT: the peer has given up, or does not answer any more
+ *   VIP_REJECT: the peer wants it no more
+ */
 VIP_RETURN VipConnectAcceptData(IN VIP_CONN_HANDLE ConnHandle, IN VIP_VI_HANDLE ViHandle, IN const void *Data,
                                 IN VIP_ULONG DataLen);
+
+/* As VipConnectReject, with private data: DataLen bytes at Data. At most VIP_MAX_REJECT_DATA (136).
+ * Returns:
+ *   VIP_SUCCESS: ConnHandle is used up
+ *   VIP_INVALID_PARAMETER: DataLen is more than there is room for
+ */
 VIP_RETURN VipConnectRejectData(IN VIP_CONN_HANDLE ConnHandle, IN const void *Data, IN VIP_ULONG DataLen);
 
-/* What came with a request that VipConnectWait has given, until it is accepted or rejected. DataLen is how much room there is, and
- * then how many bytes they are: none is VIP_SUCCESS with 0, too little room VIP_ERROR_RESOURCE.
+/* Gives the private data of a request that VipConnectWait has given, until it is accepted or rejected.
+ * DataLen is how much room Data has, and then how many bytes they are.
+ * Returns:
+ *   VIP_SUCCESS: Data has them; a DataLen of 0 says that there are none
+ *   VIP_ERROR_RESOURCE: there is too little room; DataLen says how much it takes
  */
 VIP_RETURN VipGetRequestData(IN VIP_CONN_HANDLE ConnHandle, OUT VIP_PVOID Data, IN OUT VIP_ULONG *DataLen);
-/* What the peer of a VI has sent last: with its request, or with its answer, VIP_REJECT too; until the VI is next connected. */
+
+/* Gives the private data that the peer of a VI has sent last, until the VI is next connected.
+ * They came with its request, or with its answer, also with VIP_REJECT. DataLen is how much room Data has, and then
+ * how many bytes they are.
+ * Returns:
+ *   VIP_SUCCESS: Data has them; a DataLen of 0 says that there are none
+ *   VIP_ERROR_RESOURCE: there is too little room; DataLen says how much it takes
+ */
 VIP_RETURN VipGetPeerData(IN VIP_VI_HANDLE ViHandle, OUT VIP_PVOID Data, IN OUT VIP_ULONG *DataLen);
 
 #ifdef __cplusplus

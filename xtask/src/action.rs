@@ -3,7 +3,7 @@
 use crate::command::Cmd;
 use crate::hardware::{self, Exporter};
 use crate::project::{self, Project};
-use crate::{alone, demo, fit, install, instructions, lints, mutate, netlist, soak, vfio};
+use crate::{alone, demo, fit, install, instructions, lints, mutate, netlist, package, soak, vfio};
 use anyhow::Result;
 use std::ops::Range;
 use std::path::Path;
@@ -57,6 +57,8 @@ pub enum Action {
     Demo,
     /// What is installed.
     Install,
+    /// Debian packages.
+    Package,
     /// A guest's kernel.
     Vfio,
 }
@@ -171,6 +173,7 @@ impl Tests<'_> {
             Action::Mutate => mutate::dozen(project, exporter),
             Action::Demo => demo::smoke(project, self.whole),
             Action::Install => install::smoke(project),
+            Action::Package => package::smoke(project),
             Action::Vfio => vfio::run(project, &vfio::Options::default(), self.whole),
         }
     }

@@ -173,6 +173,21 @@ mod tests {
         assert!(crates.iter().any(|name| name == "vipl"));
     }
 
+    /// What crates.io asks for and shows. xtask is built with these crates, and is nobody's to link.
+    #[test]
+    fn what_users_link_can_be_published() {
+        let root = Project::find().unwrap().root;
+        let manifest = read(&root.join("Cargo.toml")).unwrap();
+        for name in list(&manifest, "default-members").unwrap().iter().filter(|name| *name != "xtask") {
+            let own = read(&root.join(name).join("Cargo.toml")).unwrap();
+            for key in ["license", "readme", "keywords", "categories", "rust-version"] {
+                assert!(own.contains(&format!("\n{key}.workspace = true\n")), "{name}: {key}");
+                assert!(manifest.contains(&format!("\n{key} = ")), "{key}");
+            }
+            assert!(own.contains("\ndescription = \"") && !own.contains("\npublish"), "{name}");
+        }
+    }
+
     #[test]
     fn copies_sources_only() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,57 +1,95 @@
-//! `install`: the C interface of VIPL under a prefix: header, shared and static library, pkg-config file; and viad, with its manual page,
-//! its systemd unit and its documented configuration.
+//! `install`: the C interface of VIPL under a prefix: header, shared and static library, pkg-config file; the command viaduct; viad, with
+//! its systemd unit and its documented configuration; and the manual pages of all of them.
 
 use crate::command::Cmd;
+use crate::manual;
 use crate::project::{read, write, Project};
 use anyhow::{ensure, Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What the loader looks for: the soname that vipl/c/build.rs gives.
-const SONAME: &str = "libvipl.so.0";
+pub const SONAME: &str = "libvipl.so.1";
+/// The folder of libraries under a prefix, unless somebody says otherwise.
+const LIBRARIES: &str = "lib";
 
 /// viad's documented configuration, under a prefix.
-const CONFIG: &str = "share/doc/viaduct/viad.toml";
-/// Its systemd unit.
-const UNIT: &str = "lib/systemd/system/viad.service";
+pub const CONFIG: &str = "share/doc/viaduct/viad.toml";
+/// Its systemd units: the service, and the socket whose first client starts it.
+pub const UNIT: &str = "lib/systemd/system/viad.service";
+pub const SOCKET: &str = "lib/systemd/system/viad.socket";
+/// What an administrator may copy into /etc for a board: rules of udev, options of the kernel's modules.
+const SYSTEM: [&str; 2] = ["70-viaduct.rules", "viaduct-modprobe.conf"];
+/// Where that is, under a prefix.
+pub const EXAMPLES: &str = "share/doc/viaduct/examples";
+
+/// Where things are put, and as what they are built.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// The prefix: an absolute path
+    #[arg(long, value_name = "DIR")]
+    pub prefix: PathBuf,
+    /// The folder of libraries under the prefix
+    #[arg(long, value_name = "DIR", default_value = LIBRARIES)]
+    pub libdir: String,
+    /// The profile of cargo to build with
+    #[arg(long, default_value = "release")]
+    pub profile: String,
+    /// Puts the files under this folder, as packagers do
+    #[arg(long, value_name = "DIR")]
+    pub destdir: Option<PathBuf>,
+}
 
 /// What a prefix gets.
 struct Place<'a> {
     prefix: &'a Path,
+    /// The folder of libraries under it.
+    libdir: &'a str,
     /// Where the files are while they are put there, if not at once under the prefix (packagers' DESTDIR).
     root: PathBuf,
 }
 
-/// Builds the library and viad and puts them under `prefix`. Run again it puts the same there.
-pub fn run(project: &Project, prefix: &Path, profile: &str, destdir: Option<&Path>) -> Result<()> {
+/// Builds the library and the programs, and puts them under the prefix. Run again it puts the same there.
+pub fn run(project: &Project, options: &Options) -> Result<()> {
+    let Options { prefix, libdir, profile, destdir } = options;
     ensure!(prefix.is_absolute(), "--prefix {} is not an absolute path", prefix.display());
-    project.cargo("build")?.args(["-p", "vipl-c", "-p", "viad", "--profile", profile]).run()?;
-    let folder = match profile {
+    ensure!(Path::new(libdir).is_relative(), "--libdir {libdir} is not a path under the prefix");
+    project
+        .cargo("build")?
+        .args(["-p", "vipl-c", "-p", "viad", "-p", "viaduct-cli", "--profile", profile])
+        .run()?;
+    let folder = match profile.as_str() {
         "dev" => "debug",
         other => other,
     };
     let built = target(project)?.join(folder);
     let version = version(&project.root)?;
-    let root = destdir.map_or_else(
-        || prefix.to_path_buf(),
-        |destdir| destdir.join(prefix.strip_prefix("/").unwrap_or(prefix)),
-    );
-    let place = Place { prefix, root };
+    let root = destdir
+        .as_ref()
+        .map_or_else(|| prefix.clone(), |destdir| destdir.join(prefix.strip_prefix("/").unwrap_or(prefix)));
+    let place = Place { prefix, libdir, root };
 
     let shared = format!("libvipl.so.{version}");
     place.copy(&project.root.join("vipl/include/vipl.h"), "include/vipl.h")?;
-    place.copy(&built.join("libvipl.so"), &format!("lib/{shared}"))?;
-    place.link(&shared, &format!("lib/{SONAME}"))?;
-    place.link(SONAME, "lib/libvipl.so")?;
-    place.copy(&built.join("libvipl.a"), "lib/libvipl.a")?;
+    place.copy(&built.join("libvipl.so"), &format!("{libdir}/{shared}"))?;
+    place.link(&shared, &format!("{libdir}/{SONAME}"))?;
+    place.link(SONAME, &format!("{libdir}/libvipl.so"))?;
+    place.copy(&built.join("libvipl.a"), &format!("{libdir}/libvipl.a"))?;
     let text = read(&project.root.join("vipl/c/vipl.pc.in"))?;
-    place.write(&pkg_config(&text, prefix, &version), "lib/pkgconfig/vipl.pc")?;
+    place.write(&pkg_config(&text, prefix, libdir, &version), &format!("{libdir}/pkgconfig/vipl.pc"))?;
     let sources = project.root.join("host-driver/viad");
     place.copy(&built.join("viad"), "bin/viad")?;
-    place.copy(&sources.join("viad.8"), "share/man/man8/viad.8")?;
     place.copy(&sources.join("viad.toml"), CONFIG)?;
     place.write(&unit(&read(&sources.join("viad.service"))?, prefix)?, UNIT)?;
-    print!("{}", place.advice());
+    place.copy(&sources.join("viad.socket"), SOCKET)?;
+    for name in SYSTEM {
+        place.copy(&project.root.join("host-driver/system").join(name), &format!("{EXAMPLES}/{name}"))?;
+    }
+    place.copy(&built.join("viaduct"), "bin/viaduct")?;
+    place.manual(project, &version)?;
+    if destdir.is_none() {
+        print!("{}", place.advice());
+    }
     Ok(())
 }
 
@@ -83,31 +121,58 @@ impl Place<'_> {
         write(&self.clear(to)?, text)
     }
 
+    /// All manual pages: those of the tree, and those that the header is the source of.
+    fn manual(&self, project: &Project, version: &str) -> Result<()> {
+        let root = &project.root;
+        let mut pages = vec![root.join("vipl/man/vipl.7"), root.join("host-driver/viad/viad.8")];
+        let commands = root.join("cli/man");
+        for entry in fs::read_dir(&commands).with_context(|| commands.display().to_string())? {
+            pages.push(entry?.path());
+        }
+        pages.sort();
+        for page in &pages {
+            let name = page.file_name().and_then(|name| name.to_str()).context("a page has a name")?;
+            self.copy(page, &page_place(name)?)?;
+        }
+        for (name, text) in manual::pages(project, version)? {
+            self.write(&text, &page_place(&name)?)?;
+        }
+        Ok(())
+    }
+
     /// What a program needs to be compiled, and to find the library when it starts.
     fn advice(&self) -> String {
-        let prefix = self.prefix.display();
+        let (prefix, libdir) = (self.prefix.display(), self.libdir);
         let system = self.prefix == Path::new("/usr") || self.prefix == Path::new("/usr/local");
         let find = match system {
             true => "Run `ldconfig` once, so that programs find the library when they start.".to_string(),
             false => format!(
-                "Programs find the library when they start if they are linked with -Wl,-rpath,{prefix}/lib, or if \
-                 LD_LIBRARY_PATH has {prefix}/lib."
+                "Programs find the library when they start if they are linked with -Wl,-rpath,{prefix}/{libdir}, or if \
+                 LD_LIBRARY_PATH has {prefix}/{libdir}."
             ),
         };
         let path = match system {
             true => String::new(),
-            false => format!("PKG_CONFIG_PATH={prefix}/lib/pkgconfig "),
+            false => format!("PKG_CONFIG_PATH={prefix}/{libdir}/pkgconfig "),
         };
         let unit = match system {
             true => String::new(),
-            false => format!(", after `systemctl link {prefix}/{UNIT}`"),
+            false => format!(", after `systemctl link {prefix}/{UNIT} {prefix}/{SOCKET}`"),
         };
         format!(
             "\n  cc prog.c $({path}pkg-config --cflags --libs vipl)\n\n{find}\n\
-             viad runs with a NIC named in /etc/viad.toml ({prefix}/{CONFIG} documents it): `systemctl start viad`{unit}, or \
-             {prefix}/bin/viad --help.\n"
+             viad runs with a NIC named in /etc/viad.toml ({prefix}/{CONFIG} documents it): `systemctl start viad`{unit} (with `systemctl \
+             start viad.socket` its first client starts it), or {prefix}/bin/viad --help. {prefix}/{EXAMPLES} has rules of udev and options of the kernel's \
+             modules for a board.\n"
         )
     }
+}
+
+/// Where a manual page of this name belongs.
+fn page_place(name: &str) -> Result<String> {
+    let section = name.rsplit('.').next().filter(|section| section.len() == 1);
+    let section = section.with_context(|| format!("{name} has no section of the manual at its end"))?;
+    Ok(format!("share/man/man{section}/{name}"))
 }
 
 /// The folder where cargo builds: xtask is in one of its folders.
@@ -118,7 +183,7 @@ pub fn target(project: &Project) -> Result<PathBuf> {
 }
 
 /// The version of the workspace.
-fn version(root: &Path) -> Result<String> {
+pub fn version(root: &Path) -> Result<String> {
     let manifest = read(&root.join("Cargo.toml"))?;
     let line = manifest.lines().find_map(|line| line.strip_prefix("version = ")).context("no version")?;
     Ok(line.trim_matches('"').into())
@@ -132,8 +197,9 @@ fn unit(text: &str, prefix: &Path) -> Result<String> {
 }
 
 /// The pkg-config file.
-fn pkg_config(text: &str, prefix: &Path, version: &str) -> String {
+fn pkg_config(text: &str, prefix: &Path, libdir: &str, version: &str) -> String {
     text.replace("@PREFIX@", &prefix.display().to_string())
+        .replace("@LIBDIR@", libdir)
         .replace("@VERSION@", version)
         // What Rust's library needs of the system, for those who link libvipl.a.
         .replace("@PRIVATE@", "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc")
@@ -142,9 +208,11 @@ fn pkg_config(text: &str, prefix: &Path, version: &str) -> String {
 /// `install` into a folder, and the quick start as its advice says it.
 pub fn smoke(project: &Project) -> Result<()> {
     let prefix = project.scratch("install")?;
-    run(project, &prefix, "dev", None)?;
+    let options =
+        Options { prefix: prefix.clone(), libdir: LIBRARIES.into(), profile: "dev".into(), destdir: None };
+    run(project, &options)?;
     // Again: the same.
-    run(project, &prefix, "dev", None)?;
+    run(project, &options)?;
     let program = prefix.join("prog.c");
     write(
         &program,
@@ -169,7 +237,12 @@ pub fn smoke(project: &Project) -> Result<()> {
     Cmd::new(prefix.join("bin/viad")).args(["--check", "--config"]).arg(&config).run()?;
     let unit = read(&prefix.join(UNIT))?;
     ensure!(unit.contains(&format!("ExecStart={folder}/bin/viad --config")), "{unit}");
-    ensure!(read(&prefix.join("share/man/man8/viad.8"))?.contains(".TH viad 8"), "no manual page");
+    for name in ["viaduct.1", "viaduct-sim-up.1", "VipOpenNic.3", "VipGetPeerData.3", "vipl.7", "viad.8"] {
+        let page = read(&prefix.join(page_place(name)?))?;
+        let (title, section) = name.rsplit_once('.').context("a section")?;
+        ensure!(page.contains(&format!(".TH {title} {section} ")), "{name} is another page: {page}");
+    }
+    Cmd::new(prefix.join("bin/viaduct")).arg("--version").run()?;
     Ok(())
 }
 
@@ -181,8 +254,11 @@ mod tests {
     fn the_pkg_config_file_has_no_gaps() {
         let root = Project::find().unwrap().root;
         let text = read(&root.join("vipl/c/vipl.pc.in")).unwrap();
-        let made = pkg_config(&text, Path::new("/opt/viaduct"), &version(&root).unwrap());
-        assert!(made.contains("prefix=/opt/viaduct\n") && made.contains("Version: 0."), "{made}");
+        let made = pkg_config(&text, Path::new("/opt/viaduct"), "lib/x", &version(&root).unwrap());
+        assert!(
+            made.contains("prefix=/opt/viaduct\nlibdir=${prefix}/lib/x\n") && made.contains("Version: 0."),
+            "{made}"
+        );
         assert!(!made.contains('@'), "{made}");
     }
 
@@ -198,7 +274,9 @@ mod tests {
 
     #[test]
     fn the_advice_fits_the_prefix() {
-        let advice = |prefix: &str| Place { prefix: Path::new(prefix), root: prefix.into() }.advice();
+        let advice = |prefix: &str| {
+            Place { prefix: Path::new(prefix), libdir: LIBRARIES, root: prefix.into() }.advice()
+        };
         assert!(advice("/usr/local").contains("ldconfig") && !advice("/usr/local").contains("rpath"));
         assert!(advice("/opt/via").contains("-Wl,-rpath,/opt/via/lib"));
         assert!(advice("/opt/via").contains("PKG_CONFIG_PATH=/opt/via/lib/pkgconfig pkg-config"));

@@ -4,6 +4,7 @@
 mod action;
 mod alone;
 mod bench;
+mod book;
 mod command;
 mod coverage;
 mod demo;
@@ -14,10 +15,12 @@ mod install;
 mod instructions;
 mod lanes;
 mod lints;
+mod manual;
 mod miri;
 mod mutate;
 mod need;
 mod netlist;
+mod package;
 mod parts;
 mod pictures;
 mod project;
@@ -140,18 +143,12 @@ enum Task {
     Same(same::Options),
     /// Synthesises the core for ECP5 and simulates the netlist beside the RTL: both must do the same, cycle by cycle
     Netlist,
-    /// Puts VIPL's C interface under a prefix: vipl.h, libvipl, vipl.pc
-    Install {
-        /// The prefix: an absolute path
-        #[arg(long, value_name = "DIR")]
-        prefix: PathBuf,
-        /// The profile of cargo to build with
-        #[arg(long, default_value = "release")]
-        profile: String,
-        /// Puts the files under this folder, as packagers do
-        #[arg(long, value_name = "DIR")]
-        destdir: Option<PathBuf>,
-    },
+    /// Puts under a prefix what users need: vipl.h, libvipl, viaduct, viad, the manual pages
+    Install(install::Options),
+    /// Builds the pages of docs/ as a book, with mdBook
+    Book,
+    /// Builds the Debian packages libvipl1, libvipl-dev, viaduct and viad
+    Package(package::Options),
     /// Places and routes the core for an ECP5, and tells its size and speed
     Fit {
         /// The seed of the placement; if none is given, the board's own, or 1
@@ -218,9 +215,9 @@ fn run(task: Task) -> Result<()> {
         Task::Part { name, quick, outcome } => parts::inside(&project, &name, quick, &outcome),
         Task::Demo { args } => demo::run(&project, &args),
         Task::Vfio(options) => vfio::run(&project, &options, false),
-        Task::Install { prefix, profile, destdir } => {
-            install::run(&project, &prefix, &profile, destdir.as_deref())
-        }
+        Task::Install(options) => install::run(&project, &options),
+        Task::Book => book::run(&project),
+        Task::Package(options) => package::run(&project, &options),
         Task::Export { out } => {
             setup::ensure(&project, &[Need::Simulator, Need::Synthesis])?;
             let folder = out.map_or_else(|| project.scratch("verilog"), Ok)?;

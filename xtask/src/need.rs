@@ -28,11 +28,15 @@ pub enum Need {
     Proof,
     /// nextpnr for ECP5.
     PlaceRoute,
+    /// dpkg's tools, which make packages.
+    Package,
+    /// mdBook: the pages of docs/ as a book.
+    Book,
 }
 
 impl Need {
     /// Every group.
-    pub const ALL: [Need; 9] = [
+    pub const ALL: [Need; 11] = [
         Need::Lint,
         Need::Tests,
         Need::Simulator,
@@ -42,6 +46,8 @@ impl Need {
         Need::Synthesis,
         Need::Proof,
         Need::PlaceRoute,
+        Need::Package,
+        Need::Book,
     ];
 
     /// The commands that need the group; `doctor` prints it.
@@ -56,6 +62,8 @@ impl Need {
             Need::Synthesis => "test, export, budget, mutate",
             Need::Proof => "test, prove",
             Need::PlaceRoute => "test, fit, netlist",
+            Need::Package => "test, package",
+            Need::Book => "book",
         }
     }
 }
@@ -125,6 +133,9 @@ pub const TOOLS: &[Tool] = &[
     Tool { name: "yosys-smtbmc", need: Need::Proof, minimum: "", probe: Probe::Present("yosys-smtbmc"), source: Source::Debian("yosys") },
     Tool { name: "z3", need: Need::Proof, minimum: "4.8", probe: Probe::Program(&["z3", "--version"]), source: Source::Debian("z3") },
     Tool { name: "nextpnr-ecp5", need: Need::PlaceRoute, minimum: "", probe: Probe::Python("place-route.txt"), source: Source::Pip },
+    Tool { name: "dpkg-deb", need: Need::Package, minimum: "1.19", probe: Probe::Program(&["dpkg-deb", "--version"]), source: Source::Debian("dpkg") },
+    Tool { name: "dpkg-shlibdeps", need: Need::Package, minimum: "1.19", probe: Probe::Program(&["dpkg-shlibdeps", "--version"]), source: Source::Debian("dpkg-dev") },
+    Tool { name: "mdbook", need: Need::Book, minimum: "0.4", probe: Probe::Program(&["mdbook", "--version"]), source: Source::Crate("mdbook") },
 ];
 
 /// The tools of these groups.

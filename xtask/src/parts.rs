@@ -93,6 +93,7 @@ pub const PARTS: &[Part] = &[
     part("instructions", Cargo, &[Runner, Count], Action::Instructions, "a post and a look take as many instructions as they did, through libvipl as it is shipped"),
     part("doc", Cargo, &[], Action::Doc, "the examples in the documentation of what users link"),
     part("install", Cargo, &[Need::C], Action::Install, "VIPL's C interface and viad under a prefix, and a C program that is compiled as the quick start says"),
+    part("package", Cargo, &[Need::C, Need::Package], Action::Package, "the Debian packages: built, installed into a root of their own, run there, and purged"),
     part("large", Cargo, &[Runner, Simulator, Synthesis], Action::Large, "the large profile: 1024 VIs and 4096 regions, without a fault and at work"),
 ];
 

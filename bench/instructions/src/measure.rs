@@ -138,7 +138,7 @@ fn compile(built: &Path, folder: &Path) -> Result<PathBuf> {
     let library = existing(built, "libvipl.so")?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     // As an installed library is found: by its soname.
-    std::os::unix::fs::symlink(&library, folder.join("libvipl.so.0"))?;
+    std::os::unix::fs::symlink(&library, folder.join("libvipl.so.1"))?;
     let program = folder.join("calls");
     let output = Command::new("cc")
         .args(["-O2", "-Wall", "-Wextra", "-Werror", "-I"])

@@ -316,3 +316,15 @@ fn what_the_kernel_alone_knows_is_told_in_the_same_way() {
     let address = NIC.parse().expect("an address");
     contains(&Obstacle::NoFunction { address }.to_string(), &[NIC, "viaduct devices"]);
 }
+
+/// What `cargo xtask install` puts beside the documentation, for administrators to copy.
+#[test]
+fn the_examples_for_udev_and_modprobe_name_our_nic() {
+    let rules = include_str!("../../system/70-viaduct.rules");
+    let ids = format!("ATTR{{vendor}}==\"{PCI_VENDOR:#06x}\", ATTR{{device}}==\"{PCI_DEVICE:#06x}\"");
+    assert!(rules.contains(&ids), "{ids} is not in {rules}");
+    assert!(rules.contains(&format!("ATTR{{driver_override}}=\"{}\"", super::function::VFIO_PCI)), "{rules}");
+    let options = include_str!("../../system/viaduct-modprobe.conf");
+    let ids = format!("\noptions vfio-pci ids={PCI_VENDOR:04x}:{PCI_DEVICE:04x}\n");
+    assert!(options.contains(&ids), "{ids} is not in {options}");
+}

@@ -11,6 +11,7 @@ pub mod inbox;
 pub mod peer;
 pub mod record;
 pub mod server;
+pub mod service;
 pub mod session;
 pub mod table;
 pub mod tap;

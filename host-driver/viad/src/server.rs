@@ -6,7 +6,7 @@ use std::{
         fd::{AsFd, OwnedFd},
         unix::fs::{FileTypeExt, PermissionsExt},
     },
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         atomic::{AtomicUsize, Ordering},
         Arc,
@@ -38,7 +38,7 @@ use crate::{
     events::Events,
     forwarder::Forwarder,
     record::Records,
-    session,
+    service, session,
     tap::Tap,
     throttle::Throttles,
 };
@@ -115,6 +115,8 @@ fn is_readable(file: &OwnedFd) -> bool {
 
 /// Serves until a signal comes or the NIC is gone.
 pub fn run(config: &Config) -> Result<()> {
+    // First of all: what is wrong with it is told before the NIC is taken, and no descriptor of ours can be taken for it.
+    let given = service::listener()?;
     raise_files();
     let nic = || format!("{:?} as the NIC", config.nic);
     let name: DeviceName = config.nic.parse().with_context(nic)?;
@@ -159,15 +161,16 @@ pub fn run(config: &Config) -> Result<()> {
             signalled.end("a signal");
         }
     })?;
-    let listener = open_socket(config).with_context(|| format!("socket {}", config.socket.display()))?;
+    let listener = Listener::open(config, given)?;
     tracing::info!(
         nic = config.nic,
         mac = %nic.agent.mac(),
         ip = %nic.agent.ip(),
         tap = config.tap,
-        socket = %config.socket.display(),
+        socket = %listener.path.display(),
         "serving"
     );
+    service::tell_ready(&format!("serving {} at {}", config.nic, listener.path.display()));
     std::thread::scope(|scope| {
         let threads = [
             scope.spawn(|| nic.forwarder.run().map_err(|error| nic.end(&error.to_string()))),
@@ -175,10 +178,10 @@ pub fn run(config: &Config) -> Result<()> {
             scope.spawn(|| nic.connections.run().map_err(|error| nic.end(&error.to_string()))),
             scope.spawn(|| nic.connections.run_tap().map_err(|error| nic.end(&format!("{error:#}")))),
         ];
-        let served = accept(&nic, &listener);
+        let served = accept(&nic, &listener.socket);
+        service::tell_stopping();
         // First of all, so that nobody comes.
-        let _ = fs::remove_file(&config.socket);
-        drop(listener);
+        listener.close();
         nic.end("");
         nic.notice.end();
         let start = Instant::now();
@@ -252,8 +255,46 @@ impl Drop for Alive {
     }
 }
 
+/// The socket that clients connect to.
+struct Listener {
+    socket: OwnedFd,
+    path: PathBuf,
+    /// It is the service manager's, which keeps it for the next viad.
+    is_given: bool,
+}
+
+impl Listener {
+    /// The one that the service manager has given, or else a new one.
+    fn open(config: &Config, given: Option<OwnedFd>) -> Result<Self> {
+        let is_given = given.is_some();
+        let (socket, path) = match given {
+            Some(socket) => {
+                let path = service::path(&socket)?;
+                (socket, path)
+            }
+            None => {
+                let socket = bind_socket(config);
+                (
+                    socket.with_context(|| format!("socket {}", config.socket.display()))?,
+                    config.socket.clone(),
+                )
+            }
+        };
+        // Of a given socket, too: clients that connect from now on see this process as their server, and not the service manager.
+        listen(socket.as_fd(), 128)?;
+        Ok(Self { socket, path, is_given })
+    }
+
+    fn close(self) {
+        if !self.is_given {
+            // Whoever has removed it before does not harm.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
 /// A socket of no other viad's.
-fn open_socket(config: &Config) -> Result<OwnedFd> {
+fn bind_socket(config: &Config) -> Result<OwnedFd> {
     let path: &Path = &config.socket;
     let address = SocketAddrUnix::new(path)?;
     let new = || socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None);
@@ -271,6 +312,5 @@ fn open_socket(config: &Config) -> Result<OwnedFd> {
     bound?;
     std::os::unix::fs::chown(path, None, config.group)?;
     fs::set_permissions(path, fs::Permissions::from_mode(config.mode))?;
-    listen(listener.as_fd(), 128)?;
     Ok(listener)
 }

@@ -27,7 +27,7 @@ impl Example {
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vipl/include");
         let library = program("libvipl.so");
         // As an installed library is found: by its soname.
-        let link = folder.join("libvipl.so.0");
+        let link = folder.join("libvipl.so.1");
         if !link.exists() {
             symlink(&library, link).expect("linked");
         }

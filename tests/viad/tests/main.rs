@@ -11,6 +11,7 @@ mod memory;
 mod orphans;
 mod perf;
 mod requests;
+mod service;
 mod silence;
 mod tap;
 mod transfer;

@@ -34,5 +34,5 @@ fn the_library_exports_what_is_listed_and_nothing_else() {
 
 #[test]
 fn the_library_has_its_soname() {
-    assert!(say("readelf", &["-d"]).contains("Library soname: [libvipl.so.0]"));
+    assert!(say("readelf", &["-d"]).contains("Library soname: [libvipl.so.1]"));
 }

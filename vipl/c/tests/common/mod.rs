@@ -171,7 +171,7 @@ pub fn compile(source: &Path, standard: &str, folder: &Path) -> PathBuf {
     let library = built("libvipl.so");
     assert!(is_newer(&library), "libvipl.so is older than its sources: `cargo build -p vipl-c`");
     // As an installed library is found: by its soname.
-    let link = folder.join("libvipl.so.0");
+    let link = folder.join("libvipl.so.1");
     if !link.exists() {
         symlink(&library, link).expect("linked");
     }
