@@ -247,7 +247,9 @@ impl Logic for Protect {
             self.writes.q.val() | (!self.read_out.waits.val() & (self.whole.val() | self.read.ready.val()));
         self.offered.next = self.issuing.val() & !self.silent.val() & self.free.val();
         self.go.next = self.issuing.val() & (self.silent.val() | self.free.val());
-        self.done.next = self.go.val() & self.whole.val();
+        // `go` and `whole`, without the engine's `ready`, which comes late and makes no difference to a command that is whole.
+        self.done.next =
+            self.issuing.val() & self.whole.val() & (self.writes.q.val() | !self.read_out.waits.val());
         self.blocked.next = (self.step.q.val() == Step::Issue) & !self.writes.q.val() & !self.free.val();
         self.stuck.d.next = self.blocked.val();
         // The first step of the next access.

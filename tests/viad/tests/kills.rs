@@ -17,6 +17,7 @@ use viaduct_driver::{
     memory::Mapping,
     queues::Direction,
     viad::Client,
+    wait::Vectors,
 };
 use viaduct_viad_tests::{
     child::{self, child, lines, user, wait_for},
