@@ -9,7 +9,7 @@ use viaduct_spec::descriptor::{
 };
 
 use crate::{
-    form::{sealed, Segment, Words},
+    form::{sealed, shortened, Segment, Words},
     Error, Region,
 };
 
@@ -257,11 +257,11 @@ impl sealed::Form for Descriptor {
     }
 
     fn token(&self) -> u64 {
-        self.segment.token(self.region.handle(), self.region.address())
+        self.shortened(self.segment.token(self.region.handle(), self.region.address()))
     }
 
     fn shortened(&self, token: u64) -> u64 {
-        self.segment.shortened(token)
+        shortened(token, self.segments)
     }
 
     fn prepare(&mut self) {

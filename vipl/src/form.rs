@@ -93,31 +93,13 @@ impl Segment {
         unsafe { self.0.add(word).as_ref() }
     }
 
-    /// Its token in `region`, at ring position 0.
+    /// Its token in `region`, at ring position 0, which says nothing of its length.
     #[inline]
     pub(crate) fn token(self, region: u32, base: usize) -> u64 {
         let index = memory_handle::INDEX.get(&[region.into()]);
         let base = base & !(ALIGNMENT - 1);
         let offset = (self.start().as_ptr() as usize - base) / ALIGNMENT;
-        self.shortened(doorbell::encode(index as u16, offset as u64, 0))
-    }
-
-    /// Its token, from one that says nothing of its length.
-    #[inline]
-    pub(crate) fn shortened(self, token: u64) -> u64 {
-        // Fewer bytes of a descriptor with one segment have to cross the bus.
-        if self.segments() <= 1 {
-            doorbell::short(token)
-        } else {
-            token
-        }
-    }
-
-    /// How many segments it has beside this.
-    #[inline]
-    fn segments(self) -> u16 {
-        const { assert!(control_segment::SEG_COUNT.width == 16, "half of half a word") };
-        self.half(control_segment::SEG_COUNT.lo).load(Ordering::Relaxed) as u16
+        doorbell::encode(index as u16, offset as u64, 0)
     }
 
     pub(crate) fn store(self, words: Words) {
@@ -139,19 +121,25 @@ impl Segment {
     /// The word of Length and Status, if the NIC is done with it. What it wrote before is visible then.
     #[inline]
     pub(crate) fn completed(self) -> Option<u64> {
-        // Length and Status are one aligned 8-byte word, and the NIC writes it at once: whoever sees half of it sees all of it then.
-        let status = self.half(control_segment::STATUS.lo).load(Ordering::Acquire);
+        // Length and Status are one aligned 8-byte word, and the NIC writes it at once.
+        let word = self.word(3).load(Ordering::Acquire);
         barrier::from_device();
-        let is_complete = status & (status::DONE | status::ERROR_MASK) != 0;
-        is_complete.then(|| self.word(3).load(Ordering::Relaxed))
+        is_final(status_of(word)).then_some(word)
     }
 
     /// Half a word, from this bit of the control segment on.
+    ///
+    /// # Safety
+    /// No thread writes to the word meanwhile: atomics of two sizes are none to each other. The NIC may, which is no thread.
     #[inline]
-    fn half(&self, bit: usize) -> &AtomicU32 {
+    unsafe fn half(self, bit: usize) -> u32 {
         assert!(bit % 32 == 0 && bit / 8 < CONTROL_SEGMENT_BYTES, "no half of a word");
-        // SAFETY: inside the control segment, and aligned. Nobody in this process writes to it meanwhile, whole or half.
-        unsafe { self.0.byte_add(bit / 8).cast().as_ref() }
+        // To Miri the NIC is a thread.
+        if cfg!(miri) {
+            return (self.word(bit / 64).load(Ordering::Acquire) >> (bit % 64)) as u32;
+        }
+        // SAFETY: inside the control segment, and aligned; and the caller's promise.
+        unsafe { self.0.byte_add(bit / 8).cast::<AtomicU32>().as_ref() }.load(Ordering::Acquire)
     }
 
     /// What the NIC wrote last.
@@ -242,6 +230,23 @@ impl RawDescriptor {
     }
 }
 
+/// The token of a descriptor with so many segments beside the control segment, from one that says nothing of its length.
+#[inline]
+pub(crate) fn shortened(token: u64, segments: u16) -> u64 {
+    // Fewer bytes of a descriptor with one segment have to cross the bus.
+    if segments <= 1 {
+        doorbell::short(token)
+    } else {
+        token
+    }
+}
+
+/// Whether the NIC is done with a descriptor of this status.
+#[inline]
+fn is_final(status: u32) -> bool {
+    status & (status::DONE | status::ERROR_MASK) != 0
+}
+
 /// The status in the word of Length and Status.
 #[inline]
 fn status_of(word: u64) -> u32 {
@@ -268,12 +273,15 @@ impl sealed::Form for RawDescriptor {
 
     #[inline]
     fn shortened(&self, token: u64) -> u64 {
-        self.segment.shortened(token)
+        const { assert!(control_segment::SEG_COUNT.width == 16, "it is less than half a word") };
+        // SAFETY: it is about to be posted, so nobody writes to it: `Vi::post_at`.
+        shortened(token, unsafe { self.segment.half(control_segment::SEG_COUNT.lo) } as u16)
     }
 
     #[inline]
     fn try_prepare(&mut self) -> bool {
-        if self.segment.half(control_segment::STATUS.lo).load(Ordering::Relaxed) != 0 {
+        // SAFETY: as above.
+        if unsafe { self.segment.half(control_segment::STATUS.lo) } != 0 {
             return false;
         }
         self.word = self.segment.word(3).load(Ordering::Relaxed);
@@ -288,14 +296,18 @@ impl sealed::Form for RawDescriptor {
 
     #[inline]
     fn finish(&mut self) -> bool {
-        self.word = match self.is_live() {
-            true => match self.segment.completed() {
-                Some(word) => word,
-                None => return false,
-            },
+        if !self.is_live() {
             // Nobody knows.
-            false => control_segment::STATUS.of((status::DONE | status::PROTECTION_ERROR) as u64),
-        };
+            self.word = control_segment::STATUS.of((status::DONE | status::PROTECTION_ERROR) as u64);
+            return true;
+        }
+        // SAFETY: it is posted, so only the NIC writes to it: `Vi::post_at`.
+        if !is_final(unsafe { self.segment.half(control_segment::STATUS.lo) }) {
+            return false;
+        }
+        barrier::from_device();
+        // The NIC writes the word at once: whoever has seen half of it sees all of it now.
+        self.word = self.segment.word(3).load(Ordering::Relaxed);
         true
     }
 

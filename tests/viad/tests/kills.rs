@@ -128,7 +128,7 @@ fn victim(socket: &str, call: &str) {
             }
             "attributes" => client.set_memory_attributes(one.handle, attributes).expect("it is there"),
             "cq" => {
-                let cq = client.clone().create_cq(10).expect("room");
+                let mut cq = client.clone().create_cq(10).expect("room");
                 cq.resize(20).expect("it may grow");
                 cq.destroy().expect("unused");
             }
