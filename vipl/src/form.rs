@@ -115,16 +115,9 @@ impl Segment {
     /// Whether the NIC is done with it. What it wrote before is visible when this is true.
     #[inline]
     pub(crate) fn is_complete(self) -> bool {
-        self.completed().is_some()
-    }
-
-    /// The word of Length and Status, if the NIC is done with it. What it wrote before is visible then.
-    #[inline]
-    pub(crate) fn completed(self) -> Option<u64> {
-        // Length and Status are one aligned 8-byte word, and the NIC writes it at once.
         let word = self.word(3).load(Ordering::Acquire);
         barrier::from_device();
-        is_final(status_of(word)).then_some(word)
+        is_final(status_of(word))
     }
 
     /// Half a word, from this bit of the control segment on.
@@ -306,7 +299,7 @@ impl sealed::Form for RawDescriptor {
             return false;
         }
         barrier::from_device();
-        // The NIC writes the word at once: whoever has seen half of it sees all of it now.
+        // Length and Status are one aligned 8-byte word, and the NIC writes it at once: whoever has seen half of it sees all of it now.
         self.word = self.segment.word(3).load(Ordering::Relaxed);
         true
     }

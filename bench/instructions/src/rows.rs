@@ -44,6 +44,11 @@ const fn row(name: &'static str, page: Page, dump: &'static str, bar: u32, today
     Row { name, page, dump, bar: Some(bar), today }
 }
 
+/// A row that has no bar.
+const fn free(name: &'static str, page: Page, dump: &'static str, today: Today) -> Row {
+    Row { name, page, dump, bar: None, today }
+}
+
 use Page::{Bar, Polled};
 use Today::{AtMost, Exactly};
 
@@ -55,28 +60,10 @@ pub const ROWS: [Row; 20] = [
     row("post_instructions/send/polled", Polled, "post send", 80, Exactly(77)),
     row("post_instructions/send_with_cq/polled", Polled, "post send, cq", 80, Exactly(77)),
     // Its descriptor is in another region than that of the post before.
-    Row {
-        name: "post_instructions/send_elsewhere/bar",
-        page: Bar,
-        dump: "post send, elsewhere",
-        bar: None,
-        today: Exactly(329),
-    },
-    Row {
-        name: "post_instructions/send_elsewhere/polled",
-        page: Polled,
-        dump: "post send, elsewhere",
-        bar: None,
-        today: Exactly(335),
-    },
+    free("post_instructions/send_elsewhere/bar", Bar, "post send, elsewhere", Exactly(329)),
+    free("post_instructions/send_elsewhere/polled", Polled, "post send, elsewhere", Exactly(335)),
     // It waits until viad has passed the doorbell on.
-    Row {
-        name: "post_instructions/receive/polled",
-        page: Polled,
-        dump: "post recv",
-        bar: None,
-        today: Today::Differs,
-    },
+    free("post_instructions/receive/polled", Polled, "post recv", Today::Differs),
     row("done_instructions/send/bar", Bar, "send done", 60, Exactly(49)),
     row("done_instructions/receive/bar", Bar, "recv done", 60, Exactly(49)),
     row("done_instructions/send/polled", Polled, "send done", 60, Exactly(49)),

@@ -149,12 +149,6 @@ impl Doorbells {
     pub fn check_process(&self) -> Result<(), DeviceError> {
         self.born.check()
     }
-
-    /// Whether [`Doorbells::check_process`] finds no error.
-    #[inline]
-    pub fn is_here(&self) -> bool {
-        self.born.is_here()
-    }
 }
 
 impl fmt::Debug for Doorbells {

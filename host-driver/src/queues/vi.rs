@@ -113,12 +113,6 @@ impl Vi {
         self.parts.doorbells.wake()
     }
 
-    /// [`Vi::check_process`], for who needs no reason.
-    #[inline]
-    pub fn is_here(&self) -> bool {
-        self.parts.doorbells.is_here()
-    }
-
     /// Whether this is the process that it was made in, and no child of a fork.
     pub fn check_process(&self) -> Result<(), DeviceError> {
         self.parts.doorbells.check_process()
