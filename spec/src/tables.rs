@@ -151,10 +151,13 @@ layout! {
         TIMEOUT: 32, 20;
         /// How often in a row, without progress, that is done before the VI breaks.
         RETRIES: 64, 8;
-        /// How often in a row a message that found no receive is sent again before the VI breaks.
+        /// How often in a row a message that found no receive is sent again before the VI breaks; 255: without end.
         RNR_RETRIES: 72, 8;
     }
 }
+
+/// RNR_RETRIES without end: each bit is set, as in InfiniBand's three bits of it (IBA 9.7.5.2.8).
+pub const RNR_WITHOUT_END: u8 = 0xFF;
 
 layout! {
     /// What the receive block knows of a VI.

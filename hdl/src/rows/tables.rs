@@ -143,7 +143,7 @@ pub struct TransmitRow {
     pub reserved_52: Bits<12>,
     /// How often in a row, without progress, that is done before the VI breaks.
     pub retries: Bits<8>,
-    /// How often in a row a message that found no receive is sent again before the VI breaks.
+    /// How often in a row a message that found no receive is sent again before the VI breaks; 255: without end.
     pub rnr_retries: Bits<8>,
     /// Reserved, 0.
     pub reserved_80: Bits<48>,

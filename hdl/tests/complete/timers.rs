@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_hdl::bus::Commit;
 use viaduct_hdl::complete::{TimerCommand, TimerEnd, Timers};
 use viaduct_hdl::export::verilog;
-use viaduct_spec::tables::transmit;
+use viaduct_spec::tables::{transmit, RNR_WITHOUT_END};
 use viaduct_spec::wire::RNR_DELAY;
 use viaduct_verilate::Bench;
 
@@ -173,10 +173,10 @@ impl World {
         if clear {
             (timer.retried, timer.rested) = (0, 0);
         }
-        timer.running = if timer.rested == timer.rnr_retries {
+        timer.running = if timer.rested == timer.rnr_retries && timer.rnr_retries != RNR_WITHOUT_END {
             Some((self.time, Kind::End))
         } else {
-            timer.rested += 1;
+            timer.rested = timer.rested.wrapping_add(1);
             Some((self.time.wrapping_add(ticks(code) + 1), Kind::Rest))
         };
         self.settle();
@@ -237,6 +237,24 @@ fn a_rest_too_many_ends_at_once() {
     assert_eq!(world.seen, [0, 2, 1]);
     world.wait(200);
     assert_eq!(world.seen, [0, 2, 1], "it stands still");
+}
+
+/// Rule REQ-6.
+#[test]
+fn rests_without_end() {
+    let mut world = World::new(0xFFFF_FF00);
+    world.set(5, 0, 0, RNR_WITHOUT_END);
+    world.set(6, 0, 0, RNR_WITHOUT_END - 1);
+    for rest in 1..=600 {
+        world.rest(5, 1, false);
+        world.wait(ticks(1) + 8);
+        assert_eq!(world.seen, [0, rest, 0]);
+    }
+    for _ in 0..RNR_WITHOUT_END {
+        world.rest(6, 1, false);
+        world.wait(ticks(1) + 8);
+    }
+    assert_eq!(world.seen, [0, 600 + 254, 1], "254 are not without end");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! One end of a connection: what it tells the other one.
 
+use viaduct_spec::tables::RNR_WITHOUT_END;
+
 use crate::address::{ConnectionInfo, PeerError};
 
 use super::wrong::{need, Wrong};
@@ -47,7 +49,7 @@ pub struct Agreement {
     pub reads_asked: u8,
     /// RDMA reads that it answers at a time.
     pub reads_answered: u8,
-    /// How often it sends again to a peer that is not ready, as the NIC counts: 255 is without end.
+    /// How often it sends again to a peer that is not ready, as the NIC counts: [`RNR_WITHOUT_END`] is.
     pub not_ready_retries: u8,
 }
 
@@ -82,7 +84,7 @@ impl End {
             reads_asked: self.reads_asked.min(peer.reads_answered),
             reads_answered: self.reads_answered.min(peer.reads_asked),
             not_ready_retries: if peer.not_ready_retries >= WITHOUT_END {
-                u8::MAX
+                RNR_WITHOUT_END
             } else {
                 peer.not_ready_retries
             },

@@ -2,7 +2,7 @@
 
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
-use viaduct_spec::tables::{service, transmit};
+use viaduct_spec::tables::{service, transmit, RNR_WITHOUT_END};
 
 use super::{Implied, Requester};
 use crate::clock::Cycle;
@@ -115,7 +115,8 @@ impl Requester {
             return;
         }
         // REQ-6: RNR_RETRIES in a row.
-        if self.rnr_retries >= context.rows.transmit().get(transmit::RNR_RETRIES) {
+        let limit = context.rows.transmit().get(transmit::RNR_RETRIES);
+        if limit != u64::from(RNR_WITHOUT_END) && self.rnr_retries >= limit {
             let bits = remote_error(&context.rows);
             return effects.push(Effect::Refused { psn: number, bits, code: event_code::CONN_LOST });
         }

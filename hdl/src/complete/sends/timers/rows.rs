@@ -64,7 +64,7 @@ pub struct LimitsRow {
     pub timeout: Bits<20>,
     /// RETRIES: how often the timer may end in a row.
     pub retries: Bits<8>,
-    /// RNR_RETRIES: how often the VI may rest in a row.
+    /// RNR_RETRIES: how often the VI may rest in a row; 255: without end.
     pub rests: Bits<8>,
 }
 

@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | `command` runs | runs for TIMEOUT, or stands if that is 0 | |
 //! | the same, of a timer that has `ended` | the same; if RETRIES are used up, it stands | one try more, if there is one |
-//! | `command` rests | times a rest of `rest` ticks; if RNR_RETRIES are used up, it gives up at once | one rest more, if there is one |
+//! | `command` rests | times a rest of `rest` ticks; if RNR_RETRIES are used up, it gives up at once | one rest more, if there is one; 255 are never used up |
 //! | otherwise | stands | |
 //!
 //! `exhausted` says that tries or rests are used up. The tick that runs when a timer starts does not count.
@@ -62,7 +62,9 @@ impl Logic for TimerStart {
         self.spent.next = self.used.val().retries == self.limits.val().retries;
         if self.command.val().rest {
             self.delay.next = self.rest.val();
-            self.spent.next = self.used.val().rests == self.limits.val().rests;
+            // REQ-6: RNR_WITHOUT_END. The count then begins again.
+            self.spent.next =
+                (self.used.val().rests == self.limits.val().rests) & !self.limits.val().rests.all();
         }
         self.exhausted.next = self.spent.val();
         self.stop.next = self.time_now.val() + bit_cast::<32, 20>(self.delay.val()) + self.one.val();

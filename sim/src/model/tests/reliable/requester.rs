@@ -2,7 +2,7 @@
 
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
-use viaduct_spec::tables::{service, vi_states};
+use viaduct_spec::tables::{service, vi_states, RNR_WITHOUT_END};
 use viaduct_spec::wire::{opcode, syndrome};
 
 use super::by_hand::frame_of;
@@ -101,6 +101,20 @@ fn requester_6_its_retries_end() {
         assert_eq!([bench.state(A), bench.state(B)], [vi_states::ERROR, vi_states::CONNECTED]);
         assert_eq!(bench.events(0), [(event_code::CONN_LOST, 1, false, true)]);
     }
+}
+
+/// Rule REQ-6.
+#[test]
+fn requester_6_or_never_end() {
+    let mut bench = pair(Level { rnr: RNR_WITHOUT_END.into(), timeout: 0, ..Level::reliable() });
+    let send = bench.send(A, &Descriptor::of(DATA, 700));
+    while bench.counter(0, counter::RNR_RECEIVED) < 600 {
+        assert_eq!((bench.peek(0, send).1, bench.events(0)), (0, vec![]));
+        bench.net.step(10 * 1250);
+    }
+    let receive = bench.receive(B, &Descriptor::of(DATA, 700));
+    bench.settle();
+    assert_eq!((bench.peek(0, send), bench.peek(1, receive)), ((700, SENT), (700, RECEIVED)));
 }
 
 /// Rule REQ-6.
