@@ -13,7 +13,7 @@
 //! Example: the slot has power: the core's clock is `Pll`'s of 100 MHz, the endpoint's is the transceiver's of 125, and the MAC sends by
 //! `Pll`'s of 125.
 //!
-//! The core runs at 100 MHz and not at 125: three placements of three then have 5 % to spare (docs/boards.md).
+//! The core runs at 100 MHz and not at 125: three placements of three are then fast enough (docs/boards.md).
 //!
 //! Tests: what is inside has its own; this is built by `viaduct-export board`.
 

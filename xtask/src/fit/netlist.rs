@@ -22,8 +22,8 @@ impl Netlist {
         cells.map(|(name, cell)| (name.as_str(), cell["type"].as_str().unwrap_or_default()))
     }
 
-    /// What drives a net of one bit: a pin, or the block of a cell. Flattening gives a net one of the many names it has in the
-    /// blocks that it goes through; this is the same whatever they are.
+    /// What drives a net of one bit: a pin, or an output of a cell. Flattening gives a net one of the many names it has in the
+    /// blocks that it goes through; this is the same whatever they are. A PLL drives several clocks, so the output is a part of the name.
     pub fn source(&self, net: &str) -> Option<String> {
         let bit = &self.0["netnames"][net]["bits"][0];
         let drives = |port: &Value, direction: &str, bits: &Value| {
@@ -34,10 +34,12 @@ impl Netlist {
         };
         let cell = |(name, cell): (&String, &Value)| {
             let connections = cell["connections"].as_object()?;
-            let driven =
-                connections.iter().any(|(port, bits)| drives(&cell["port_directions"][port], "output", bits));
-            // The wrapper of a cell of the device calls it so.
-            driven.then(|| name.trim_end_matches(".cell_0").to_owned())
+            let (port, _) = connections
+                .iter()
+                .find(|(port, bits)| drives(&cell["port_directions"][port.as_str()], "output", bits))?;
+            // The wrapper of a cell of the device has a number in its name.
+            let block = name.rsplit_once(".cell_").map_or(name.as_str(), |(block, _)| block);
+            Some(format!("{block}.{port}"))
         };
         let pins = self.0["ports"].as_object()?;
         pins.iter().find_map(pin).or_else(|| self.0["cells"].as_object()?.iter().find_map(cell))
@@ -55,12 +57,14 @@ mod tests {
             "ports": {"pin": {"direction": "input", "bits": [2]}, "out": {"direction": "output", "bits": [3]}},
             "cells": {
                 "a.reader": {"type": "TRELLIS_FF", "port_directions": {"CLK": "input"}, "connections": {"CLK": [3]}},
-                "pll.cell_0": {"type": "EHXPLLL", "port_directions": {"CLKOP": "output"}, "connections": {"CLKOP": [3]}}},
-            "netnames": {"deep.pin": {"bits": [2]}, "deep.clock": {"bits": [3]}, "open": {"bits": [4]}}}}}"#,
+                "pll.cell_0": {"type": "EHXPLLL", "port_directions": {"CLKOP": "output", "CLKOS": "output"},
+                    "connections": {"CLKOP": [3], "CLKOS": [5]}}},
+            "netnames": {"deep.pin": {"bits": [2]}, "deep.clock": {"bits": [3]}, "open": {"bits": [4]}, "other": {"bits": [5]}}}}}"#,
         )
         .unwrap();
         assert_eq!(netlist.source("deep.pin").as_deref(), Some("pin"));
-        assert_eq!(netlist.source("deep.clock").as_deref(), Some("pll"));
+        assert_eq!(netlist.source("deep.clock").as_deref(), Some("pll.CLKOP"));
+        assert_eq!(netlist.source("other").as_deref(), Some("pll.CLKOS"), "not the same clock");
         assert_eq!(netlist.source("open"), None);
         assert_eq!(netlist.source("none"), None);
         assert_eq!(
