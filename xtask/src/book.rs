@@ -104,7 +104,7 @@ mod tests {
                 if let Some(made) = file.strip_prefix("rust/") {
                     // `cargo xtask book` makes it, and follows the link then.
                     let of = |package: &&str| made == format!("{}/index.html", package.replace('-', "_"));
-                    assert!(DOCUMENTED.iter().any(|package| of(package)), "{}: {link}", page.display());
+                    assert!(DOCUMENTED.iter().any(of), "{}: {link}", page.display());
                     continue;
                 }
                 assert!(to.exists(), "{}: nothing is at {link}", page.display());
