@@ -48,6 +48,8 @@ pub fn link(project: &Project, built: &Path, to: &Path) -> Result<()> {
         .arg(built.join("libvipl.a"))
         .args(["-Wl,--no-whole-archive", "-Wl,--as-needed", "-Wl,-O1"])
         .args(["-Wl,-z,relro,-z,now", "-Wl,-z,noexecstack"])
+        // Of a build without debug information the standard library alone has some, which rustc leaves out, too.
+        .args((!built.ends_with("debug")).then_some("-Wl,--strip-debug"))
         .args(SYSTEM)
         .run()
 }
