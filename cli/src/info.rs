@@ -1,10 +1,11 @@
 //! `viaduct info`: what the NIC of a running viad is, and what this user may have of it.
 
-use std::{collections::BTreeMap, fmt::Debug, path::PathBuf};
+use std::{collections::BTreeMap, fmt::Debug, sync::Arc};
 
 use anyhow::{bail, Context, Result};
 use clap::Args;
 use serde::Serialize;
+use viaduct_driver::viad::{place::Place, Client};
 use vipl::{full_name, Nic};
 
 use crate::{note, print};
@@ -22,15 +23,22 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The name of the NIC, and the socket of its viad. Any other NIC would have to be taken over to be asked.
-    pub fn viad(&self) -> Result<(String, PathBuf)> {
+    /// The name of the NIC, and where its viad is. Any other NIC would have to be taken over to be asked.
+    pub fn viad(&self) -> Result<(String, Place)> {
         let name = full_name(&self.nic)?;
         match name.strip_prefix("viad:") {
-            Some(socket) => Ok((name.clone(), socket.into())),
+            Some(place) => Ok((name.clone(), place.parse().with_context(|| name.clone())?)),
             None => {
                 bail!("{:?} is {name}, which has one owner: only a viad can be asked by others", self.nic)
             }
         }
+    }
+
+    /// A session with its viad, and the name of the NIC.
+    pub fn session(&self) -> Result<(String, Arc<Client>)> {
+        let (name, Place { socket, user }) = self.viad()?;
+        let viad = Client::open_of(socket, user).with_context(|| name.clone())?;
+        Ok((name, viad))
     }
 }
 

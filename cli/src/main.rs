@@ -6,6 +6,7 @@ mod demo;
 mod devices;
 mod info;
 mod link;
+mod look;
 #[cfg(test)]
 mod manual;
 mod note;
@@ -16,6 +17,7 @@ mod sim;
 mod simulator;
 mod stat;
 mod stop;
+mod top;
 mod transfer;
 
 use std::{
@@ -24,10 +26,11 @@ use std::{
 };
 
 use clap::{Parser, Subcommand};
+use viaduct_driver::log;
 
 /// An open Virtual Interface Architecture NIC: simulate it, use it.
 #[derive(Parser)]
-#[command(name = "viaduct", version)]
+#[command(name = "viaduct", version, after_help = LOG)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -44,6 +47,8 @@ enum Command {
     Info(info::Arguments),
     /// What the NIC of a running viad has counted, and what its clients' virtual interfaces wait for
     Stat(stat::Arguments),
+    /// The NIC of a running viad, live: rates of its counters, its sessions, and what each virtual interface waits for
+    Top(top::Arguments),
     /// Two simulated NICs, two applications, one file from the first to the second
     Demo(demo::Arguments),
     /// Measures simulated NICs in device time: latency, goodput and message rate beside their bounds
@@ -56,6 +61,10 @@ enum Command {
     Receive(transfer::ReceiveArguments),
 }
 
+/// What stands below the options.
+const LOG: &str = "VIADUCT_LOG=FILTER in the environment writes to standard error what the command and the library do: LEVEL and PART=LEVEL, with \
+                   commas between (debug; warn,viaduct_driver::vfio=trace).";
+
 /// Prints to standard output.
 fn print(text: &str) -> anyhow::Result<()> {
     match writeln!(io::stdout().lock(), "{text}") {
@@ -66,22 +75,28 @@ fn print(text: &str) -> anyhow::Result<()> {
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
-        Command::Sim(command) => sim::run(command),
-        Command::Devices(arguments) => devices::run(&arguments),
-        Command::Info(arguments) => info::run(&arguments),
-        Command::Stat(arguments) => stat::run(&arguments),
-        Command::Demo(arguments) => demo::run(arguments),
-        Command::Bench(arguments) => bench::run(&arguments),
-        Command::Perf(arguments) => perf::run(&arguments),
-        Command::Send(arguments) => transfer::send(arguments),
-        Command::Receive(arguments) => transfer::receive(arguments),
-    };
+    let command = Arguments::parse().command;
+    let result = log::start(None).map_err(Into::into).and_then(|()| run(command));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("viaduct: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Sim(command) => sim::run(command),
+        Command::Devices(arguments) => devices::run(&arguments),
+        Command::Info(arguments) => info::run(&arguments),
+        Command::Stat(arguments) => stat::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
+        Command::Demo(arguments) => demo::run(arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
+        Command::Perf(arguments) => perf::run(&arguments),
+        Command::Send(arguments) => transfer::send(arguments),
+        Command::Receive(arguments) => transfer::receive(arguments),
     }
 }

@@ -24,14 +24,13 @@ use rustix::{
 };
 use serde::Deserialize;
 use serde_json::{json, Value};
+use viaduct_driver::log;
 
 use crate::{link::LinkStatus, program::Program, stop::Stop};
 
 /// The simulator's program.
 const SIMULATOR: Program =
     Program { name: "viaduct-sim", variable: "VIADUCT_SIM", package: "viaduct-sim", what: "simulator" };
-/// What the simulator logs.
-const LOG: &str = "RUST_LOG";
 /// Name of the control socket in the simulator's folder.
 const CONTROL: &str = "control.sock";
 /// How long a simulator may take to start: it resets its NICs first.
@@ -197,6 +196,7 @@ impl Process {
         unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?)) };
         let program = command.get_program().to_owned();
         let child = command.spawn().with_context(|| format!("starting {program:?}"))?;
+        tracing::debug!(name, pid = child.id(), ?program, "a program is started");
         Ok(Self { name, child })
     }
 
@@ -260,8 +260,8 @@ pub fn how(status: ExitStatus) -> String {
 pub fn start(settings: &Settings, stop: &Stop) -> Result<(Process, Control)> {
     let mut command = settings.command()?;
     command.stdout(Stdio::null());
-    if std::env::var_os(LOG).is_none() {
-        command.env(LOG, "warn");
+    if std::env::var_os(log::VARIABLE).is_none() {
+        command.env(log::VARIABLE, "warn");
     }
     let mut process = Process::start("simulator", command)?;
     let control = answers(settings, stop, || process.check())?;

@@ -7,7 +7,7 @@
 //! creation and connection of virtual interfaces. It runs inside the process that uses the NIC, or in `viad`, which
 //! many processes share: [`kernel_agent::KernelAgent`] is what a library asks of either, and
 //! [`connection_agent::ConnectionAgent`] for connections. [`queues`] are what
-//! posts and looks need, past the agent. [`cm`] makes connections over the wire.
+//! posts and looks need, past the agent. [`cm`] makes connections over the wire. [`log`] is where a program starts the log.
 
 pub mod address;
 pub mod agent;
@@ -19,6 +19,7 @@ pub mod device;
 pub mod dma_space;
 pub mod fork;
 pub mod kernel_agent;
+pub mod log;
 pub mod memory;
 pub mod name;
 pub mod pages;

@@ -7,15 +7,14 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use tracing_subscriber::EnvFilter;
+use viaduct_driver::log;
 use viaduct_sim::arguments::Arguments;
 use viaduct_sim::directory::default_path;
 use viaduct_sim::served::Served;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    log::start(Some("info"))?;
 
     let path = arguments.dir.clone().unwrap_or_else(default_path);
     let pcap = arguments.pcap.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));

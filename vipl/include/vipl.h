@@ -367,7 +367,7 @@ typedef void (*VIP_CQ_CALLBACK)(VIP_PVOID Context, VIP_NIC_HANDLE NicHandle, VIP
  * stderr.
  * Returns:
  *   VIP_SUCCESS: NicHandle has a handle of the NIC
- *   VIP_INVALID_PARAMETER: DeviceName is NULL, or no NIC has that name
+ *   VIP_INVALID_PARAMETER: DeviceName is NULL, or no NIC has that name; or the variable VIADUCT_LOG has no filter in it
  *   VIP_ERROR_RESOURCE: the NIC does not answer, or belongs to another program
  */
 VIP_RETURN VipOpenNic(IN const VIP_CHAR *DeviceName, OUT VIP_NIC_HANDLE *NicHandle);

@@ -20,7 +20,10 @@
 
 use std::{env, ffi::OsString, fs, io, path::PathBuf};
 
-use viaduct_driver::name::{DeviceName, NoName};
+use viaduct_driver::{
+    name::{DeviceName, NoName},
+    viad::place::{NoPlace, Place},
+};
 
 use crate::Error;
 
@@ -40,8 +43,8 @@ const LOOPBACK: &str = "/dev/via_lo";
 pub(crate) enum Target {
     /// A device of this process's own.
     Device(DeviceName),
-    /// Behind the viad at a socket, which may run as this user.
-    Viad(PathBuf, Option<u32>),
+    /// Behind the viad at this place.
+    Viad(Place),
 }
 
 /// The name without an alias: two names of one NIC have the same.
@@ -84,19 +87,7 @@ fn is_form(name: &str) -> bool {
 
 fn target(name: &str) -> Result<Target, String> {
     match name.strip_prefix("viad:") {
-        Some(viad) => {
-            let (path, user) = match viad.rsplit_once(",user=") {
-                Some((path, user)) => {
-                    let user = user.parse().map_err(|_| format!("user={user}: a user is a number here"))?;
-                    (path, Some(user))
-                }
-                None => (viad, None),
-            };
-            if path.is_empty() {
-                return Err("no path".into());
-            }
-            Ok(Target::Viad(path.into(), user))
-        }
+        Some(viad) => viad.parse().map(Target::Viad).map_err(|error: NoPlace| error.to_string()),
         None => name.parse().map(Target::Device).map_err(|error: NoName| error.to_string()),
     }
 }
@@ -164,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variable_goes_before_the_file_and_both_before_what_is_usual() {
+    fn the_variable_goes_before_the_file_and_both_before_old_names() {
         let variable = "nic0=vfio-user:/a,ip=10.0.0.1,seed=5; nic1 = viad:/b ;";
         let file = "# aliases\nnic0 viad:/c\n\nnic2\tviad:/d # the third\n";
         let means = |name: &str| meaning(name, variable, file).expect("well-formed");
@@ -182,10 +173,10 @@ mod tests {
     #[test]
     fn what_a_name_begins_with_says_what_it_is() {
         assert!(
-            matches!(resolve("viad:/run/x"), Ok(Target::Viad(path, None)) if path == std::path::Path::new("/run/x"))
+            matches!(resolve("viad:/run/x"), Ok(Target::Viad(place)) if place.socket == std::path::Path::new("/run/x") && place.user.is_none())
         );
         assert!(
-            matches!(resolve("viad:/run/x,user=992"), Ok(Target::Viad(path, Some(992))) if path == std::path::Path::new("/run/x"))
+            matches!(resolve("viad:/run/x,user=992"), Ok(Target::Viad(place)) if place.user == Some(992))
         );
         assert!(matches!(resolve("vfio-user:/run/x,seed=3"), Ok(Target::Device(_))));
         for (name, reason) in [

@@ -10,6 +10,7 @@ use viaduct_driver::{
     },
     device::PciDevice,
     kernel_agent::KernelAgent,
+    viad::{place::Place, Client},
 };
 use viaduct_spec::{descriptor::MAX_SEGMENTS, layout::Code, register::VERSION_VALUE};
 
@@ -100,11 +101,12 @@ impl Nic {
     /// # Errors
     /// A name of another form, no NIC there, or one that this library does not know. What keeps this
     /// user from a function of the kernel's is named, with the way to mend it.
+    #[tracing::instrument(level = "debug", skip_all, fields(name = name), err(level = "debug"))]
     pub fn open(name: &str) -> Result<Self, Error> {
         match names::resolve(name)? {
             Target::Device(device) => Self::open_device(name, device.open()?, device.options),
-            Target::Viad(socket, user) => {
-                let agent = viaduct_driver::viad::Client::open_of(socket, user)?;
+            Target::Viad(Place { socket, user }) => {
+                let agent = Client::open_of(socket, user)?;
                 Ok(Self::of(name, agent, false))
             }
         }

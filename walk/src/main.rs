@@ -75,10 +75,8 @@ impl Arguments {
 }
 
 fn main() -> Result<ExitCode> {
-    // What is not explained is said, unless RUST_LOG wants it otherwise.
-    let filter = tracing_subscriber::EnvFilter::builder();
-    let filter = filter.with_default_directive(tracing::Level::WARN.into()).from_env_lossy();
-    tracing_subscriber::fmt().with_env_filter(filter).init();
+    // What is not explained is said, unless the variable wants it otherwise.
+    viaduct_driver::log::start(Some("warn"))?;
     let arguments = Arguments::parse();
     let seeds = arguments.seeds()?;
     if arguments.print {

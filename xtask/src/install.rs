@@ -1,9 +1,12 @@
 //! `install`: the C interface of VIPL under a prefix: header, shared and static library, pkg-config file; the command viaduct; viad, with
-//! its systemd unit and its documented configuration; and the manual pages of all of them.
+//! its systemd unit and its documented configuration; the manual pages of all of them; and the simulator, if it is asked for.
 
 use crate::command::Cmd;
 use crate::manual;
+use crate::need::Need;
 use crate::project::{read, write, Project};
+use crate::setup;
+use crate::shared;
 use anyhow::{ensure, Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,6 +41,18 @@ pub struct Options {
     /// Puts the files under this folder, as packagers do
     #[arg(long, value_name = "DIR")]
     pub destdir: Option<PathBuf>,
+    /// The simulator, too: it needs Verilator and a C++ compiler
+    #[arg(long)]
+    pub simulator: bool,
+}
+
+impl Options {
+    /// What is built.
+    fn packages(&self) -> Vec<&'static str> {
+        let mut packages = vec!["vipl-c", "viad", "viaduct-cli"];
+        packages.extend(self.simulator.then_some("viaduct-sim"));
+        packages
+    }
 }
 
 /// What a prefix gets.
@@ -51,13 +66,14 @@ struct Place<'a> {
 
 /// Builds the library and the programs, and puts them under the prefix. Run again it puts the same there.
 pub fn run(project: &Project, options: &Options) -> Result<()> {
-    let Options { prefix, libdir, profile, destdir } = options;
+    let Options { prefix, libdir, profile, destdir, simulator } = options;
     ensure!(prefix.is_absolute(), "--prefix {} is not an absolute path", prefix.display());
     ensure!(Path::new(libdir).is_relative(), "--libdir {libdir} is not a path under the prefix");
-    project
-        .cargo("build")?
-        .args(["-p", "vipl-c", "-p", "viad", "-p", "viaduct-cli", "--profile", profile])
-        .run()?;
+    if *simulator {
+        setup::ensure(project, &[Need::Simulator])?;
+    }
+    let packages = options.packages().into_iter().flat_map(|package| ["-p", package]);
+    project.cargo("build")?.args(packages).args(["--profile", profile]).run()?;
     let folder = match profile.as_str() {
         "dev" => "debug",
         other => other,
@@ -69,10 +85,10 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         .map_or_else(|| prefix.clone(), |destdir| destdir.join(prefix.strip_prefix("/").unwrap_or(prefix)));
     let place = Place { prefix, libdir, root };
 
-    let shared = format!("libvipl.so.{version}");
+    let file = format!("libvipl.so.{version}");
     place.copy(&project.root.join("vipl/include/vipl.h"), "include/vipl.h")?;
-    place.copy(&built.join("libvipl.so"), &format!("{libdir}/{shared}"))?;
-    place.link(&shared, &format!("{libdir}/{SONAME}"))?;
+    shared::link(project, &built, &place.clear(&format!("{libdir}/{file}"))?)?;
+    place.link(&file, &format!("{libdir}/{SONAME}"))?;
     place.link(SONAME, &format!("{libdir}/libvipl.so"))?;
     place.copy(&built.join("libvipl.a"), &format!("{libdir}/libvipl.a"))?;
     let text = read(&project.root.join("vipl/c/vipl.pc.in"))?;
@@ -86,6 +102,9 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         place.copy(&project.root.join("host-driver/system").join(name), &format!("{EXAMPLES}/{name}"))?;
     }
     place.copy(&built.join("viaduct"), "bin/viaduct")?;
+    if *simulator {
+        place.copy(&built.join("viaduct-sim"), "bin/viaduct-sim")?;
+    }
     place.manual(project, &version)?;
     if destdir.is_none() {
         print!("{}", place.advice());
@@ -201,15 +220,15 @@ fn pkg_config(text: &str, prefix: &Path, libdir: &str, version: &str) -> String 
     text.replace("@PREFIX@", &prefix.display().to_string())
         .replace("@LIBDIR@", libdir)
         .replace("@VERSION@", version)
-        // What Rust's library needs of the system, for those who link libvipl.a.
-        .replace("@PRIVATE@", "-lgcc_s -lutil -lrt -lpthread -lm -ldl -lc")
+        // For those who link libvipl.a.
+        .replace("@PRIVATE@", &shared::SYSTEM.join(" "))
 }
 
 /// `install` into a folder, and the quick start as its advice says it.
 pub fn smoke(project: &Project) -> Result<()> {
     let prefix = project.scratch("install")?;
-    let options =
-        Options { prefix: prefix.clone(), libdir: LIBRARIES.into(), profile: "dev".into(), destdir: None };
+    let (libdir, profile) = (LIBRARIES.into(), "dev".into());
+    let options = Options { prefix: prefix.clone(), libdir, profile, destdir: None, simulator: false };
     run(project, &options)?;
     // Again: the same.
     run(project, &options)?;
@@ -232,6 +251,11 @@ pub fn smoke(project: &Project) -> Result<()> {
         Cmd::new("sh").args(["-c", &line]).run()?;
         Cmd::new(&out).run()?;
     }
+    shared::check(project, &lib.join(SONAME))?;
+    // A program that was linked with a library without versions runs on.
+    let (old, built) = (prefix.join("old"), target(project)?.join("debug/libvipl.so"));
+    Cmd::new("cc").arg(&program).arg(format!("-I{folder}/include")).arg(&built).arg("-o").arg(&old).run()?;
+    Cmd::new(&old).env("LD_LIBRARY_PATH", &lib).env("LD_BIND_NOW", "1").run()?;
     // viad as it was put there, with the configuration that was.
     let config = prefix.join(CONFIG);
     Cmd::new(prefix.join("bin/viad")).args(["--check", "--config"]).arg(&config).run()?;
@@ -260,6 +284,20 @@ mod tests {
             "{made}"
         );
         assert!(!made.contains('@'), "{made}");
+    }
+
+    #[test]
+    fn what_a_person_installs_is_a_release_build_and_the_simulator_is_asked_for() {
+        #[derive(clap::Parser)]
+        struct Line {
+            #[command(flatten)]
+            options: Options,
+        }
+        let parse = |line: &[&str]| <Line as clap::Parser>::try_parse_from(line).unwrap().options;
+        let options = parse(&["install", "--prefix", "/opt/via"]);
+        assert_eq!(options.profile, "release");
+        assert!(!options.packages().contains(&"viaduct-sim"));
+        assert!(parse(&["install", "--prefix", "/x", "--simulator"]).packages().contains(&"viaduct-sim"));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! `instructions`: builds what is shipped of the library, and counts what its calls cost.
 
 use crate::command::Cmd;
+use crate::install;
 use crate::lints;
 use crate::need::Need;
 use crate::project::Project;
 use crate::setup;
+use crate::shared;
 use anyhow::Result;
 use std::path::PathBuf;
 
@@ -43,8 +45,11 @@ fn program(project: &Project, is_built: bool) -> Result<Cmd> {
     if !is_built {
         project.cargo("build")?.args(["-p", "viad", "-p", "viaduct-instructions"]).run()?;
     }
-    let (library, viad) = (crate::install::target(project)?.join("release"), project.built_folder()?);
-    Ok(project.built("viaduct-instructions")?.arg("--library").arg(library).arg("--viad").arg(viad))
+    // As `install` links it.
+    let (built, linked) = (install::target(project)?.join("release"), project.scratch("instructions")?);
+    shared::link(project, &built, &linked.join("libvipl.so"))?;
+    let count = project.built("viaduct-instructions")?;
+    Ok(count.arg("--library").arg(linked).arg("--viad").arg(project.built_folder()?))
 }
 
 /// Builds what is shipped of the library. rustc does so itself: in a run of all parts clippy compiles everything else, and it turns

@@ -14,6 +14,7 @@ mod hardware;
 mod install;
 mod instructions;
 mod lanes;
+mod links;
 mod lints;
 mod manual;
 mod miri;
@@ -27,6 +28,7 @@ mod project;
 mod rules;
 mod same;
 mod setup;
+mod shared;
 mod soak;
 #[cfg(test)]
 mod spawns;
@@ -145,7 +147,7 @@ enum Task {
     Netlist,
     /// Puts under a prefix what users need: vipl.h, libvipl, viaduct, viad, the manual pages
     Install(install::Options),
-    /// Builds the pages of docs/ as a book, with mdBook
+    /// Builds the pages of docs/ as a book, with mdBook, and beside it the documentation of the Rust interfaces
     Book,
     /// Builds the Debian packages libvipl1, libvipl-dev, viaduct and viad
     Package(package::Options),

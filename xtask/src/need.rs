@@ -55,7 +55,7 @@ impl Need {
         match self {
             Need::Lint => "test",
             Need::Tests => "test, netlist, mutate, rules",
-            Need::Simulator => "demo, test, export, mutate, rules",
+            Need::Simulator => "demo, test, export, mutate, rules, install --simulator",
             Need::C => "test",
             Need::Decode => "test",
             Need::Count => "test, instructions",

@@ -75,7 +75,7 @@ pub fn run(built: Built<'_>, page: Page) -> Result<BTreeMap<String, Costs>> {
                 .arg(&config)
                 .arg("--socket")
                 .arg(&served)
-                .env("RUST_LOG", "error")
+                .env("VIADUCT_LOG", "error")
                 .stdin(Stdio::null())
                 .spawn()
                 .context("viad")?;

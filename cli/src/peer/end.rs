@@ -77,7 +77,7 @@ pub struct End {
     /// The places of what is said.
     words: Region,
     stop: Stop,
-    patience: Duration,
+    timeout: Duration,
     /// Something has happened since `last`.
     moved: bool,
     last: Instant,
@@ -111,8 +111,8 @@ impl End {
         inbox.post(&vi)?;
         let words = nic.allocate(WORDS * PLACE, &MemAttributes::new(&ptag))?;
         let (last, looked) = (Instant::now(), Instant::now());
-        let (stop, patience, names) = (stop.clone(), options.patience(), needs.names);
-        Ok(Self { nic, ptag, vi, names, inbox, words, stop, patience, moved: true, last, looked })
+        let (stop, timeout, names) = (stop.clone(), options.timeout(), needs.names);
+        Ok(Self { nic, ptag, vi, names, inbox, words, stop, timeout, moved: true, last, looked })
     }
 
     /// The time without progress begins now.
@@ -133,8 +133,8 @@ impl End {
         }
         self.looked = Instant::now();
         self.stop.check()?;
-        if self.last.elapsed() > self.patience {
-            bail!("no progress for {} s", self.patience.as_secs());
+        if self.last.elapsed() > self.timeout {
+            bail!("no progress for {} s", self.timeout.as_secs());
         }
         Ok(())
     }

@@ -79,7 +79,7 @@ impl Options {
     }
 
     /// How long nothing may happen.
-    pub fn patience(&self) -> Duration {
+    pub fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout)
     }
 }

@@ -60,7 +60,7 @@ pub struct Port {
     port: u16,
     purpose: Purpose,
     stop: Stop,
-    patience: Duration,
+    timeout: Duration,
 }
 
 /// Somebody asks for this program. Dropping it refuses.
@@ -85,7 +85,7 @@ impl Port {
             port,
             purpose,
             stop: stop.clone(),
-            patience: options.patience(),
+            timeout: options.timeout(),
         })
     }
 
@@ -100,6 +100,7 @@ impl Port {
     /// A signal; another program waits at the port; the NIC's.
     pub fn wait<T: DeserializeOwned>(&self) -> Result<Request<T>> {
         loop {
+            tracing::debug!(host = %self.own.host, port = self.port, "waits for a client");
             let asked = self.connections.wait(&self.own, None, &|| self.stop.check().is_err());
             self.stop.check()?;
             let incoming = asked.with_context(|| format!("waiting at port {}", self.port))?;
@@ -128,8 +129,12 @@ impl Port {
         let mut host_is_there = false;
         loop {
             self.stop.check()?;
-            let left = self.patience.saturating_sub(start.elapsed());
-            match self.connections.request(vi, &self.own, &to, &data, Some(left)) {
+            let left = self.timeout.saturating_sub(start.elapsed());
+            let answer = self.connections.request(vi, &self.own, &to, &data, Some(left));
+            if let Err(error) = &answer {
+                tracing::debug!(%server, port = self.port, %error, "asked in vain");
+            }
+            match answer {
                 Ok(answer) => {
                     let answer = self.purpose.decode(&answer.data);
                     return answer.with_context(|| {
@@ -144,12 +149,12 @@ impl Port {
                 Err(Error::NotReachable(_) | Error::Timeout) => {}
                 Err(error) => return Err(anyhow!(error).context(format!("asking {place}"))),
             }
-            if start.elapsed() >= self.patience {
+            if start.elapsed() >= self.timeout {
                 let nobody = match host_is_there {
                     true => "nobody waits there",
                     false => "no NIC with that address answers",
                 };
-                bail!("no `{program}` at {place} within {} s: {nobody}", self.patience.as_secs());
+                bail!("no `{program}` at {place} within {} s: {nobody}", self.timeout.as_secs());
             }
             std::thread::sleep(AGAIN);
         }

@@ -67,6 +67,7 @@ impl<'a> Admin<'a> {
         command::ROW.put(&mut word, row.into());
         self.device.write64(Bar::Registers, registers::COMMAND, word[0])?;
         let what = || format!("command {op} on row {row} of table {table}");
+        tracing::trace!(op, table, row, "command");
         let register = self.wait(what)?;
         if state::COMMAND_ERROR.get(&[register]) != 0 {
             return Err(AgentError::Command(what()));

@@ -193,6 +193,7 @@ impl Connector {
         self.ask(party, ask, Manager::peer_request)
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(vi = ?ask.vi, target = ?ask.target, from = ?ask.from, to = ?ask.to), ret, err(level = "debug"))]
     fn ask(
         &self,
         party: Party,
@@ -214,6 +215,7 @@ impl Connector {
     ///
     /// # Errors
     /// [`CmError::Gone`]: whoever asked has given up. [`CmError::Peer`]: the ends do not fit, and nothing was done.
+    #[tracing::instrument(level = "debug", skip_all, fields(id = ?id, vi = ?vi), ret, err(level = "debug"))]
     pub fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError> {
         let own = self.agent.vi_end(vi)?;
         let mut state = self.state();
@@ -238,6 +240,7 @@ impl Connector {
     ///
     /// # Errors
     /// [`CmError::Gone`], [`CmError::Data`].
+    #[tracing::instrument(level = "debug", skip_all, fields(id = ?id), ret, err(level = "debug"))]
     pub fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
         let mut state = self.state();
         let now = state.clock.advance(self.agent.time()?);
@@ -256,6 +259,7 @@ impl Connector {
     ///
     /// # Errors
     /// The device's.
+    #[tracing::instrument(level = "debug", skip_all, fields(id = ?id), ret, err(level = "debug"))]
     pub fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
         let mut state = self.state();
         let now = state.clock.advance(self.agent.time()?);
@@ -355,6 +359,7 @@ impl Connector {
     fn settle(&self, state: &mut State, now: Duration) -> Result<(), AgentError> {
         let mut heard = false;
         while let Some(event) = state.manager.next_event() {
+            tracing::debug!(?event, "of a connection");
             state.news.push(event.clone());
             heard = true;
             if let Err(error) = self.deal(state, &event, now) {

@@ -21,7 +21,7 @@ pub const ERROR_RING: u16 = 0;
 pub const EVENTS: usize = 192;
 
 /// What the agent remembers of a completion queue: it keeps its memory until the NIC has given it back.
-pub(super) struct Kept {
+pub(super) struct QueueRecord {
     life: u64,
     handle: u32,
     memory: Arc<Mapping>,
@@ -43,7 +43,7 @@ impl State {
         let row = row(&entries, handle, system_tag, EVENT_VECTOR, true);
         Admin::of(&**device).commit(table::COMPLETION_QUEUE, ERROR_RING.into(), &row)?;
         self.cqs[usize::from(ERROR_RING)] =
-            Some(Kept { life: 0, handle, memory: Arc::clone(entries.memory()), users: 1 });
+            Some(QueueRecord { life: 0, handle, memory: Arc::clone(entries.memory()), users: 1 });
         Ok(Consumer::new(doorbells(device, limits, ERROR_RING), entries))
     }
 
@@ -54,7 +54,7 @@ impl State {
         memory: &Arc<Mapping>,
     ) -> Result<u32, AgentError> {
         let request = Request::system(memory, system_tag, self.random.random());
-        // SAFETY: the memory is the agent's own, accessed as atomics only, and `Kept` keeps it until it is
+        // SAFETY: the memory is the agent's own, accessed as atomics only, and `QueueRecord` keeps it until it is
         // deregistered, or the agent leaves it.
         unsafe { self.regions.register(device, &mut self.tags, request) }
     }
@@ -79,7 +79,7 @@ impl State {
     }
 
     /// The entry of a queue that still exists.
-    fn cq(&mut self, cq: CqName) -> Result<&mut Kept, AgentError> {
+    fn cq(&mut self, cq: CqName) -> Result<&mut QueueRecord, AgentError> {
         self.cqs
             .get_mut(usize::from(cq.index))
             .and_then(Option::as_mut)
@@ -111,6 +111,7 @@ impl Agent {
     }
 
     /// Creates a completion queue with this ring: its name and interrupt vector.
+    #[tracing::instrument(level = "debug", skip_all, ret, err(level = "debug"))]
     pub fn new_cq(&self, entries: &Entries) -> Result<(CqName, u8), AgentError> {
         let mut guard = self.state()?;
         let state = &mut *guard;
@@ -128,7 +129,7 @@ impl Agent {
         }
         state.cq_lives += 1;
         let life = state.cq_lives;
-        state.cqs[usize::from(index)] = Some(Kept { life, handle, memory, users: 0 });
+        state.cqs[usize::from(index)] = Some(QueueRecord { life, handle, memory, users: 0 });
         Ok((CqName { index, life }, vector))
     }
 
@@ -137,6 +138,7 @@ impl Agent {
     }
 
     /// Gives a queue another ring: how many entries the NIC has put into the old one.
+    #[tracing::instrument(level = "debug", skip_all, fields(cq = ?cq), ret, err(level = "debug"))]
     pub fn replace_cq(&self, cq: CqName, new: &Entries) -> Result<u32, AgentError> {
         let mut guard = self.state()?;
         let state = &mut *guard;
@@ -170,6 +172,7 @@ impl Agent {
         Ok((new, written))
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(cq = ?cq), ret, err(level = "debug"))]
     pub(super) fn destroy_cq(&self, cq: CqName) -> Result<(), AgentError> {
         let mut guard = self.state()?;
         let state = &mut *guard;

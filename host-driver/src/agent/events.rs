@@ -63,13 +63,16 @@ impl Agent {
             if state.events.len() >= MAX_CQ_ENTRIES {
                 state.events.pop_front();
             }
-            state.events.push_back(Event {
+            let event = Event {
                 code,
                 vi: index,
                 life: life.unwrap_or_default(),
                 receive: event::RECEIVE.get(&word) != 0,
                 broke: event::BROKE.get(&word) != 0,
-            });
+            };
+            let name = event.meaning().map_or("unknown", |meaning| meaning.name);
+            tracing::debug!(name, ?event, "the NIC tells");
+            state.events.push_back(event);
         }
         Ok(())
     }
@@ -113,7 +116,7 @@ impl Agent {
     }
 
     fn errors(&self) -> MutexGuard<'_, Consumer> {
-        // Whole after each step.
+        // A thread that panicked with the lock held has left nothing half changed.
         self.errors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -130,7 +130,7 @@ struct State {
     lives: Vec<u16>,
     /// Where the search for a free VI starts.
     next_vi: usize,
-    cqs: Vec<Option<cqs::Kept>>,
+    cqs: Vec<Option<cqs::QueueRecord>>,
     /// Completion queues created so far.
     cq_lives: u64,
     /// There is a raw channel.
@@ -144,6 +144,7 @@ impl Agent {
     ///
     /// # Errors
     /// Not a Viaduct NIC, or one of another layout version; the device's errors.
+    #[tracing::instrument(level = "debug", skip_all, fields(mac = %options.mac, ip = %options.ip), err(level = "debug"))]
     pub fn open(device: Arc<dyn PciDevice>, options: Options) -> Result<Arc<Self>, AgentError> {
         let Options { mac, ip, pkey, seed, events } = options;
         if !mac.is_unicast() {
@@ -184,7 +185,7 @@ impl Agent {
         let handle = unsafe { regions.register(&*device, &mut tags, request) }?;
         let generations: Vec<u16> =
             (0..limits.vis).map(|_| random.random::<u16>() & queue_pair::GENERATION.mask() as u16).collect();
-        let cqs: Vec<Option<cqs::Kept>> = (0..limits.cqs).map(|_| None).collect();
+        let cqs: Vec<Option<cqs::QueueRecord>> = (0..limits.cqs).map(|_| None).collect();
         let vis = vec![None; limits.vis.into()];
         let mut state = State {
             random,
@@ -206,6 +207,13 @@ impl Agent {
         device.write32(Bar::Registers, registers::PKEY, pkey.into())?;
         let enables = 1 << control::RECEIVE_ENABLE.lo | 1 << control::SEND_ENABLE.lo;
         device.write32(Bar::Registers, registers::CONTROL, enables)?;
+        tracing::info!(
+            ?kind,
+            vis = limits.vis,
+            cqs = limits.cqs,
+            regions = limits.regions,
+            "the NIC is open"
+        );
         Ok(Arc::new(Self {
             born: Birth::now(),
             device,
@@ -275,11 +283,13 @@ impl Agent {
     }
 
     /// Makes a protection tag; never 0.
+    #[tracing::instrument(level = "debug", skip_all, ret, err(level = "debug"))]
     pub fn create_tag(&self) -> Result<u16, AgentError> {
         self.state()?.tags.create()
     }
 
     /// Destroys a protection tag that no region and no VI uses.
+    #[tracing::instrument(level = "debug", skip_all, fields(tag = tag), ret, err(level = "debug"))]
     pub fn destroy_tag(&self, tag: u16) -> Result<(), AgentError> {
         self.check_not_system(tag)?;
         self.state()?.tags.destroy(tag)
@@ -325,6 +335,7 @@ impl Drop for Agent {
             enable(&*self.device, 0).map_err(AgentError::from).and_then(|()| Ok(self.device.reset()?));
         let state = self.state.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
         let back = state.regions.unmap_all(&*self.device);
+        tracing::info!(mac = %self.mac, is_stopped = stopped.is_ok(), is_unmapped = back.is_ok(), "the NIC is closed");
         if stopped.is_err() || back.is_err() {
             // Nobody knows whether the device is done with the rings: they stay.
             std::mem::forget(std::mem::take(&mut state.arenas));

@@ -57,6 +57,7 @@ impl Agent {
     }
 
     /// Registers memory that `map` maps. That may take its time, all pages being read in and kept: others are served meanwhile.
+    #[tracing::instrument(level = "debug", skip_all, fields(address = address, length = length, access = ?access, attributes = ?attributes), ret, err(level = "debug"))]
     fn register_as(
         &self,
         (address, length): (u64, u64),
@@ -80,6 +81,7 @@ impl Agent {
 
     /// Ends a registration. When it returns without an error, nothing reaches the memory through the
     /// handle any more. After an error the NIC may still do so: the memory must stay.
+    #[tracing::instrument(level = "debug", skip_all, fields(handle = handle), ret, err(level = "debug"))]
     pub fn deregister(&self, handle: u32) -> Result<(), AgentError> {
         let end = {
             let mut state = self.state()?;
@@ -100,6 +102,7 @@ impl Agent {
     ///
     /// # Errors
     /// No such handle or tag; a right to write read-only memory.
+    #[tracing::instrument(level = "debug", skip_all, fields(handle = handle, attributes = ?attributes), ret, err(level = "debug"))]
     pub fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
         let mut guard = self.state()?;
         let state = &mut *guard;

@@ -24,6 +24,7 @@ impl Agent {
     ///
     /// # Errors
     /// No such vector; longer than 33 ms.
+    #[tracing::instrument(level = "debug", skip_all, fields(vector = vector, holdoff = ?holdoff), ret, err(level = "debug"))]
     pub fn hold_off(&self, vector: u8, holdoff: Duration) -> Result<(), AgentError> {
         if vector >= self.vectors() {
             return Err(AgentError::UnknownVector(vector));

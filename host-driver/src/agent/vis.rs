@@ -215,6 +215,7 @@ impl Agent {
     }
 
     /// Creates a VI with its rings at the `place`-th pair of an arena; None: the pair of its index.
+    #[tracing::instrument(level = "debug", skip_all, fields(attributes = ?attributes), err(level = "debug"))]
     pub fn new_vi(
         &self,
         arena: &Arc<Arena>,
@@ -269,6 +270,7 @@ impl Agent {
         let (send, receive) = (entry.send.clone(), entry.receive.clone());
         state.vis[index] = Some(entry);
         state.next_vi = (index + 1) % count;
+        tracing::debug!(vi = ?name, ?info, "a VI is made");
         Ok(NewVi { name, info, send, receive, vectors })
     }
 
@@ -291,6 +293,7 @@ impl Agent {
     }
 
     /// Connects an idle VI as it was agreed on.
+    #[tracing::instrument(level = "debug", skip_all, fields(vi = ?vi, agreement = ?agreement), ret, err(level = "debug"))]
     pub(super) fn connect_vi_as(&self, vi: ViName, agreement: &Agreement) -> Result<(), AgentError> {
         let Agreement { peer, reads_asked, reads_answered, not_ready_retries } = agreement;
         let mut state = self.state()?;
@@ -325,12 +328,14 @@ impl Agent {
         Ok(())
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(vi = ?vi), ret, err(level = "debug"))]
     pub(super) fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
         let mut state = self.state()?;
         state.vi(vi)?;
         set_state(&Admin::of(&*self.device), vi.index, vi_states::ERROR)
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(vi = ?vi), ret, err(level = "debug"))]
     pub(super) fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
         let mut state = self.state()?;
         state.vi(vi)?;
@@ -349,6 +354,7 @@ impl Agent {
         query(&Admin::of(&*self.device), vi.index)
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(vi = ?vi, attributes = ?new), ret, err(level = "debug"))]
     pub(super) fn set_vi_attributes(
         &self,
         vi: ViName,
@@ -386,6 +392,7 @@ impl Agent {
         Ok(info)
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(vi = ?vi), ret, err(level = "debug"))]
     pub(super) fn destroy_vi(&self, vi: ViName) -> Result<(), AgentError> {
         let mut state = self.state()?;
         let ViAttributes { tag, send_cq, receive_cq, .. } = state.vi(vi)?.attributes;

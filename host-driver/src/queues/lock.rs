@@ -138,7 +138,7 @@ impl<T> Locked<T> {
         Self { lock, value: UnsafeCell::new(value) }
     }
 
-    /// Takes the lock. A panic frees it: values are whole after each step.
+    /// Takes the lock. A panic frees it: no step leaves a value half changed.
     #[inline]
     pub fn lock(&self) -> Guard<'_, T> {
         let held = self.lock.hold();

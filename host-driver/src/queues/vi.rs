@@ -80,7 +80,7 @@ impl Vi {
     /// What the other end needs to know for the next connection, or of this one: it changes when the
     /// VI is made idle.
     pub fn info(&self) -> ConnectionInfo {
-        // Written whole: what a thread that panicked left is as good as ever.
+        // A thread that panicked with the lock held has left nothing half changed.
         *self.info.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

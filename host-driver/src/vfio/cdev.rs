@@ -7,7 +7,7 @@
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::fd::{AsFd, AsRawFd},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
     path::Path,
 };
 
@@ -37,6 +37,11 @@ const DEVICE_ATTACH_IOMMUFD_PT: libc::Ioctl = vfio_number(19);
 struct Space {
     iommufd: File,
     id: u32,
+}
+
+/// The DMA addresses of an iommufd's address space that somebody else has made.
+pub fn space(iommufd: OwnedFd, id: u32) -> Box<dyn AddressSpace> {
+    Box::new(Space { iommufd: iommufd.into(), id })
 }
 
 /// Opens the function with the node `device`; `iommu` is `/dev/iommu`.

@@ -2,18 +2,13 @@
 //! container of its own, which is an address space of the type1v2 IOMMU driver.
 
 use std::{
-    any::Any,
-    fs::File,
     io,
-    os::fd::{AsRawFd, BorrowedFd, FromRawFd},
+    os::fd::{AsRawFd, BorrowedFd, OwnedFd},
     path::Path,
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        Arc,
-    },
+    sync::Arc,
 };
 
-use vfio_ioctls::{VfioContainer, VfioDevice, VfioError, VfioOps};
+use vfio_ioctls::{VfioContainer, VfioDevice, VfioError};
 
 use super::{
     info::IommuInfo,
@@ -32,52 +27,31 @@ pub enum Failure {
     System(io::Error),
 }
 
-/// A container with one group in it.
-struct Container {
-    container: VfioContainer,
-    /// A [`VfioDevice`] is being opened, and may see the container.
-    opening: AtomicBool,
-}
-
 /// Opens the function with this folder in sysfs.
 pub fn open(folder: &Path) -> Result<Opened, Failure> {
-    let container = VfioContainer::new(None).map_err(failure)?;
-    let container = Arc::new(Container { container, opening: AtomicBool::new(true) });
-    let ops: Arc<dyn VfioOps> = container.clone();
-    let opened = VfioDevice::new(folder, ops, false).map_err(failure)?;
-    // From here on the function is ours. VfioDevice's own end would look its group up in sysfs once
-    // more and panic when the function has been removed meanwhile; with no container in sight it does
-    // nothing, closes nothing, and the group stays in the container until that goes.
-    container.opening.store(false, Ordering::Relaxed);
-    // SAFETY: VfioDevice (of the versions that Cargo.toml allows) keeps its file in a ManuallyDrop that
-    // it closes for containers only, and it sees none: the file has one owner, this.
-    let device = unsafe { File::from_raw_fd(opened.as_raw_fd()) };
-    drop(opened);
+    let container = Arc::new(VfioContainer::new(None).map_err(failure)?);
+    let device = VfioDevice::new(folder, container.clone(), false).map_err(failure)?;
+    let device = ioctl::take_file(device).map_err(Failure::System)?;
     Ok(Opened { device, space: Box::new(Space(container)) })
 }
 
-impl VfioOps for Container {
-    fn as_any(&self) -> &dyn Any {
-        if self.opening.load(Ordering::Relaxed) {
-            &self.container
-        } else {
-            self
-        }
-    }
+/// The DMA addresses of a container that somebody else has opened.
+pub fn space(container: OwnedFd) -> Box<dyn AddressSpace> {
+    Box::new(Space(Arc::new(container)))
 }
 
-struct Space(Arc<Container>);
+/// A container, as long as it is open.
+struct Space<C>(Arc<C>);
 
-impl Space {
+impl<C: AsRawFd> Space<C> {
     fn fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the container is open as long as `self` is.
-        unsafe { BorrowedFd::borrow_raw(self.0.container.as_raw_fd()) }
+        unsafe { BorrowedFd::borrow_raw(self.0.as_raw_fd()) }
     }
 }
 
-impl AddressSpace for Space {
+impl<C: AsRawFd + Send + Sync> AddressSpace for Space<C> {
     unsafe fn map(&self, iova: u64, address: usize, length: usize, write: bool) -> io::Result<()> {
-        // vfio-ioctls maps for reading and writing only.
         // SAFETY: the caller's promise.
         unsafe { ioctl::map_dma(self.fd(), iova, address, length, write) }
     }

@@ -1,12 +1,27 @@
-//! The kernel's calls that the crates vfio-ioctls and vfio-bindings lack, or hide the errors of. Each is
-//! one ioctl on a descriptor of VFIO's; numbers and structures are those of `linux/vfio.h`.
+//! What the crate vfio-ioctls does wrong, done with the kernel's own calls. It opens container, group and function
+//! ([`super::group`]), and vfio-bindings has the structures and numbers of `linux/vfio.h`. The faults of its version 0.10:
+//!
+//! | fault | in its place |
+//! |---|---|
+//! | `VfioDevice` looks its group up in sysfs when it is dropped, and panics if the function has been removed meanwhile | [`take_file`] |
+//! | regions are a list without those that the kernel has refused: the numbers of all behind them are others | [`query`] |
+//! | kinds of interrupts that the kernel has refused are logged, and the reason is lost | [`query`] |
+//! | nothing says what an IOMMU translates | [`query`] |
+//! | eventfds are all there or none: a vector cannot be left without one; the kernel's reason is lost | [`set_interrupts`] |
+//! | a reset that the kernel has refused is none, without a word | [`reset`] |
+//! | memory is mapped for reading and writing, never for reading alone | [`map_dma`] |
+//! | an unmap of less than was asked for is an error that does not say how much it was | [`unmap_dma`] |
+//! | reads and writes of a region that fail are logged, and the caller is told nothing | [`super::region::Region`] |
 
 use std::{
+    fs::File,
     io,
     os::fd::{AsRawFd, BorrowedFd},
+    panic::{catch_unwind, AssertUnwindSafe},
 };
 
 use vfio_bindings::bindings::vfio;
+use vfio_ioctls::VfioDevice;
 
 /// The number of a call without a size in it: its type in bits 15:8.
 pub const fn number(kind: u8, command: u32) -> libc::Ioctl {
@@ -71,6 +86,20 @@ pub fn query(fd: BorrowedFd<'_>, query: Query) -> io::Result<Vec<u8>> {
         }
         length = needed;
     }
+}
+
+/// The file of a function that vfio-ioctls has opened. It has its own, and `device` ends here, while the function is there.
+///
+/// # Errors
+/// No descriptor left; the function was removed in this moment.
+pub fn take_file(device: VfioDevice) -> io::Result<File> {
+    // SAFETY: it is open as long as `device` is.
+    let file = unsafe { BorrowedFd::borrow_raw(device.as_raw_fd()) }.try_clone_to_owned()?;
+    // Its end takes the group out of the container. The kernel refuses that as long as a file of the function's is open
+    // (VFIO_GROUP_UNSET_CONTAINER in linux/vfio.h), and that is so: the group stays there until the container goes.
+    catch_unwind(AssertUnwindSafe(|| drop(device)))
+        .map_err(|_| io::Error::other("the function was removed while it was opened"))?;
+    Ok(file.into())
 }
 
 /// Sets the eventfds of a kind of interrupts: from vector 0 on, -1 for none. With no vectors at all the
@@ -143,10 +172,12 @@ pub unsafe fn call<T>(fd: BorrowedFd<'_>, number: libc::Ioctl, argument: *mut T)
         // SAFETY: the caller's promise.
         let result = unsafe { libc::ioctl(fd.as_raw_fd(), number, argument) };
         if result >= 0 {
+            tracing::trace!(number = %format_args!("{number:#x}"), result, "ioctl");
             return Ok(result);
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
+            tracing::debug!(number = %format_args!("{number:#x}"), %error, "ioctl");
             return Err(error);
         }
     }

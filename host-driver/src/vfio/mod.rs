@@ -3,14 +3,18 @@
 //!
 //! Registers and doorbells are memory of this process; the device reaches the memory that it was given
 //! and no other, because the IOMMU stands between. There are two ways in: the
-//! node of the IOMMU group, and where this user may not open that, the function's own.
+//! node of the IOMMU group, and where this user may not open that, the function's own. A process that may open neither is given the
+//! descriptors by one that may.
 
 mod cdev;
 mod group;
 pub(crate) mod info;
 mod ioctl;
+mod open;
 mod region;
 mod space;
+
+pub use open::OpenSpace;
 
 use std::{
     collections::BTreeMap,
@@ -27,17 +31,15 @@ use std::{
 };
 
 use vfio_bindings::bindings::vfio;
-use viaduct_spec::register::BAR0_BYTES;
 
 use crate::{
     device::{Bar, DeviceError, DmaAccess, PciDevice},
     fork::Birth,
-    pci::{Address, Function, Machine, Obstacle},
+    pci::{Function, Machine, Obstacle},
 };
-use info::{DeviceInfo, RegionInfo};
 use ioctl::Query;
 use region::{Region, Word};
-use space::{AddressSpace, Opened};
+use space::AddressSpace;
 
 /// What [`PciDevice::pause`] sleeps: it leaves the processor to others, which in a virtual machine with
 /// one processor may be what is waited for.
@@ -76,85 +78,6 @@ pub struct Vfio {
 }
 
 impl Vfio {
-    /// Opens the function at a PCI address (`0000:01:00.0`).
-    ///
-    /// # Errors
-    /// [`DeviceError::Obstacle`] with what keeps this user from it and how to mend that;
-    /// [`DeviceError::Refused`] when the function has not the BARs of a NIC.
-    pub fn open(pci_address: &str) -> Result<Self, DeviceError> {
-        let machine = Machine::default();
-        let request = || format!("open vfio:{pci_address}");
-        let system = |source| DeviceError::System { request: request(), source };
-        let obstacle = |obstacle| DeviceError::Obstacle { request: request(), obstacle: Box::new(obstacle) };
-        let address: Address = pci_address
-            .parse()
-            .map_err(|error| system(io::Error::new(io::ErrorKind::InvalidInput, error)))?;
-        let function = machine.function(address).map_err(system)?;
-        let function = function.ok_or_else(|| obstacle(Obstacle::NoFunction { address }))?;
-        let opened = match enter(&machine, &function) {
-            Ok(opened) => opened,
-            Err(Failure::Obstacle(found)) => return Err(obstacle(found)),
-            Err(Failure::System(error)) => return Err(system(error)),
-        };
-        Self::new(machine, function, opened)
-    }
-
-    fn new(machine: Machine, function: Function, opened: Opened) -> Result<Self, DeviceError> {
-        let Opened { device, space } = opened;
-        let name = function.name();
-        let system =
-            |request: &str, source| DeviceError::System { request: format!("{request} of {name}"), source };
-        let ask = |request: &str, query| {
-            ioctl::query(device.as_fd(), query).map_err(|source| system(request, source))
-        };
-        let told = |request: &str, reason: String| system(request, io::Error::other(reason));
-
-        let info = ask("device information", Query::Device)?;
-        let info = DeviceInfo::parse(&info).map_err(|reason| told("device information", reason))?;
-        if !info.pci {
-            return Err(refusal(format!("{name} as a PCI function"), "the kernel says it is none".into()));
-        }
-        let region = |index: u32, least: u64, map: bool| -> Result<Region, DeviceError> {
-            let what = format!("region {index}");
-            let info = RegionInfo::parse(&ask(&what, Query::Region(index))?);
-            let info = info.map_err(|reason| told(&what, reason))?;
-            if !info.accessible || info.size < least {
-                let reason = format!("{least} bytes to read and write are needed; it has {}", info.size);
-                return Err(refusal(format!("{what} of {name}"), reason));
-            }
-            Region::new(&device, &info, map).map_err(|source| system(&what, source))
-        };
-        let registers = region(vfio::VFIO_PCI_BAR0_REGION_INDEX, BAR0_BYTES, true)?;
-        let doorbells = region(vfio::VFIO_PCI_BAR2_REGION_INDEX, PAGE_BYTES, true)?;
-        let config = region(vfio::VFIO_PCI_CONFIG_REGION_INDEX, 256, false)?;
-        let vectors = ask("MSI-X information", Query::Interrupts(vfio::VFIO_PCI_MSIX_IRQ_INDEX))?;
-        let vectors = info::vectors(&vectors).map_err(|reason| told("MSI-X information", reason))?;
-        let iommu = space.info().map_err(|source| system("the IOMMU", source))?;
-        if let Some(least) = iommu.least_page.filter(|least| *least > PAGE_BYTES) {
-            let reason = format!("its IOMMU maps pages of {least} bytes at least");
-            return Err(refusal(format!("{name} with maps in pages of {PAGE_BYTES} bytes"), reason));
-        }
-        let command = config.read::<u32>(&device, CONFIG_COMMAND);
-        let command = command.map_err(|source| system("configuration space", source))?;
-        Ok(Self {
-            born: Birth::now(),
-            machine,
-            function,
-            maps: Mutex::default(),
-            interrupts: Mutex::new(false),
-            vectors,
-            resets: info.resets,
-            ranges: iommu.ranges.unwrap_or_else(narrow_ranges),
-            answers: AtomicBool::new(command & MEMORY_ENABLE != 0),
-            registers,
-            doorbells,
-            config,
-            device,
-            space,
-            name,
-        })
-    }
-
     /// The name it was opened by: `vfio:` and its PCI address.
     pub fn name(&self) -> &str {
         &self.name
@@ -304,6 +227,7 @@ impl PciDevice for Vfio {
         Ok(())
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(iova = iova, length = length, access = ?access), ret, err(level = "debug"))]
     unsafe fn map_dma(
         &self,
         iova: u64,
@@ -322,6 +246,7 @@ impl PciDevice for Vfio {
         Ok(())
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(iova = iova, length = length), ret, err(level = "debug"))]
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError> {
         self.born.check()?;
         let request = || format!("the unmap of {length:#x} bytes at DMA address {iova:#x}");
@@ -346,6 +271,7 @@ impl PciDevice for Vfio {
         self.vectors
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(vectors = events.len()), ret, err(level = "debug"))]
     fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
         self.born.check()?;
         let request = || format!("interrupts on {} vectors", events.len());
@@ -387,6 +313,7 @@ impl PciDevice for Vfio {
         true
     }
 
+    #[tracing::instrument(level = "debug", skip_all, ret, err(level = "debug"))]
     fn reset(&self) -> Result<(), DeviceError> {
         self.born.check()?;
         let request = || "a function reset".to_string();
@@ -417,52 +344,6 @@ impl Drop for Vfio {
             let _ = self.space.unmap(*iova, *length);
         }
     }
-}
-
-/// Why a function did not open.
-enum Failure {
-    Obstacle(Obstacle),
-    System(io::Error),
-}
-
-/// Opens a function one way or the other. The kernel decides; what sysfs shows explains its answer.
-fn enter(machine: &Machine, function: &Function) -> Result<Opened, Failure> {
-    let obstacles = function.obstacles(machine);
-    // Behind these is no device node, or not the right one.
-    let sure = |obstacle: &&Obstacle| {
-        matches!(
-            obstacle,
-            Obstacle::OtherFunction { .. } | Obstacle::NoIommu { .. } | Obstacle::Unbound { .. }
-        )
-    };
-    if let Some(obstacle) = obstacles.iter().find(sure) {
-        return Err(Failure::Obstacle(obstacle.clone()));
-    }
-    let explained = |error| match obstacles.first() {
-        Some(obstacle) => Failure::Obstacle(obstacle.clone()),
-        None => Failure::System(error),
-    };
-    if let (false, true, Some(device), Some(iommu)) =
-        (function.group_opens(), function.device_opens(), &function.device_node, &function.iommu_node)
-    {
-        return cdev::open(&device.path, &iommu.path).map_err(explained);
-    }
-    group::open(&machine.folder(function.address)).map_err(|failure| match failure {
-        group::Failure::Busy => match &function.group_node {
-            Some(node) => Failure::Obstacle(Obstacle::Busy { path: node.path.clone() }),
-            None => explained(io::Error::from_raw_os_error(libc::EBUSY)),
-        },
-        group::Failure::NoInterruptRemapping => {
-            Failure::Obstacle(Obstacle::NoInterruptRemapping { address: function.address })
-        }
-        group::Failure::System(error) => explained(error),
-    })
-}
-
-/// What an IOMMU that does not say its width is taken for: 39 bits is the least that Intel's have, and
-/// on x86 the megabyte of the interrupts is never translated.
-fn narrow_ranges() -> Vec<RangeInclusive<u64>> {
-    vec![0x1000..=0xfedf_ffff, 0xfef0_0000..=(1 << 39) - 1]
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

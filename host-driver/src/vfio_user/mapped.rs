@@ -18,8 +18,8 @@ use rustix::{
 };
 
 use super::{
+    connection::{Connection, Failure},
     message::{self, Command},
-    Connection, Failure,
 };
 use crate::{device::DmaAccess, memory::Mapping, vfio::info::RegionInfo};
 

@@ -5,39 +5,32 @@
 //! memory. Nothing that the server says is trusted: a reply that is late, short, long or not the one
 //! that was due ends the connection, and from then on every call answers [`DeviceError::Gone`].
 
+mod connection;
 mod mapped;
 mod message;
+mod open;
 
 use std::{
     fs::File,
-    io::{self, IoSlice, Read},
-    mem::MaybeUninit,
+    io,
     ops::RangeInclusive,
-    os::{
-        fd::{AsFd, BorrowedFd, OwnedFd},
-        unix::net::UnixStream,
-    },
-    path::{Path, PathBuf},
+    os::fd::{AsFd, BorrowedFd},
     ptr::NonNull,
     sync::{
         atomic::{AtomicU64, Ordering},
         Mutex, MutexGuard,
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
+use connection::{Connection, Failure};
 use message::Command;
-use rustix::net::{
-    connect, sendmsg, socket_with, sockopt, AddressFamily, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketAddrUnix, SocketFlags, SocketType,
-};
 
 use crate::{
     barrier,
-    credentials::Credentials,
     device::{Bar, DeviceError, DmaAccess, PciDevice, Polling},
     fork::Birth,
-    memory::{self, Mapping},
+    memory::Mapping,
 };
 
 /// How long a reply may take. A server that died is seen at once, by the end of its stream; this is
@@ -46,10 +39,6 @@ pub const REPLY_TIMEOUT: Duration = Duration::from_secs(4);
 /// What [`PciDevice::pause`] sleeps: long enough to leave the processor to the simulator, short
 /// against anything a person waits for.
 const PAUSE: Duration = Duration::from_micros(20);
-/// What a server says to a client while it has another.
-const BUSY: u32 = rustix::io::Errno::BUSY.raw_os_error() as u32;
-/// The most vectors that MSI-X has.
-const MSIX_VECTORS: u32 = 2048;
 /// Pages of DMA maps.
 const PAGE_BYTES: u64 = 4096;
 
@@ -74,15 +63,6 @@ pub struct VfioUser {
     files: usize,
 }
 
-struct Connection {
-    born: Birth,
-    stream: UnixStream,
-    next_id: u16,
-    timeout: Duration,
-    /// Why the server is gone, once it is.
-    gone: Option<String>,
-}
-
 #[derive(Debug, Clone, Copy)]
 struct Region {
     index: u32,
@@ -91,113 +71,7 @@ struct Region {
     mappable: Option<u32>,
 }
 
-/// How a call failed.
-enum Failure {
-    /// The server said no, with an errno or 0. The connection goes on.
-    Refused(u32),
-    /// This is a child of the process that opened it.
-    Forked,
-    /// The connection is of no use any more.
-    Gone(String),
-}
-
 impl VfioUser {
-    /// Connects to the server's socket at `path` and asks what stands behind it.
-    ///
-    /// # Errors
-    /// [`DeviceError::Gone`] when nobody answers there or not in the protocol,
-    /// [`DeviceError::Refused`] when it is not a PCI function with BAR 0 and BAR 2.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, DeviceError> {
-        Self::open_with_timeout(path, REPLY_TIMEOUT)
-    }
-
-    /// [`VfioUser::open`] with another limit on how long a reply may take.
-    pub fn open_with_timeout(path: impl AsRef<Path>, timeout: Duration) -> Result<Self, DeviceError> {
-        let path: PathBuf = path.as_ref().into();
-        let place = path.display().to_string();
-        let [writable, readable] = memory::own()?;
-        let stream = connect_within(&path, timeout).map_err(|error| DeviceError::Gone {
-            place: place.clone(),
-            reason: format!("connect: {error}"),
-        })?;
-        let server = Credentials::of_peer(&stream)
-            .map_err(|source| DeviceError::System { request: "SO_PEERCRED".into(), source })?;
-        server.check_server().map_err(|reason| refusal(&format!("a connection to {place}"), reason))?;
-        let mut connection = Connection { born: Birth::now(), stream, next_id: 0, timeout, gone: None };
-        let named = |request: &str, failure| refused_or_gone(&place, request, failure);
-
-        let answer =
-            connection.call(Command::Version, &[&message::version()], &[]).map_err(
-                |failure| match failure {
-                    Failure::Refused(errno) if errno == BUSY => refused_or_gone(
-                        &place,
-                        &format!("a connection to {place}, which is open in another program"),
-                        Failure::Refused(errno),
-                    ),
-                    failure => named("protocol version 0.1", failure),
-                },
-            )?;
-        let major = message::u32_at(&answer, 0).map_err(|r| named("version", Failure::Gone(r)))? as u16;
-        if major != 0 {
-            return Err(refusal("protocol version 0.1", format!("the server speaks version {major}")));
-        }
-        let files = message::files_taken(&answer);
-        let info = connection
-            .call(Command::DeviceInfo, &[&message::device_info()], &[])
-            .map_err(|f| named("device information", f))?;
-        let word = |at| message::u32_at(&info, at).map_err(|r| named("device information", Failure::Gone(r)));
-        let (flags, regions, irqs) = (word(4)?, word(8)?, word(12)?);
-        if flags & message::DEVICE_PCI == 0 || regions < message::PCI_REGIONS {
-            return Err(refusal(
-                "a PCI function",
-                format!("{place} is none (flags {flags:#x}, {regions} regions)"),
-            ));
-        }
-        let mut region = |index: u32, least: u64| -> Result<Region, DeviceError> {
-            let request = format!("information on region {index}");
-            let answer = connection
-                .call(Command::RegionInfo, &[&message::region_info(index, message::REGION_INFO_BYTES)], &[])
-                .map_err(|f| named(&request, f))?;
-            let broken = |r| named(&request, Failure::Gone(r));
-            let flags = message::u32_at(&answer, 4).map_err(broken)?;
-            let size = message::u64_at(&answer, 16).map_err(broken)?;
-            let needed = message::REGION_READ | message::REGION_WRITE;
-            if flags & needed != needed || size < least {
-                return Err(refusal(
-                    &format!("region {index}"),
-                    format!("{least} bytes to read and write are needed; it has {size}, flags {flags:#x}"),
-                ));
-            }
-            let room = message::u32_at(&answer, 0).map_err(broken)?;
-            Ok(Region { index, size, mappable: (flags & message::REGION_MMAP != 0).then_some(room) })
-        };
-        let registers = region(0, viaduct_spec::register::BAR0_BYTES)?;
-        let doorbells = region(2, PAGE_BYTES)?;
-        let config = region(message::CONFIG_REGION, 256)?;
-        let mapped = match doorbells.mappable {
-            Some(room) => mapped::map_whole(&mut connection, doorbells.index, doorbells.size, room)
-                .map_err(|f| named("the doorbells' memory", f))?,
-            None => None,
-        };
-        let vectors = match irqs > message::IRQ_MSIX {
-            true => vectors(&mut connection).map_err(|f| named("information on interrupts", f))?,
-            false => 0,
-        };
-        Ok(Self {
-            place,
-            born: connection.born,
-            connection: Mutex::new(connection),
-            writable,
-            readable,
-            registers,
-            doorbells,
-            mapped,
-            config,
-            vectors,
-            files,
-        })
-    }
-
     /// The socket's path.
     pub fn place(&self) -> &str {
         &self.place
@@ -336,6 +210,7 @@ impl PciDevice for VfioUser {
         self.map_file(iova, file.as_fd(), address as u64, length, access)
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(iova = iova, length = length, access = ?access), ret, err(level = "debug"))]
     fn map_file(
         &self,
         iova: u64,
@@ -354,6 +229,7 @@ impl PciDevice for VfioUser {
         self.call(request, Command::DmaMap, &[&body], &[file]).map(drop)
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(iova = iova, length = length), ret, err(level = "debug"))]
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError> {
         let request = || format!("the unmap of {length:#x} bytes at DMA address {iova:#x}");
         check_pages(&[iova, length as u64], request)?;
@@ -370,6 +246,7 @@ impl PciDevice for VfioUser {
         self.vectors as usize
     }
 
+    #[tracing::instrument(level = "debug", skip_all, fields(vectors = events.len()), ret, err(level = "debug"))]
     fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
         let request = || format!("interrupts on {} vectors", events.len());
         if events.len() > self.vectors() {
@@ -400,179 +277,13 @@ impl PciDevice for VfioUser {
         }
     }
 
+    #[tracing::instrument(level = "debug", skip_all, ret, err(level = "debug"))]
     fn reset(&self) -> Result<(), DeviceError> {
         self.call(|| "a function reset".into(), Command::Reset, &[], &[]).map(drop)
     }
 
     fn pause(&self) {
         std::thread::sleep(PAUSE);
-    }
-}
-
-impl Connection {
-    /// Sends a command and returns its reply's body.
-    fn call(
-        &mut self,
-        command: Command,
-        body: &[&[u8]],
-        files: &[BorrowedFd<'_>],
-    ) -> Result<Vec<u8>, Failure> {
-        let id = self.send(command, false, body, files)?;
-        self.answer(id, command, None)
-    }
-
-    /// [`Connection::call`], whose answer may have a file with it.
-    fn call_for_file(
-        &mut self,
-        command: Command,
-        body: &[&[u8]],
-    ) -> Result<(Vec<u8>, Option<OwnedFd>), Failure> {
-        let id = self.send(command, false, body, &[])?;
-        let mut file = None;
-        Ok((self.answer(id, command, Some(&mut file))?, file))
-    }
-
-    fn answer(
-        &mut self,
-        id: u16,
-        command: Command,
-        file: Option<&mut Option<OwnedFd>>,
-    ) -> Result<Vec<u8>, Failure> {
-        let answer = self.receive(id, command, file).map_err(|reason| Failure::Gone(self.end(reason)))?;
-        answer.map_err(Failure::Refused)
-    }
-
-    /// Sends a command that has no reply.
-    fn post(&mut self, command: Command, body: &[&[u8]]) -> Result<(), Failure> {
-        self.send(command, true, body, &[]).map(drop)
-    }
-
-    fn send(
-        &mut self,
-        command: Command,
-        posted: bool,
-        body: &[&[u8]],
-        files: &[BorrowedFd<'_>],
-    ) -> Result<u16, Failure> {
-        self.born.check().map_err(|_| Failure::Forked)?;
-        if let Some(reason) = &self.gone {
-            return Err(Failure::Gone(reason.clone()));
-        }
-        let id = self.next_id;
-        self.next_id = id.wrapping_add(1);
-        let message = message::command(id, command, posted, body);
-        let sent = send_all(&self.stream, &message, files);
-        match sent {
-            Ok(()) => Ok(id),
-            Err(error) => Err(Failure::Gone(self.end(describe(&error, "takes nothing")))),
-        }
-    }
-
-    /// The outer error ends the connection; the inner one is the server's errno.
-    fn receive(
-        &mut self,
-        id: u16,
-        command: Command,
-        file: Option<&mut Option<OwnedFd>>,
-    ) -> Result<Result<Vec<u8>, u32>, String> {
-        let mut header = [0; message::HEADER_BYTES];
-        let deadline = Instant::now() + self.timeout;
-        let read = |error: io::Error| describe(&error, "does not answer");
-        // A file comes with the first byte.
-        let first = match file {
-            Some(file) => match mapped::read_with_file(&self.stream, &mut header, file).map_err(read)? {
-                0 => return Err(read(io::ErrorKind::UnexpectedEof.into())),
-                count => count,
-            },
-            None => 0,
-        };
-        read_by(&self.stream, &mut header[first..], deadline).map_err(read)?;
-        let reply = message::reply(&header, id, command)?;
-        let mut body = vec![0; reply.body];
-        read_by(&self.stream, &mut body, deadline).map_err(read)?;
-        Ok(match reply.failed {
-            Some(errno) => Err(errno),
-            None => Ok(body),
-        })
-    }
-
-    /// Ends the connection; the first reason stays.
-    fn end(&mut self, reason: String) -> String {
-        // The server may be alive and only confused: the end of the stream tells it to let go of
-        // the memory that it was given.
-        let _ = self.stream.shutdown(std::net::Shutdown::Both);
-        self.gone.get_or_insert(reason).clone()
-    }
-}
-
-/// MSI-X vectors that take eventfds; none where the server will not tell.
-fn vectors(connection: &mut Connection) -> Result<u32, Failure> {
-    let answer = match connection.call(Command::IrqInfo, &[&message::irq_info(message::IRQ_MSIX)], &[]) {
-        Ok(answer) => answer,
-        Err(Failure::Refused(_)) => return Ok(0),
-        Err(gone) => return Err(gone),
-    };
-    let word = |at| message::u32_at(&answer, at).map_err(Failure::Gone);
-    let (flags, count) = (word(4)?, word(12)?);
-    Ok(if flags & message::IRQ_EVENTFD == 0 { 0 } else { count.min(MSIX_VECTORS) })
-}
-
-/// Connects, in `timeout` at most; replies are waited for as long.
-fn connect_within(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Send, Some(timeout))?;
-    sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(timeout))?;
-    connect(&socket, &SocketAddrUnix::new(path)?)?;
-    Ok(socket.into())
-}
-
-/// Sends `bytes`, file descriptors with the first of them. A server that is gone is an error, never
-/// a SIGPIPE: the program may have its own idea of that signal.
-fn send_all(stream: &UnixStream, mut bytes: &[u8], mut files: &[BorrowedFd<'_>]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(message::MAX_FILES))];
-        let mut control = SendAncillaryBuffer::new(&mut space);
-        if !files.is_empty() && !control.push(SendAncillaryMessage::ScmRights(files)) {
-            return Err(io::Error::other("no room for the file descriptors"));
-        }
-        match sendmsg(stream, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL) {
-            Ok(count) => {
-                bytes = &bytes[count..];
-                files = &[];
-            }
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
-/// Fills `bytes`. The socket's own time-out limits each read; the deadline limits a server that
-/// sends a byte now and then.
-fn read_by(mut stream: &UnixStream, bytes: &mut [u8], deadline: Instant) -> io::Result<()> {
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match stream.read(&mut bytes[filled..]) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(count) => filled += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-        if filled < bytes.len() && Instant::now() > deadline {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-    }
-    Ok(())
-}
-
-/// What an I/O error says about the server.
-fn describe(error: &io::Error, slow: &str) -> String {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => {
-            "it closed the connection".into()
-        }
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!("it {slow}"),
-        _ => error.to_string(),
     }
 }
 

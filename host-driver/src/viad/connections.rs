@@ -30,7 +30,7 @@ pub(super) struct Heard {
 
 impl Client {
     fn heard(&self) -> MutexGuard<'_, Heard> {
-        // Whole after each step.
+        // A thread that panicked with the lock held has left nothing half changed.
         self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -5,6 +5,7 @@ mod client;
 mod connections;
 pub mod doorbell_page;
 pub mod notice;
+pub mod place;
 pub mod protocol;
 pub mod report;
 pub(crate) mod sleepers;

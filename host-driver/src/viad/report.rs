@@ -35,6 +35,21 @@ pub struct SessionReport {
     pub bytes: u64,
 }
 
+/// What all sessions have together but the one that asks, of whichever user they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Sessions.
+    pub sessions: u32,
+    /// Virtual interfaces.
+    pub vis: u32,
+    /// Completion queues.
+    pub cqs: u32,
+    /// Regions.
+    pub regions: u32,
+    /// Bytes in regions, whole pages.
+    pub bytes: u64,
+}
+
 /// A virtual interface.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ViReport {
@@ -135,6 +150,17 @@ impl Client {
                 }
                 other => return Err(self.wrong(&other)),
             }
+        }
+    }
+
+    /// What all other sessions of this viad have together. Every user may know that.
+    ///
+    /// # Errors
+    /// viad is gone.
+    pub fn totals(&self) -> Result<Totals, AgentError> {
+        match self.call(&Request::Totals)?.0 {
+            Answer::Totals(totals) => Ok(totals),
+            other => Err(self.wrong(&other)),
         }
     }
 

@@ -5,7 +5,10 @@ mod implementation;
 mod peers;
 
 use std::{
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::net::UnixStream,
+    },
     path::PathBuf,
 };
 
@@ -50,6 +53,24 @@ fn another_implementations_server_understands_the_client() {
     }
     drop(device);
     server.join().expect("the server ends with its client");
+}
+
+#[test]
+fn a_connection_that_somebody_else_has_made_is_taken() {
+    let place = place();
+    let server = serve(&place);
+    let stream = UnixStream::connect(&place.socket).expect("a server");
+    let device = VfioUser::of_stream(stream, "a connection of ours").expect("a server");
+    assert_eq!(device.place(), "a connection of ours");
+    device.write64(Bar::Registers, 0x40, 7).expect("posted");
+    assert_eq!(device.read64(Bar::Registers, 0x40).ok(), Some(7));
+    drop(device);
+    server.join().expect("the server ends with its client");
+
+    let (ours, other) = UnixStream::pair().expect("a pair");
+    drop(other);
+    let error = VfioUser::of_stream(ours, "a connection of ours").map(drop).expect_err("nobody is there");
+    assert!(matches!(&error, DeviceError::Gone { place, .. } if place == "a connection of ours"), "{error}");
 }
 
 #[test]

@@ -9,9 +9,9 @@ use viaduct_driver::agent::{self, AgentError, ErrorClass};
 
 use crate::config::Limits;
 
-/// Things that are counted.
+/// What is counted of a user, and limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Good {
+pub enum Quota {
     /// Sessions.
     Session,
     /// Virtual interfaces.
@@ -32,8 +32,8 @@ pub enum Good {
     Listener,
 }
 
-const GOODS: usize = 9;
-const NAMES: [&str; GOODS] = [
+const QUOTAS: usize = 9;
+const NAMES: [&str; QUOTAS] = [
     "sessions",
     "virtual interfaces",
     "completion queues",
@@ -48,8 +48,8 @@ const NAMES: [&str; GOODS] = [
 /// All users' accounts.
 #[derive(Debug)]
 pub struct Accounts {
-    limits: [u64; GOODS],
-    users: Mutex<HashMap<u32, [u64; GOODS]>>,
+    limits: [u64; QUOTAS],
+    users: Mutex<HashMap<u32, [u64; QUOTAS]>>,
 }
 
 impl Accounts {
@@ -73,22 +73,22 @@ impl Accounts {
     }
 
     /// What one user may have.
-    pub fn limit(&self, good: Good) -> u64 {
-        self.limits[good as usize]
+    pub fn limit(&self, quota: Quota) -> u64 {
+        self.limits[quota as usize]
     }
 
     /// Gives `amount` to a user until the result is dropped.
     ///
     /// # Errors
     /// It would be more than the limit.
-    pub fn take(self: &Arc<Self>, uid: u32, good: Good, amount: u64) -> Result<Share, AgentError> {
+    pub fn take(self: &Arc<Self>, uid: u32, quota: Quota, amount: u64) -> Result<Share, AgentError> {
         let mut users = self.users();
-        let has = &mut users.entry(uid).or_default()[good as usize];
-        let limit = self.limits[good as usize];
+        let has = &mut users.entry(uid).or_default()[quota as usize];
+        let limit = self.limits[quota as usize];
         match has.checked_add(amount).filter(|&sum| sum <= limit) {
             Some(sum) => *has = sum,
             None => {
-                let (name, has) = (NAMES[good as usize], *has);
+                let (name, has) = (NAMES[quota as usize], *has);
                 if users.get(&uid).is_some_and(|all| all.iter().all(|&n| n == 0)) {
                     users.remove(&uid);
                 }
@@ -98,20 +98,20 @@ impl Accounts {
                 return Err(AgentError::Remote { class: ErrorClass::Resource, text });
             }
         }
-        Ok(Share { accounts: Arc::clone(self), uid, good, amount })
+        Ok(Share { accounts: Arc::clone(self), uid, quota, amount })
     }
 
     /// What a user has.
-    pub fn has(&self, uid: u32, good: Good) -> u64 {
-        self.users().get(&uid).map_or(0, |all| all[good as usize])
+    pub fn has(&self, uid: u32, quota: Quota) -> u64 {
+        self.users().get(&uid).map_or(0, |all| all[quota as usize])
     }
 
     /// What a user may still take.
-    pub fn rest(&self, uid: u32, good: Good) -> u64 {
-        self.limit(good).saturating_sub(self.has(uid, good))
+    pub fn rest(&self, uid: u32, quota: Quota) -> u64 {
+        self.limit(quota).saturating_sub(self.has(uid, quota))
     }
 
-    fn users(&self) -> MutexGuard<'_, HashMap<u32, [u64; GOODS]>> {
+    fn users(&self) -> MutexGuard<'_, HashMap<u32, [u64; QUOTAS]>> {
         // Each change is one addition.
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -130,7 +130,7 @@ fn half_of_memory() -> u64 {
 pub struct Share {
     accounts: Arc<Accounts>,
     uid: u32,
-    good: Good,
+    quota: Quota,
     amount: u64,
 }
 
@@ -138,7 +138,7 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut users = self.accounts.users();
         if let Some(all) = users.get_mut(&self.uid) {
-            all[self.good as usize] -= self.amount;
+            all[self.quota as usize] -= self.amount;
             if all.iter().all(|&n| n == 0) {
                 users.remove(&self.uid);
             }
@@ -162,24 +162,24 @@ mod tests {
             read_depth: 1,
         };
         let accounts = Accounts::new(&Limits { vis: Some(3), bytes: Some(100), ..Limits::default() }, &nic);
-        let limits = [Good::Vi, Good::Cq, Good::Region, Good::Row, Good::Page];
-        assert_eq!(limits.map(|good| accounts.limit(good)), [3, 2, 45, 30, 10]);
+        let limits = [Quota::Vi, Quota::Cq, Quota::Region, Quota::Row, Quota::Page];
+        assert_eq!(limits.map(|quota| accounts.limit(quota)), [3, 2, 45, 30, 10]);
         // Regions that are asked for are to be had, each session's arena and all rings beside.
         let more = Limits { regions: Some(80), cqs: Some(2), sessions: 3, ..Limits::default() };
         let more = Accounts::new(&more, &nic);
-        assert_eq!([Good::Row, Good::Page].map(|good| more.limit(good)), [85, 170]);
-        let memory = more.limit(Good::Bytes);
+        assert_eq!([Quota::Row, Quota::Page].map(|quota| more.limit(quota)), [85, 170]);
+        let memory = more.limit(Quota::Bytes);
         assert!((1 << 26..1 << 50).contains(&memory), "half of this machine's: {memory}");
-        let one = accounts.take(7, Good::Vi, 2).expect("within");
-        let error = accounts.take(7, Good::Vi, 2).expect_err("too many").to_string();
+        let one = accounts.take(7, Quota::Vi, 2).expect("within");
+        let error = accounts.take(7, Quota::Vi, 2).expect_err("too many").to_string();
         assert!(error.contains("user 7 has 2 virtual interfaces") && error.contains("limit is 3"), "{error}");
-        let _other = accounts.take(8, Good::Vi, 3).expect("another user");
-        let two = accounts.take(7, Good::Vi, 1).expect("within");
+        let _other = accounts.take(8, Quota::Vi, 3).expect("another user");
+        let two = accounts.take(7, Quota::Vi, 1).expect("within");
         drop(one);
-        assert_eq!((accounts.has(7, Good::Vi), accounts.has(8, Good::Vi)), (1, 3));
+        assert_eq!((accounts.has(7, Quota::Vi), accounts.has(8, Quota::Vi)), (1, 3));
         drop(two);
         assert!(
-            accounts.take(7, Good::Bytes, u64::MAX).is_err() && accounts.take(9, Good::Bytes, 101).is_err()
+            accounts.take(7, Quota::Bytes, u64::MAX).is_err() && accounts.take(9, Quota::Bytes, 101).is_err()
         );
         assert_eq!(accounts.users().len(), 1, "who has nothing is forgotten");
     }

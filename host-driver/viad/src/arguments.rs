@@ -10,7 +10,8 @@ use crate::config::Config;
 /// VIA's Kernel Agent as a service: owns one NIC, and serves a Unix socket to the processes that share it.
 ///
 /// Programs open the NIC `viad:SOCKET`. Options go before the configuration file, which goes before the defaults. It logs to
-/// stderr; RUST_LOG says what (default: info).
+/// stderr; the variable VIADUCT_LOG says how much, by levels, and levels of parts: info (the default), debug,
+/// warn,viaduct_driver::vfio=trace.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "viad", version)]
 pub struct Arguments {

@@ -1,19 +1,15 @@
 //! The daemon.
 
-use std::{io::IsTerminal, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::Parser;
 use viad::{arguments::Arguments, server};
+use viaduct_driver::log;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into());
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .init();
-    match arguments.config().and_then(|config| server::run(&config)) {
+    let started = log::start(Some("info")).map_err(Into::into);
+    match started.and_then(|()| arguments.config()).and_then(|config| server::run(&config)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("viad: {error:#}");

@@ -14,7 +14,7 @@ use viaduct_driver::{
     queues::{ring::Ring, ViState},
     viad::{
         protocol::MOST_REPORTS,
-        report::{QueueReport, SessionReport, ViReport},
+        report::{QueueReport, SessionReport, Totals, ViReport},
     },
 };
 use viaduct_spec::{
@@ -94,6 +94,20 @@ impl Records {
         let all = lock(&self.0);
         let some = all.range(from..).map(|(_, record)| record).filter(|record| record.is_open_to(asker));
         some.take(MOST_REPORTS).map(|record| record.report()).collect()
+    }
+
+    /// What all sessions but one have together.
+    pub fn totals(&self, without: u64) -> Totals {
+        let all = lock(&self.0);
+        let mut totals = Totals::default();
+        for report in all.values().filter(|record| record.session != without).map(|record| record.report()) {
+            totals.sessions += 1;
+            totals.vis += report.vis;
+            totals.cqs += report.cqs;
+            totals.regions += report.regions;
+            totals.bytes = totals.bytes.saturating_add(report.bytes);
+        }
+        totals
     }
 
     /// Whose the VI of an index is.

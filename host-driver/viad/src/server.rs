@@ -32,7 +32,7 @@ use viaduct_driver::{
 };
 
 use crate::{
-    accounts::{Accounts, Good},
+    accounts::{Accounts, Quota},
     config::Config,
     connections::Connections,
     events::Events,
@@ -82,18 +82,18 @@ impl Nic {
     /// What one client may have.
     pub fn client_limits(&self) -> Limits {
         let limits = self.agent.limits();
-        let most = |good, own: u64| self.accounts.limit(good).min(own);
+        let most = |quota, own: u64| self.accounts.limit(quota).min(own);
         // The raw channel has one.
-        let vis = most(Good::Vi, u64::from(limits.vis) - 1).min(self.config.client.vis.into());
+        let vis = most(Quota::Vi, u64::from(limits.vis) - 1).min(self.config.client.vis.into());
         Limits {
             vis: vis as u16,
             // One is the agent's; the library leaves it out.
-            cqs: (most(Good::Cq, u64::from(limits.cqs) - 1) + 1) as u16,
+            cqs: (most(Quota::Cq, u64::from(limits.cqs) - 1) + 1) as u16,
             // Row 0 and two of the agent's, in the same way; beside the raw channel's and the session's own arena.
-            regions: (most(Good::Region, u64::from(limits.regions).saturating_sub(5))
-                .min(self.accounts.limit(Good::Row).saturating_sub(1))
+            regions: (most(Quota::Region, u64::from(limits.regions).saturating_sub(5))
+                .min(self.accounts.limit(Quota::Row).saturating_sub(1))
                 + 3) as u32,
-            pages: most(Good::Page, limits.pages.into()) as u32,
+            pages: most(Quota::Page, limits.pages.into()) as u32,
             ..limits
         }
     }

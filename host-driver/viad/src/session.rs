@@ -24,7 +24,7 @@ use viaduct_driver::{
 };
 
 use crate::{
-    accounts::{Good, Share},
+    accounts::{Quota, Share},
     connections::Connections,
     peer::Peer,
     server::Nic,
@@ -64,6 +64,8 @@ pub enum End {
 pub fn serve(nic: &Arc<Nic>, socket: &OwnedFd) -> Result<(), End> {
     let peer = Peer::of(socket)?;
     let (pid, uid) = (peer.pid.as_raw_nonzero(), peer.uid);
+    // What the driver says for it says whose it is.
+    let _in_session = tracing::debug_span!("session", pid, uid).entered();
     tracing::info!(pid, uid, "a client");
     let result = talk(nic, socket, peer);
     match &result {
@@ -81,7 +83,7 @@ pub fn serve(nic: &Arc<Nic>, socket: &OwnedFd) -> Result<(), End> {
 fn talk(nic: &Arc<Nic>, socket: &OwnedFd, peer: Peer) -> Result<(), End> {
     throttle(nic, &peer);
     // From here on it counts, whether it says hello or not.
-    let share = match nic.accounts.take(peer.uid, Good::Session, 1) {
+    let share = match nic.accounts.take(peer.uid, Quota::Session, 1) {
         Ok(share) => share,
         Err(error) => {
             tracing::warn!(%error, "a client is refused");
@@ -172,7 +174,7 @@ fn hello(
             limits: nic.client_limits(),
             mac: nic.agent.mac(),
             ip: nic.agent.ip(),
-            bytes: nic.agent.dma_bytes().min(nic.accounts.limit(Good::Bytes)),
+            bytes: nic.agent.dma_bytes().min(nic.accounts.limit(Quota::Bytes)),
             vectors: nic.agent.vectors(),
             arena: table.arena_bytes() as u32,
             polling: nic.agent.device().polling(),
@@ -249,6 +251,7 @@ fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, En
                 Err(AgentError::Remote { class: ErrorClass::Parameter, text })
             }
         },
+        Request::Totals => Ok(plain(Answer::Totals(nic.records.totals(table.session())))),
         Request::Hosts(from) => Ok(plain(Answer::Hosts(hosts(nic, from)))),
         Request::TakeNews => Ok(plain(Answer::News(table.take_news()))),
     })

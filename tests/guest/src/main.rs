@@ -15,6 +15,7 @@
 mod bench;
 mod bus_master;
 mod child;
+mod handed;
 mod interrupts;
 mod kernel;
 mod meddling;
@@ -105,6 +106,7 @@ const TESTS: &[&[Test]] = &[
     interrupts::TESTS,
     reset::TESTS,
     owner::TESTS,
+    handed::TESTS,
     user::TESTS,
 ];
 

@@ -119,7 +119,7 @@ impl Stage {
                 .arg(&config)
                 .arg("--socket")
                 .arg(self.socket(nic))
-                .env("RUST_LOG", "viad=debug")
+                .env("VIADUCT_LOG", "viad=debug,viaduct_driver=warn")
                 .stdin(Stdio::null())
                 .stderr(log)
                 .spawn();

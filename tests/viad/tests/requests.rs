@@ -182,9 +182,10 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
         30 => connection.map_or(Request::TakeNews, |id| Request::Reject(id, data(random))),
         31 => connection.map_or(Request::TakeNews, Request::Disconnect),
         32 => Request::TakeNews,
-        _ => match random.random_range(0..3) {
+        _ => match random.random_range(0..4) {
             0 => Request::Hosts(random.random_range(0..100)),
             1 => Request::Sessions(random.random_range(0..20)),
+            2 => Request::Totals,
             _ => Request::Vis(random.random_range(0..20), random.random_range(0..64)),
         },
     }

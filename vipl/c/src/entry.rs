@@ -1,8 +1,8 @@
 //! What every entry point does: no panic leaves it, a forked child gets an error, and pointers are looked at before they are used.
 //!
-//! Posts and looks try first what is usual, without [`call`]. Nothing in that panics, and a panic would end the process. Their handles name
-//! nothing in a forked child, so it need not ask whether it is one. What does the rest for them has the C interface, too: such a function is
-//! jumped to.
+//! Posts and looks have a fast path without [`call`]. Nothing in it panics, and a panic would end the process. Their handles name nothing
+//! in a forked child, so it need not ask whether it is one. What it does not do, the slow path does; that is a function of the C interface, too,
+//! so that it is jumped to.
 
 use std::{
     ffi::c_ulong,
@@ -47,7 +47,7 @@ pub fn call(body: impl FnOnce() -> Result<(), Return>) -> VipReturn {
     let code = if is_child() {
         Return::ErrorResource
     } else {
-        // What the body leaves behind in a panic are locks that are taken all the same, around data that is whole.
+        // After a panic of the body its locks are taken all the same: no step leaves what they guard half changed.
         match catch_unwind(AssertUnwindSafe(body)) {
             Ok(Ok(())) => Return::Success,
             Ok(Err(code)) => code,

@@ -88,7 +88,7 @@ impl<T> Table<T> {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<u64, Arc<T>>> {
-        // Whole after each step.
+        // A thread that panicked with the lock held has left nothing half changed.
         self.things.read().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -13,6 +13,7 @@ use std::{
 };
 
 use via::{connections::MAX_DISCRIMINATOR, full_name, Mac, Nic, Ptag, ReliabilityLevel, Return};
+use viaduct_driver::log;
 
 use crate::{
     entry::{call, code, watch_forks, Out},
@@ -103,7 +104,7 @@ fn close_tags(nic_handle: Pvoid) {
     drop(PTAGS.remove_all(|tag| tag.open == nic_handle));
 }
 
-/// Takes a lock around what is whole after each step.
+/// Takes a lock, also after a thread has panicked with it: no step leaves what it guards half changed.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -296,6 +297,10 @@ pub unsafe extern "C" fn VipOpenNic(device_name: *const c_char, nic_handle: *mut
         // SAFETY: vipl.h: a string.
         let name = unsafe { CStr::from_ptr(device_name) }.to_str().map_err(|_| Return::InvalidParameter)?;
         watch_forks();
+        log::start(None).map_err(|error| {
+            eprintln!("vipl: {error}");
+            Return::InvalidParameter
+        })?;
         let handle = NICS.next();
         let target = full_name(name).map_err(|error| {
             eprintln!("vipl: {error}");

@@ -246,7 +246,7 @@ impl<T, const KIND: usize, const DOORS: usize, const COUNT: usize> Slots<T, KIND
     }
 
     fn free(&self) -> MutexGuard<'_, Free> {
-        // Whole after each step.
+        // A thread that panicked with the lock held has left nothing half changed.
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

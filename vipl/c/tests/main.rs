@@ -5,6 +5,7 @@ mod conformance;
 mod convoy;
 mod examples;
 mod header;
+mod log;
 mod raw;
 mod reasons;
 mod registration;

@@ -299,7 +299,7 @@ impl<D: Form> Vi<D> {
     }
 
     fn lock_attributes(&self) -> MutexGuard<'_, ViAttributes> {
-        // Written whole.
+        // A thread that panicked with the lock held has left nothing half changed.
         self.attributes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -86,7 +86,7 @@ impl Wire {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Whole after each step.
+        // A thread that panicked with the lock held has left nothing half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

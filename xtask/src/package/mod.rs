@@ -10,8 +10,10 @@ use crate::install;
 use crate::need::Need;
 use crate::project::{read, write, Project};
 use crate::setup;
+use crate::shared;
 use anyhow::{ensure, Context, Result};
 use contents::Tree;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -79,6 +81,7 @@ fn build(project: &Project, profile: &str, compression: &str, out: &Path) -> Res
         libdir: format!("lib/{}", machine.multiarch),
         profile: profile.into(),
         destdir: Some(staging.clone()),
+        simulator: false,
     };
     install::run(project, &prefix)?;
     let folders = fresh(project, "package/folders")?;
@@ -145,8 +148,7 @@ fn control(project: &Project, tree: &Tree, machine: &Machine, version: &str) -> 
         write(&folder.join("conffiles"), "/etc/viad.toml\n")?;
     }
     if tree.package == "libvipl1" {
-        let list = read(&project.root.join("vipl/c/symbols.txt"))?;
-        write(&folder.join("symbols"), symbols(&list, version))?;
+        write(&folder.join("symbols"), symbols(&shared::names(project)?, version))?;
         write(&folder.join("shlibs"), format!("libvipl 1 libvipl1 (>= {version})\n"))?;
         write(&folder.join("triggers"), "activate-noawait ldconfig\n")?;
     }
@@ -180,9 +182,11 @@ fn maintainer(changelog: &str) -> Result<String> {
 
 /// The file by which dpkg-shlibdeps finds out which version a program needs: each symbol, and the first version that has it. What an older
 /// version had is not known here, so a program needs this one.
-fn symbols(list: &str, version: &str) -> String {
-    let names = list.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    let lines: String = names.map(|name| format!(" {name}@Base {version}\n")).collect();
+fn symbols(names: &BTreeSet<String>, version: &str) -> String {
+    let node = shared::VERSION;
+    // The version itself is a symbol, too.
+    let names = names.iter().map(String::as_str).chain([node]);
+    let lines: String = names.map(|name| format!(" {name}@{node} {version}\n")).collect();
     format!("{} libvipl1 #MINVER#\n{lines}", install::SONAME)
 }
 
@@ -231,7 +235,8 @@ mod tests {
     #[test]
     fn the_name_of_the_library_s_package_is_that_of_its_soname() {
         assert_eq!(install::SONAME.replace(".so.", ""), PACKAGES[0]);
-        let made = symbols("# why\n\nVipA\nVipB\n", "1.2.3");
-        assert_eq!(made, "libvipl.so.1 libvipl1 #MINVER#\n VipA@Base 1.2.3\n VipB@Base 1.2.3\n");
+        let made = symbols(&["VipA", "VipB"].map(str::to_owned).into(), "1.2.3");
+        let lines = " VipA@VIPL_1 1.2.3\n VipB@VIPL_1 1.2.3\n VIPL_1@VIPL_1 1.2.3\n";
+        assert_eq!(made, format!("libvipl.so.1 libvipl1 #MINVER#\n{lines}"));
     }
 }

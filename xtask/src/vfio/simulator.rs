@@ -28,7 +28,7 @@ impl Simulator {
     /// Starts one, its sockets in `folder`, and waits until it is there.
     pub fn start(project: &Project, folder: &Path, nics: usize, args: &[&str]) -> Result<Simulator> {
         let cmd = project.built("viaduct-sim")?.arg("--dir").arg(folder);
-        let cmd = cmd.arg("--nics").arg(nics.to_string()).args(args).ambient("RUST_LOG", "warn");
+        let cmd = cmd.arg("--nics").arg(nics.to_string()).args(args).ambient("VIADUCT_LOG", "warn");
         let mut process = Running::start(&cmd)?;
         let errors = Arc::new(Mutex::new(Tail::default()));
         if let Some((output, stderr)) = process.outputs() {

@@ -72,6 +72,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::open`].
+    #[tracing::instrument(level = "debug", skip_all, fields(path = %path.as_ref().display()), err(level = "debug"))]
     pub fn open_of(path: impl AsRef<Path>, user: Option<u32>) -> Result<Arc<Self>, AgentError> {
         let path = path.as_ref();
         let place = path.display().to_string();
@@ -119,6 +120,7 @@ impl Client {
         });
         let told = Arc::clone(&bell);
         thread::spawn("viad-watch", move || watch(&watched, &told)).map_err(system("a thread"))?;
+        tracing::debug!(kind = ?welcome.kind, mac = %welcome.mac, ip = %welcome.ip, "a session with viad");
         let born = Birth::now();
         let (turn, news, events_seen) = (Mutex::new(()), Mutex::default(), AtomicU32::new(0));
         Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news, events_seen }))
@@ -128,12 +130,15 @@ impl Client {
         self.born.check()?;
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.bell.check()?;
+        tracing::debug!(?request, "asks viad");
         let (reply, files) = exchange(&self.socket, request, &[]).map_err(|reason| {
             // Whatever comes later would be taken for another's answer.
             let _ = shutdown(&self.socket, Shutdown::Both);
             self.bell.end(reason)
         })?;
-        Ok((reply?, files))
+        let answer =
+            reply.inspect_err(|refusal| tracing::debug!(?request, reason = refusal.text, "viad refuses"))?;
+        Ok((answer, files))
     }
 
     /// viad answers what was not asked.

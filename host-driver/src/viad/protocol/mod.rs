@@ -15,12 +15,12 @@ use crate::{
     queues::ViState,
 };
 
-use super::report::{SessionReport, ViReport};
+use super::report::{SessionReport, Totals, ViReport};
 
 /// What a client says first.
 pub const MAGIC: [u8; 8] = *b"VIAduct\n";
 /// The version of everything in this file.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// The longest message in bytes.
 pub const LONGEST: usize = 32 << 10;
 /// The most events in one reply.
@@ -109,6 +109,8 @@ pub enum Request {
     Sessions(u64),
     /// VIs of such a session, from this index on: [`Answer::Vis`].
     Vis(u64, u16),
+    /// What all other sessions have together, whoever asks: [`Answer::Totals`].
+    Totals,
 }
 
 /// What viad answers.
@@ -169,6 +171,8 @@ pub enum Answer {
     Sessions(Vec<SessionReport>),
     /// VIs, at most [`MOST_REPORTS`].
     Vis(Vec<ViReport>),
+    /// What all other sessions have together.
+    Totals(Totals),
     /// The connection manager refused.
     Unconnected(CmError),
 }

@@ -80,6 +80,7 @@ fn samples() -> Vec<Request> {
         Request::Hosts(1 << 20),
         Request::Sessions(u64::MAX),
         Request::Vis(1, 2),
+        Request::Totals,
     ]
 }
 

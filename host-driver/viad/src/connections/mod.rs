@@ -319,7 +319,7 @@ impl Connections {
     }
 
     fn routes(&self) -> MutexGuard<'_, Routes> {
-        // Each change of it is whole: what a thread that panicked left is usable.
+        // A thread that panicked with the lock held has left nothing half changed.
         self.routes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

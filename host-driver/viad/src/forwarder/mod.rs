@@ -4,7 +4,7 @@
 //! and arm words in that order. So a receive that was posted before a send, by whoever, reaches the device before it;
 //! and whatever a client stored before an arm word reaches it before that.
 //!
-//! A forwarder that has nothing to do sleeps; `queues::asleep` says why it sleeps through no doorbell.
+//! A forwarder that has nothing to do sleeps; `queues::poller_state` says why it sleeps through no doorbell.
 //!
 //! A word is passed on when it differs from the last one: consecutive words of a page differ, and what is overwritten in
 //! between need not be seen (spec, doorbell pages). Nothing else is read from what clients can write.
@@ -70,7 +70,7 @@ pub struct Page {
 }
 
 /// A word to be passed on.
-struct New<'a> {
+struct Change<'a> {
     page: &'a Page,
     offset: u64,
     value: u64,
@@ -87,13 +87,13 @@ impl Page {
         self.words.word(offset)
     }
 
-    /// The words of a sort that are new.
-    fn news(&self, word: Word) -> impl Iterator<Item = New<'_>> {
+    /// The words of a kind that have changed since they were passed on.
+    fn changes(&self, word: Word) -> impl Iterator<Item = Change<'_>> {
         word.offsets(self.words.kind()).iter().filter_map(move |&offset| {
             let now = self.word(offset).load(Ordering::Acquire);
             let seen = self.seen.get(offset as usize / 8)?;
             // 0 is no token and no sequence number: the page as it is at first.
-            (seen.swap(now, Ordering::Relaxed) != now && now != 0).then_some(New {
+            (seen.swap(now, Ordering::Relaxed) != now && now != 0).then_some(Change {
                 page: self,
                 offset,
                 value: now,
@@ -234,15 +234,15 @@ impl Forwarder {
 
     /// Passes on what is new on some pages; the lock is held. Whether there was anything.
     fn forward(&self, pages: &[Arc<Page>]) -> Result<bool, DeviceError> {
-        let mut news: [Vec<New<'_>>; 4] = Default::default();
+        let mut changes: [Vec<Change<'_>>; 4] = Default::default();
         for word in TAKE {
-            news[word as usize].extend(pages.iter().flat_map(|page| page.news(word)));
-            // The next sort is read behind this one.
+            changes[word as usize].extend(pages.iter().flat_map(|page| page.changes(word)));
+            // The next kind is read behind this one.
             fence(Ordering::SeqCst);
         }
         for word in WRITE {
-            let news = &news[word as usize];
-            for (New { page, offset, value }, left) in news.iter().zip((0..news.len()).rev()) {
+            let changes = &changes[word as usize];
+            for (Change { page, offset, value }, left) in changes.iter().zip((0..changes.len()).rev()) {
                 let at = page.at + offset;
                 if word == Word::Receive && left == 0 {
                     self.device.write64_taken(Bar::Doorbells, at, *value)?;
@@ -252,12 +252,12 @@ impl Forwarder {
             }
             if word == Word::Receive {
                 // From here on they are posted, and their clients go on.
-                for New { page, offset, value } in news {
+                for Change { page, offset, value } in changes {
                     page.word(TAKEN + offset).store(*value, Ordering::Release);
                 }
             }
         }
-        let any = news.iter().any(|news| !news.is_empty());
+        let any = changes.iter().any(|some| !some.is_empty());
         Ok(any)
     }
 

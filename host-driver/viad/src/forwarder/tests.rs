@@ -108,7 +108,7 @@ fn receives_go_first_then_sends_then_indices_then_arm_words() {
     // The device has the receives: their clients may go on. Of the others nothing is said.
     assert_eq!(vis[1].word(TAKEN + page::RECEIVE).load(Ordering::Relaxed), 31);
     assert_eq!(vis[1].word(TAKEN + page::SEND).load(Ordering::Relaxed), 0);
-    // What has not changed is not news, nor is what was overwritten in between.
+    // What has not changed is not passed on, nor what was overwritten in between.
     assert!(!forwarder.pass().expect("nothing"));
     store(&vis[0], page::SEND, 22);
     store(&vis[0], page::SEND, 23);
@@ -130,7 +130,7 @@ fn a_queue_that_starts_anew_may_begin_with_the_word_that_it_ended_with() {
     store(&vi, page::RECEIVE, 8);
     forwarder.renew(&vi, true).expect("it takes all");
     assert_eq!(book.take(), [(8, 8), (0, 7)], "what was posted is posted");
-    assert!(!forwarder.pass().expect("nothing"), "an empty page is no news");
+    assert!(!forwarder.pass().expect("nothing"), "an empty page is no change");
     store(&vi, page::SEND, 7);
     store(&vi, page::RECEIVE, 8);
     forwarder.pass().expect("one");

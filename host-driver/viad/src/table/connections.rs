@@ -9,14 +9,14 @@ use viaduct_driver::{
 
 use super::Table;
 use crate::{
-    accounts::Good,
+    accounts::Quota,
     connections::{Connections, Party},
 };
 
 impl Table {
     /// Waits for the next who asks for a discriminator.
     pub fn listen(&self, name: Discriminator) -> Result<ListenerId, AgentError> {
-        self.nic.connections.listen(&self.party, name, self.share(Good::Listener, 1)?)
+        self.nic.connections.listen(&self.party, name, self.share(Quota::Listener, 1)?)
     }
 
     /// Waits no longer.

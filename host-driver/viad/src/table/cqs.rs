@@ -11,12 +11,12 @@ use viaduct_driver::{
 };
 
 use super::{memory, Cq, Table};
-use crate::{accounts::Good, events::Subject, forwarder::Page};
+use crate::{accounts::Quota, events::Subject, forwarder::Page};
 
 impl Table {
     /// Creates a completion queue: name, vector, and the descriptors of its ring and doorbell page.
     pub fn create_cq(&mut self, entries: usize) -> Result<(CqName, u8, [OwnedFd; 2]), AgentError> {
-        let shares = [self.share(Good::Cq, 1)?, self.share(Good::Row, 1)?, self.share(Good::Page, 1)?];
+        let shares = [self.share(Quota::Cq, 1)?, self.share(Quota::Row, 1)?, self.share(Quota::Page, 1)?];
         let (ring, ring_file) = ring(entries)?;
         let (name, vector) = self.nic.agent.new_cq(&ring)?;
         let at = self.nic.agent.limits().cq_page(name.index);

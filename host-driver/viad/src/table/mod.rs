@@ -19,7 +19,7 @@ use viaduct_driver::{
 use viaduct_spec::handle::memory_handle;
 
 use crate::{
-    accounts::{Good, Share},
+    accounts::{Quota, Share},
     connections::Party,
     forwarder::Page,
     inbox::Inbox,
@@ -77,8 +77,8 @@ impl Table {
     ) -> Result<(Self, [OwnedFd; 2]), AgentError> {
         let vis = nic.client_limits().vis;
         // One row each: its memory is aligned to its size.
-        let row = |good| nic.accounts.take(peer.uid, good, 1);
-        let arena_rows = [row(Good::Row)?, row(Good::Page)?];
+        let row = |quota| nic.accounts.take(peer.uid, quota, 1);
+        let arena_rows = [row(Quota::Row)?, row(Quota::Page)?];
         let (mapping, file) = memory(Mapping::shared("viad-arena", arena_bytes(vis)))?;
         let (inbox, own) = memory(Inbox::new())?;
         let read = memory(memories[1].try_clone())?;
@@ -111,6 +111,11 @@ impl Table {
         Ok((table, [own, file]))
     }
 
+    /// Its number.
+    pub fn session(&self) -> u64 {
+        self.party.inbox.session
+    }
+
     /// Who has it.
     pub fn peer(&self) -> &Peer {
         &self.peer
@@ -126,8 +131,8 @@ impl Table {
         self.arena.memory().length()
     }
 
-    fn share(&self, good: Good, amount: u64) -> Result<Share, AgentError> {
-        self.nic.accounts.take(self.peer.uid, good, amount)
+    fn share(&self, quota: Quota, amount: u64) -> Result<Share, AgentError> {
+        self.nic.accounts.take(self.peer.uid, quota, amount)
     }
 
     fn own_tag(&self, tag: u16) -> Result<(), AgentError> {
@@ -144,7 +149,7 @@ impl Table {
 
     /// Makes a protection tag.
     pub fn create_tag(&mut self) -> Result<u16, AgentError> {
-        let share = self.share(Good::Tag, 1)?;
+        let share = self.share(Quota::Tag, 1)?;
         let tag = self.nic.agent.create_tag()?;
         self.tags.insert(tag, share);
         Ok(tag)
@@ -168,12 +173,12 @@ impl Table {
         self.own_tag(attributes.tag)?;
         let (start, bytes) =
             pages::whole_pages(address, length).ok_or(AgentError::Range { address, length })?;
-        let [region, own_row] = [self.share(Good::Region, 1)?, self.share(Good::Row, 1)?];
-        let bytes_share = self.share(Good::Bytes, bytes)?;
+        let [region, own_row] = [self.share(Quota::Region, 1)?, self.share(Quota::Row, 1)?];
+        let bytes_share = self.share(Quota::Bytes, bytes)?;
         // Where DMA addresses are scarce it may cost more rows than these.
         let least = Cover::all(start, bytes).next().map_or(0, |cover| cover.count);
-        drop(self.share(Good::Page, least)?);
-        let most = self.nic.accounts.rest(self.peer.uid, Good::Page);
+        drop(self.share(Quota::Page, least)?);
+        let most = self.nic.accounts.rest(self.peer.uid, Quota::Page);
         let end = start.checked_add(bytes).ok_or(AgentError::Range { address, length })?;
         // Writes through its descriptor would ignore that a page is read-only.
         let access = self.peer.access(start, end)?;
@@ -181,7 +186,7 @@ impl Table {
         use std::os::fd::AsFd;
         let agent = &self.nic.agent;
         let handle = agent.register_file(file.as_fd(), (address, length), access, attributes, most)?;
-        let pages = agent.page_rows(handle).and_then(|pages| self.share(Good::Page, pages));
+        let pages = agent.page_rows(handle).and_then(|pages| self.share(Quota::Page, pages));
         let shares = match pages {
             Ok(pages) => [region, own_row, bytes_share, pages],
             // Another session of the user's was quicker.

@@ -15,7 +15,7 @@ use viaduct_driver::{
 use viaduct_spec::handle::queue_pair;
 
 use super::{memory, Table, Vi};
-use crate::{accounts::Good, events::Subject, forwarder::Page, record};
+use crate::{accounts::Quota, events::Subject, forwarder::Page, record};
 
 impl Table {
     /// Creates a VI: what it is, and the descriptor of its doorbell page.
@@ -29,7 +29,7 @@ impl Table {
         let count = self.places.len();
         let free = self.places.iter().position(|taken| !taken);
         let place = free.ok_or(AgentError::Full(count, "client's virtual interface"))?;
-        let share = self.share(Good::Vi, 1)?;
+        let share = self.share(Quota::Vi, 1)?;
         let new = self.nic.agent.new_vi(&self.arena, Some(place), attributes)?;
         let at = self.nic.agent.limits().vi_page(new.name.index);
         let (page, file) = match memory(Page::create(Kind::Vi, at)) {

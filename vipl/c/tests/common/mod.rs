@@ -44,7 +44,7 @@ impl Simulator {
         let folder = tempfile::tempdir().expect("a folder");
         let process = Command::new(built("viaduct-sim"))
             .args(["--nics", &nics.to_string(), "--nic", kind, "--dir"])
-            .env("RUST_LOG", "warn")
+            .env("VIADUCT_LOG", "warn")
             .arg(folder.path())
             .stdout(Stdio::null())
             .spawn()
@@ -107,7 +107,7 @@ impl Viads {
                 .arg(&file)
                 .arg("--socket")
                 .arg(&socket)
-                .env("RUST_LOG", "warn")
+                .env("VIADUCT_LOG", "warn")
                 .stdin(Stdio::null())
                 .spawn();
             viads.processes.push(viad.expect("it starts"));
