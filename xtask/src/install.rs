@@ -70,7 +70,9 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
     let place = Place { prefix, libdir, root };
 
     let shared = format!("libvipl.so.{version}");
-    place.copy(&project.root.join("vipl/include/vipl.h"), "include/vipl.h")?;
+    for header in ["vipl.h", "vipl_ext.h"] {
+        place.copy(&project.root.join("vipl/include").join(header), &format!("include/{header}"))?;
+    }
     place.copy(&built.join("libvipl.so"), &format!("{libdir}/{shared}"))?;
     place.link(&shared, &format!("{libdir}/{SONAME}"))?;
     place.link(SONAME, &format!("{libdir}/libvipl.so"))?;
