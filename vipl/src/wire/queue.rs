@@ -218,11 +218,9 @@ impl ConnectionQueue {
             }
         }
         // VIs that somebody has disconnected while they were being connected.
-        let is_ended =
-            |(id, (_, attempt)): (&ConnectionId, &(u64, Attempt<Arc<dyn Endpoint>>))| -> Option<ConnectionId> {
-                wire.has_ended(attempt.vi.name(), *id).then_some(*id)
-            };
-        let ended = members.attempts.iter().find_map(is_ended);
+        let is_ended = |id: ConnectionId, vi: ViName| wire.has_ended(vi, id);
+        let ended =
+            members.attempts.iter().find(|(id, (_, one))| is_ended(**id, one.vi.name())).map(|(id, _)| *id);
         let (context, _attempt) = ended.and_then(|id| members.attempts.remove(&id)).ok_or(Error::NotDone)?;
         Ok(ConnectionEvent::Failed { context, error: Failure::Ended.into() })
     }
