@@ -8,7 +8,10 @@
 //! [`Event::Established`] on. A connection that ends after that leaves it in Error: its owner makes it idle when all that was
 //! posted is complete.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +19,7 @@ use crate::{
     agent::AgentError,
     cm::{CmError, ConnectionId, Discriminator, Event, ListenerId, Target},
     kernel_agent::ViName,
+    wakeup::Wakeup,
 };
 
 /// Why a connection could not be asked for or accepted.
@@ -54,6 +58,12 @@ pub trait ConnectionAgent: Send + Sync {
     /// # Errors
     /// The agent's: the discriminator is another user's; too many listeners.
     fn listen(&self, discriminator: Discriminator) -> Result<ListenerId, AgentError>;
+    /// Waits for all who ask for a discriminator, until [`ConnectionAgent::unlisten`]: each is an [`Event::Incoming`]. Of those that are not
+    /// decided on `backlog` wait at most; more are refused.
+    ///
+    /// # Errors
+    /// As [`ConnectionAgent::listen`].
+    fn listen_for_all(&self, discriminator: Discriminator, backlog: u32) -> Result<ListenerId, AgentError>;
     /// Waits no longer. Who has asked, and was not taken, is refused.
     ///
     /// # Errors
@@ -91,6 +101,12 @@ pub trait ConnectionAgent: Send + Sync {
     /// How often events have come, in whatever thread's call, to where [`ConnectionAgent::take_event`] finds them. Who is to sleep asks
     /// before it looks.
     fn told(&self) -> u64;
+    /// From now on `wakeup` is signalled when an event has come, and when the agent is gone, for as long as it lives. Who is to miss nothing
+    /// clears it, hears without sleeping ([`ConnectionAgent::hear`]), looks, and only then waits. Where no thread hears, nothing comes.
+    ///
+    /// # Errors
+    /// The agent's.
+    fn on_news(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError>;
     /// Hears what there is to hear; sleeps for `timeout` at most, and not for long, if there is nothing. It does not sleep, or not on,
     /// when [`ConnectionAgent::told`] is not `seen` any more: another thread may have heard what this one waits for.
     ///

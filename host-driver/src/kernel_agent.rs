@@ -27,6 +27,7 @@ use crate::{
     device::Polling,
     queues::{cq::Cq, entries::Entries, vi::Vi, ViState},
     wait::Vectors,
+    wakeup::Wakeup,
 };
 
 /// Names a VI to the agent that made it.
@@ -162,6 +163,24 @@ pub trait KernelAgent: Vectors + Send + Sync {
     fn take_events(&self) -> Result<Vec<Event>, AgentError>;
     /// [`KernelAgent::take_events`], as soon as there is one; sleeps for `timeout` at most, then there are none.
     fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError>;
+    /// From now on `wakeup` is signalled whenever `vector` is raised, or its sleepers are woken ([`Vectors::wake`]), and when the agent is gone, for
+    /// as long as it lives. It may be signalled for nothing. Who is to miss nothing clears it, arms what it waits for, looks once more, and only then
+    /// waits: an interrupt that answers the arm word comes later than the clear.
+    ///
+    /// # Errors
+    /// No such vector: where one polls there is none. The agent's.
+    fn on_vector(&self, vector: u8, wakeup: &Arc<Wakeup>) -> Result<(), AgentError>;
+    /// From now on `wakeup` is signalled when there may be events to take ([`KernelAgent::take_events`]), and when the agent is gone. As
+    /// with [`KernelAgent::on_vector`]: clear, [`KernelAgent::arm_events`], look, wait.
+    ///
+    /// # Errors
+    /// There are no interrupts; the agent's.
+    fn on_events(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError>;
+    /// Asks for one signal of those of [`KernelAgent::on_events`]: when there is an event that has not been taken, or at once.
+    ///
+    /// # Errors
+    /// The device's.
+    fn arm_events(&self) -> Result<(), AgentError>;
     /// Connections of its VIs over the wire. Where the agent is in this process there is one such: it has the raw channel.
     ///
     /// # Errors

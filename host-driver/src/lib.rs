@@ -33,6 +33,7 @@ pub mod vfio;
 pub mod vfio_user;
 pub mod viad;
 pub mod wait;
+pub mod wakeup;
 
 #[cfg(test)]
 mod ledger;

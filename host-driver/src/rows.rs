@@ -7,7 +7,10 @@ use viaduct_spec::{
     tables::{completion_queue, gather, receive, region, transmit, work_queue},
 };
 
-use crate::address::{ConnectionInfo, Mtu, Service};
+use crate::{
+    address::{ConnectionInfo, Mtu, Service},
+    cm::end::NotReady,
+};
 
 fn row<const N: usize>(fields: &[(Field, u64)]) -> [u64; N] {
     let mut row = [0; N];
@@ -175,6 +178,8 @@ pub struct Receive {
     pub generation: u16,
     /// What the peer may do by itself.
     pub rights: Rights,
+    /// What becomes of a message that finds no receive posted. A row of Unreliable Delivery has no answers: it does not say.
+    pub not_ready: NotReady,
 }
 
 /// What a peer may do with memory that its region opens to it.
@@ -193,7 +198,8 @@ impl Receive {
     pub fn idle(own: &ConnectionInfo, tag: u16, rights: Rights) -> Self {
         let ConnectionInfo { service, mtu, .. } = *own;
         let (peer, psn) = (Ipv4Addr::UNSPECIFIED, 0);
-        Self { peer, psn, service, mtu, tag, generation: own.generation(), rights }
+        let generation = own.generation();
+        Self { peer, psn, service, mtu, tag, generation, rights, not_ready: NotReady::Break }
     }
 
     /// The same, connected to `peer`.
@@ -204,6 +210,10 @@ impl Receive {
 
     /// The row.
     pub fn words(&self) -> [u64; 2] {
+        let (stay, timer) = match self.not_ready {
+            NotReady::Stay { timer, .. } if self.service.is_reliable() => (1, timer),
+            _ => (0, 0),
+        };
         row(&[
             (receive::PEER_IP, u32::from(self.peer).into()),
             (receive::PSN, self.psn.into()),
@@ -214,6 +224,8 @@ impl Receive {
             (receive::RDMA_WRITE, self.rights.write.into()),
             (receive::RDMA_READ, self.rights.read.into()),
             (receive::READ_DEPTH, self.rights.reads.into()),
+            (receive::RNR_STAY, stay),
+            (receive::RNR_TIMER, timer.into()),
         ])
     }
 }
@@ -276,7 +288,7 @@ mod tests {
             transmit(0xff_ffff, Service::ReliableDelivery, true, 4),
             [0xff_ffff | 1 << 24 | 1 << 26 | 4 << 28 | 4096 << 32, 250]
         );
-        let words = Receive {
+        let row = Receive {
             peer: Ipv4Addr::new(10, 1, 2, 3),
             psn: 0xab_cdef,
             service: Service::UnreliableDelivery,
@@ -284,8 +296,13 @@ mod tests {
             tag: 9,
             generation: 0x3fff,
             rights: Rights { write: true, read: true, reads: 4 },
-        }
-        .words();
-        assert_eq!(words, [0x0a01_0203 | 0xab_cdef << 32 | 2 << 58, 9 | 0x3fff << 16 | 3 << 32 | 4 << 40]);
+            not_ready: NotReady::Stay { timer: 31, retries: 3 },
+        };
+        assert_eq!(
+            row.words(),
+            [0x0a01_0203 | 0xab_cdef << 32 | 2 << 58, 9 | 0x3fff << 16 | 3 << 32 | 4 << 40]
+        );
+        let stays = Receive { service: Service::ReliableDelivery, ..row }.words();
+        assert_eq!(stays[1], 9 | 0x3fff << 16 | 3 << 32 | 1 << 34 | 31 << 35 | 4 << 40);
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use viaduct_driver::address::{ConnectionInfo, Mac, Mtu, Service};
 use viaduct_driver::agent::vis::ViAttributes;
 use viaduct_driver::agent::Options;
+use viaduct_driver::cm::NotReady;
 use viaduct_driver::{rows, template};
 use viaduct_sim::setup::Setup;
 use viaduct_spec::tables::{receive as receive_row, table, transmit, vi_states};
@@ -126,6 +127,7 @@ impl Guests {
             receive_log2: RawVi::SLOTS.ilog2(),
             rdma_write: false,
             rdma_read: false,
+            not_ready: NotReady::Break,
             send_cq: None,
             receive_cq: None,
         };

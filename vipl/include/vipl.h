@@ -235,7 +235,9 @@ typedef VIP_USHORT VIP_RELIABILITY_LEVEL;
 #define VIP_SERVICE_ACK (1 << 14)
 #define VIP_SERVICE_DFC (1 << 15)
 
-/* Variable length: HostAddressLen bytes of HostAddress, the DiscriminatorLen bytes of the discriminator right behind. */
+/* Variable length: HostAddressLen bytes of HostAddress, the DiscriminatorLen bytes of the discriminator right behind. The host's address is the Ethernet
+ * address of its NIC, 6 bytes; it may be the IPv4 address, 4 bytes, as well.
+ */
 typedef struct _VIP_NET_ADDRESS {
     VIP_UINT16 HostAddressLen;
     VIP_UINT16 DiscriminatorLen;

@@ -9,11 +9,16 @@ use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
 use viaduct_driver::{
     address::Mac,
-    cm::manager::{REJ_ROOM, REP_ROOM},
+    cm::{
+        manager::{REJ_ROOM, REP_ROOM},
+        NotReady,
+    },
     kernel_agent::ViName,
 };
 use viaduct_spec::cm::{rdma_cm, via};
 
+pub use crate::host_address::HostAddress;
+pub use crate::wire::{ConnectionEvent, ConnectionQueue, ConnectionRequest, Listener, QueueListener};
 use crate::{form::Form, Error, Nic, ReliabilityLevel, Vi};
 
 /// Longest discriminator in bytes (VIP_NIC_ATTRIBUTES.MaxDiscriminatorLen): with the address of a NIC it fits the 40 bytes that
@@ -36,7 +41,7 @@ pub fn request_room(local: &NetAddress, remote: &NetAddress) -> usize {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct NetAddress {
     /// The NIC's.
-    pub host: Mac,
+    pub host: HostAddress,
     /// Tells the endpoints of the NIC apart; up to [`MAX_DISCRIMINATOR`] bytes. Those of different lengths differ.
     pub discriminator: Vec<u8>,
 }
@@ -53,6 +58,8 @@ pub struct RemoteAttributes {
     pub enable_rdma_write: bool,
     /// Its peer may read.
     pub enable_rdma_read: bool,
+    /// What it does when a message of its peer's finds no receive.
+    pub not_ready: NotReady,
 }
 
 /// What the other side has answered.
@@ -96,6 +103,7 @@ impl<D: Form> Endpoint for Vi<D> {
             max_transfer_size: attributes.max_transfer_size,
             enable_rdma_write: attributes.enable_rdma_write,
             enable_rdma_read: attributes.enable_rdma_read,
+            not_ready: attributes.not_ready,
         }
     }
 
@@ -149,6 +157,15 @@ pub trait Connections: Send + Sync {
         give_up: &dyn Fn() -> bool,
     ) -> Result<Box<dyn Incoming>, Error>;
 
+    /// Hears all who ask for `local`, until the listener is dropped. So many requests may wait to be decided on, and more are refused.
+    ///
+    /// # Errors
+    /// [`Error::Backlog`]; a discriminator that is too long, or another user's; too many listen.
+    fn listen(&self, local: &NetAddress, backlog: u32) -> Result<Listener, Error>;
+
+    /// A queue of connections that nobody waits for: their events are taken from it.
+    fn queue(&self) -> ConnectionQueue;
+
     /// Asks whoever waits at `remote` for a connection with `vi`, and waits for the answer (VipConnectRequest). When it returns
     /// without an error the VI is connected.
     ///
@@ -181,8 +198,10 @@ pub trait Connections: Send + Sync {
 
 /// Somebody asks for a connection (VIP_CONN_HANDLE). Dropping it rejects.
 pub trait Incoming: Send + Sync {
-    /// Who asks.
+    /// Who asks: by its Ethernet address.
     fn remote(&self) -> NetAddress;
+    /// The IPv4 address of who asks.
+    fn remote_ip(&self) -> Ipv4Addr;
     /// The attributes of its VI.
     fn attributes(&self) -> RemoteAttributes;
     /// Its private data.

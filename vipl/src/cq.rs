@@ -4,6 +4,7 @@ use std::{
     collections::{BTreeMap, VecDeque},
     fmt,
     num::NonZeroU64,
+    os::fd::BorrowedFd,
     sync::{
         atomic::{AtomicBool, AtomicU64, Ordering},
         Arc,
@@ -15,11 +16,13 @@ use viaduct_driver::{
     agent::{cqs::Cq as AgentCq, vis::Direction},
     kernel_agent::CqName,
     queues::lock::{Held, Locked, Place},
+    wakeup::Wakeup,
 };
 
 use crate::{
     backoff::{Backoff, NEVER},
     queue::{Ends, Try},
+    readiness::Readiness,
     Error, Nic,
 };
 
@@ -71,6 +74,7 @@ struct Inner {
     state: Locked<State>,
     backoff: Backoff,
     ends: Ends,
+    readiness: Readiness,
 }
 
 struct State {
@@ -102,7 +106,8 @@ impl Nic {
         let (name, vector, ends) = (cq.name(), cq.vector(), Ends::of(&**self.agent()));
         let state = State { cq, vis: Vec::new(), entries: VecDeque::new(), held: BTreeMap::new() };
         let (nic, state, backoff) = (self.clone(), Locked::new(lock, state), Backoff::default());
-        Ok(Cq(Arc::new(Inner { nic, name, vector, state, backoff, ends })))
+        let readiness = Readiness::default();
+        Ok(Cq(Arc::new(Inner { nic, name, vector, state, backoff, ends, readiness })))
     }
 }
 
@@ -161,6 +166,36 @@ impl Cq {
         // Under the lock: the index is the ring's as it is, and not of one that was resized meanwhile.
         let arm = || Ok(inner.state.lock().cq.arm()?);
         inner.backoff.wait(&**inner.nic.agent(), inner.vector, timeout, given_up, look, arm)
+    }
+
+    /// A descriptor for poll(2), epoll(7) and the like, which is readable when there may be an entry: a loop that waits for many things waits for this
+    /// one among them. It belongs to the queue and stays as long as the queue does; nobody reads or closes it.
+    ///
+    /// It says nothing before [`Cq::arm`], and may be readable for nothing, since queues share interrupt vectors. So one thread does this, again and
+    /// again: it takes what there is ([`Cq::done`]) until there is no more, arms, looks **once more**, and only if that finds nothing waits until the
+    /// descriptor is readable. What comes between the last look and the wait makes it readable. So does the end of the NIC, which [`Nic::check`] tells; that of a
+    /// simulator, whose NIC this process owns, once connections have begun ([`Nic::connections`]): somebody must ask it whether it lives.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] for a NIC without interrupts, which is polled; the process may have no more descriptors.
+    pub fn fd(&self) -> Result<BorrowedFd<'_>, Error> {
+        self.0.wakeup().map(Readiness::fd)
+    }
+
+    /// Makes [`Cq::fd`] say when there is an entry that has not been taken: once, or at once if there is one.
+    ///
+    /// # Errors
+    /// As [`Cq::fd`]; the device's.
+    pub fn arm(&self) -> Result<(), Error> {
+        let wakeup = self.0.wakeup()?;
+        // First: the interrupt that answers comes later.
+        wakeup.clear();
+        let state = self.0.state.lock();
+        state.cq.arm()?;
+        if !state.entries.is_empty() {
+            wakeup.signal();
+        }
+        Ok(())
     }
 
     /// Wakes those who wait: they look whether there is an entry, and whether they have given up.
@@ -266,6 +301,14 @@ impl Cq {
 }
 
 impl Inner {
+    fn wakeup(&self) -> Result<&Wakeup, Error> {
+        let agent = self.nic.agent();
+        self.readiness.get(|wakeup| match agent.vectors() {
+            0 => Err(Error::NotSupported("a descriptor to wait on, of a NIC without interrupts,")),
+            _ => Ok(agent.on_vector(self.vector, wakeup)?),
+        })
+    }
+
     fn take(&self) -> Result<Option<CqEntry>, Error> {
         self.state.lock().take()
     }

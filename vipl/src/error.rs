@@ -94,6 +94,9 @@ pub enum Error {
         /// Room.
         room: usize,
     },
+    /// A listener that has room for no request.
+    #[error("a backlog of 0: at least one request may wait to be decided on")]
+    Backlog,
     /// No way to the peer.
     #[error("there is no way to {0}")]
     NotReachable(String),
@@ -147,6 +150,9 @@ pub enum Error {
     /// Memory could not be had.
     #[error("memory: {0}")]
     Memory(io::Error),
+    /// The system gives no descriptor to wait on.
+    #[error("a descriptor to wait on: {0}")]
+    Descriptors(io::Error),
     /// The Kernel Agent's or the device's answer.
     #[error(transparent)]
     Agent(#[from] AgentError),
@@ -164,7 +170,7 @@ impl Error {
             Self::Rejected(_) => Return::Reject,
             Self::NotReachable(_) => Return::NotReachable,
             Self::NotSupported(_) => Return::ErrorNotSupported,
-            Self::Overrun(_) | Self::Memory(_) | Self::InUse => Return::ErrorResource,
+            Self::Overrun(_) | Self::Memory(_) | Self::Descriptors(_) | Self::InUse => Return::ErrorResource,
             Self::Name { .. }
             | Self::Range { .. }
             | Self::Alignment(_)
@@ -173,6 +179,7 @@ impl Error {
             | Self::Length
             | Self::Discriminator(_)
             | Self::PrivateData { .. }
+            | Self::Backlog
             | Self::ReadOnly
             | Self::HasCq
             | Self::OtherNic => Return::InvalidParameter,

@@ -17,8 +17,8 @@
 //! let vi = nic.create_vi(&ViAttributes::new(&ptag))?;
 //!
 //! // Somebody waits there, by `Connections::wait`.
-//! let own = NetAddress { host: nic.attributes().local_nic_address, discriminator: b"me".to_vec() };
-//! let peer = NetAddress { host: Mac([2, 0, 0, 0, 0, 2]), discriminator: b"greetings".to_vec() };
+//! let own = NetAddress { host: nic.attributes().local_nic_address.into(), discriminator: b"me".to_vec() };
+//! let peer = NetAddress { host: Mac([2, 0, 0, 0, 0, 2]).into(), discriminator: b"greetings".to_vec() };
 //! nic.connections()?.request(&vi, &own, &peer, &[], None)?;
 //!
 //! memory.write(4096, b"hello")?;
@@ -136,7 +136,8 @@
 //! ```
 //!
 //! VIA gives no flow control: on a reliable VI a message that finds no receive posted breaks the
-//! connection. Receives are posted before the peer sends; how many, the two programs agree.
+//! connection. Receives are posted before the peer sends; how many, the two programs agree. A VI that was created with
+//! [`NotReady::Stay`] has its peer send again instead.
 
 mod backoff;
 mod bytes;
@@ -145,10 +146,13 @@ mod cq;
 mod descriptor;
 mod error;
 mod form;
+mod host_address;
+mod list;
 mod memory;
 mod names;
 mod nic;
 mod queue;
+mod readiness;
 mod registered;
 mod ring;
 mod vi;
@@ -158,6 +162,7 @@ pub use cq::{Cq, CqEntry, ViId};
 pub use descriptor::{Descriptor, DescriptorBuilder, Operation, Remote, Status};
 pub use error::{Error, Return};
 pub use form::{Form, RawDescriptor};
+pub use list::{nics, NicEntry, NicState};
 pub use memory::{MemAttributes, Region, StillRegistered};
 pub use names::full_name;
 pub use nic::{Nic, NicAttributes, Ptag};
@@ -166,4 +171,5 @@ pub use vi::{Direction, ReliabilityLevel, Vi, ViAttributes, ViQuery, ViSlot, ViS
 pub use viaduct_driver::{
     address::{ConnectionInfo, Mac, Mtu},
     agent::{Event, NicKind},
+    cm::{end::WITHOUT_END, NotReady},
 };

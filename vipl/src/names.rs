@@ -18,7 +18,7 @@
 //! The alias `*` stands for every name that is none of the forms above and has no alias of its own. An alias of an alias is
 //! not looked for.
 
-use std::{env, ffi::OsString, fs, io, path::PathBuf};
+use std::{collections::BTreeSet, env, ffi::OsString, fs, io, path::PathBuf};
 
 use viaduct_driver::{
     name::{DeviceName, NoName},
@@ -69,6 +69,16 @@ pub fn full_name(name: &str) -> Result<String, Error> {
     }
 }
 
+/// All aliases that somebody has made, with what they stand for; of two that are the same the first one, which counts.
+pub(crate) fn aliases() -> Result<Vec<(String, String)>, Error> {
+    let wrong = |reason: String| Error::Name { name: VARIABLE.into(), reason };
+    let variable = env::var_os(VARIABLE).map(text).transpose().map_err(wrong)?.unwrap_or_default();
+    let mut all = all(&variable, &file().map_err(wrong)?).map_err(wrong)?;
+    let mut seen = BTreeSet::new();
+    all.retain(|(alias, _)| seen.insert(alias.clone()));
+    Ok(all)
+}
+
 /// Finds out what a name means.
 pub(crate) fn resolve(name: &str) -> Result<Target, Error> {
     let full = full_name(name)?;
@@ -107,8 +117,8 @@ fn file() -> Result<String, String> {
     }
 }
 
-/// What an alias stands for.
-fn meaning(name: &str, variable: &str, file: &str) -> Result<Option<String>, String> {
+/// The aliases of the variable and of the file, in the order in which they are looked for.
+fn all(variable: &str, file: &str) -> Result<Vec<(String, String)>, String> {
     let mut aliases = Vec::new();
     for part in variable.split(';').map(str::trim).filter(|part| !part.is_empty()) {
         let alias = part.split_once('=').ok_or_else(|| format!("{VARIABLE}: {part:?} is no ALIAS=NAME"))?;
@@ -122,8 +132,13 @@ fn meaning(name: &str, variable: &str, file: &str) -> Result<Option<String>, Str
         let alias = line.split_once(char::is_whitespace);
         aliases.push(alias.ok_or_else(|| format!("aliases, line {number}: {line:?} is no ALIAS NAME"))?);
     }
-    let find =
-        |alias: &str| aliases.iter().find(|(key, _)| key.trim() == alias).map(|(_, name)| name.trim().into());
+    Ok(aliases.into_iter().map(|(alias, name)| (alias.trim().into(), name.trim().into())).collect())
+}
+
+/// What an alias stands for.
+fn meaning(name: &str, variable: &str, file: &str) -> Result<Option<String>, String> {
+    let aliases = all(variable, file)?;
+    let find = |alias: &str| aliases.iter().find(|(key, _)| key == alias).map(|(_, name)| name.clone());
     Ok(find(name).or_else(|| find("*")).or_else(|| old(name)))
 }
 

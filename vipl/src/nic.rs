@@ -1,6 +1,6 @@
 //! A NIC, and its protection tags.
 
-use std::{fmt, net::Ipv4Addr, sync::Arc, time::Duration};
+use std::{fmt, net::Ipv4Addr, os::fd::BorrowedFd, sync::Arc, time::Duration};
 
 use viaduct_driver::{
     address::{Mac, Mtu},
@@ -11,11 +11,13 @@ use viaduct_driver::{
     device::PciDevice,
     kernel_agent::KernelAgent,
     viad::{place::Place, Client},
+    wakeup::Wakeup,
 };
 use viaduct_spec::{descriptor::MAX_SEGMENTS, layout::Code, register::VERSION_VALUE};
 
 use crate::{
     names::{self, Target},
+    readiness::Readiness,
     registered::Registered,
     wire::{lost_events, OnDemand, Wire},
     Error, ReliabilityLevel,
@@ -35,6 +37,8 @@ struct Inner {
     is_own: bool,
     /// Its registered memory.
     registered: Registered,
+    /// The descriptor of its events.
+    events: Readiness,
 }
 
 /// What a NIC can do (VIP_NIC_ATTRIBUTES).
@@ -119,7 +123,8 @@ impl Nic {
 
     fn of(name: &str, agent: Arc<dyn KernelAgent>, is_own: bool) -> Self {
         let (name, connections) = (name.into(), OnDemand::default());
-        Self(Arc::new(Inner { name, connections, agent, is_own, registered: Registered::new() }))
+        let (registered, events) = (Registered::new(), Readiness::default());
+        Self(Arc::new(Inner { name, connections, agent, is_own, registered, events }))
     }
 
     /// What it can do (VipQueryNic).
@@ -194,6 +199,35 @@ impl Nic {
         let mut events = self.agent().wait_events(timeout)?;
         events.extend(lost);
         Ok(events)
+    }
+
+    /// A descriptor for poll(2), epoll(7) and the like, which is readable when there may be events to take ([`Nic::take_events`]): VIA's asynchronous
+    /// errors, and connections that their peers have ended. It belongs to the NIC, and is to be used as [`crate::Cq::fd`]: take what there is, arm
+    /// ([`Nic::arm_events`]), look once more, and only then wait.
+    ///
+    /// # Errors
+    /// [`Error::NotSupported`] for a NIC without interrupts, which is polled; the process may have no more descriptors.
+    pub fn events_fd(&self) -> Result<BorrowedFd<'_>, Error> {
+        self.events_wakeup().map(Readiness::fd)
+    }
+
+    /// Makes [`Nic::events_fd`] say when there is an event that has not been taken: once, or at once if there is one.
+    ///
+    /// # Errors
+    /// As [`Nic::events_fd`]; the device's.
+    pub fn arm_events(&self) -> Result<(), Error> {
+        self.events_wakeup()?.clear();
+        Ok(self.agent().arm_events()?)
+    }
+
+    fn events_wakeup(&self) -> Result<&Wakeup, Error> {
+        self.0.events.get(|wakeup| {
+            if self.agent().vectors() == 0 {
+                return Err(Error::NotSupported("a descriptor to wait on, of a NIC without interrupts,"));
+            }
+            self.0.connections.lost().add(wakeup);
+            Ok(self.agent().on_events(wakeup)?)
+        })
     }
 
     /// Connections that their peers have ended: no error of the NIC's.

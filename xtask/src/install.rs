@@ -86,7 +86,9 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
     let place = Place { prefix, libdir, root };
 
     let file = format!("libvipl.so.{version}");
-    place.copy(&project.root.join("vipl/include/vipl.h"), "include/vipl.h")?;
+    for header in ["vipl.h", "vipl_ext.h"] {
+        place.copy(&project.root.join("vipl/include").join(header), &format!("include/{header}"))?;
+    }
     shared::link(project, &built, &place.clear(&format!("{libdir}/{file}"))?)?;
     place.link(&file, &format!("{libdir}/{SONAME}"))?;
     place.link(SONAME, &format!("{libdir}/libvipl.so"))?;

@@ -1,16 +1,18 @@
-//! The manual pages of VIPL's functions (section 3), made of the comments in vipl.h: one page a function.
+//! The manual pages of VIPL's functions (section 3), made of the comments in vipl.h and vipl_ext.h: one page a function.
 //!
 //! A comment in front of a function begins with a sentence that says what the function does. More of it may follow. The line `Returns:`
 //! begins the list of what it returns: a value, a colon, and what that says. What every function returns stands once, in the comment at
-//! the top of the header, below a line that ends with `also returns:`.
+//! the top of vipl.h, below a line that ends with `also returns:`.
 
 use crate::project::{read, Project};
 use anyhow::{ensure, Context, Result};
 use roff::{bold, roman, Roff};
 use std::collections::BTreeMap;
 
-/// The header, in the clone.
-const HEADER: &str = "vipl/include/vipl.h";
+/// Where the headers are, in the clone.
+const FOLDER: &str = "vipl/include";
+/// The headers. The first one says what every function returns.
+const HEADERS: [&str; 2] = ["vipl.h", "vipl_ext.h"];
 /// What begins the list of what a function returns.
 const RETURNS: &str = "Returns:";
 /// What ends the line above the list of what every function returns.
@@ -27,6 +29,8 @@ type Returned = (String, String);
 #[derive(Debug)]
 struct Function {
     name: String,
+    /// The header that it stands in.
+    header: &'static str,
     /// Its declaration, as it stands there.
     declaration: String,
     /// The part of the header that it stands in.
@@ -41,9 +45,12 @@ struct Function {
 /// # Errors
 /// A function that the header does not document in this form.
 pub fn pages(project: &Project, version: &str) -> Result<BTreeMap<String, String>> {
-    let header = read(&project.root.join(HEADER))?;
-    let functions = functions(&header).context(HEADER)?;
-    let always = always(&header).context(HEADER)?;
+    let text = |header: &str| read(&project.root.join(FOLDER).join(header));
+    let always = always(&text(HEADERS[0])?).context(HEADERS[0])?;
+    let mut functions = Vec::new();
+    for header in HEADERS {
+        functions.extend(self::functions(header, &text(header)?).context(header)?);
+    }
     let page = |function: &Function| {
         let same = |other: &&Function| other.part == function.part && other.name != function.name;
         let beside = functions.iter().filter(same).map(|other| other.name.as_str()).collect();
@@ -52,10 +59,10 @@ pub fn pages(project: &Project, version: &str) -> Result<BTreeMap<String, String
     Ok(functions.iter().map(page).collect())
 }
 
-/// All functions of a header.
-fn functions(header: &str) -> Result<Vec<Function>> {
+/// All functions of a header, by its text.
+fn functions(header: &'static str, text: &str) -> Result<Vec<Function>> {
     let (mut part, mut comment, mut found) = ("", String::new(), Vec::new());
-    let mut lines = header.lines();
+    let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if let Some(title) = line.strip_prefix("/* ---- ") {
             part = title.trim_end_matches(['-', '*', '/', ' ']);
@@ -73,7 +80,7 @@ fn functions(header: &str) -> Result<Vec<Function>> {
             let (text, returns) =
                 parse(&comment, RETURNS).with_context(|| format!("the comment of {name}"))?;
             ensure!(text.contains('.'), "the comment of {name} has no sentence that says what it does");
-            found.push(Function { name: name.into(), declaration, part: part.into(), text, returns });
+            found.push(Function { name: name.into(), header, declaration, part: part.into(), text, returns });
             comment.clear();
         } else {
             // What stands in front of something else is no function's.
@@ -135,12 +142,12 @@ fn list(roff: &mut Roff, returns: &[Returned]) {
 
 /// One page.
 fn page(function: &Function, always: &[Returned], beside: Vec<&str>, version: &str) -> String {
-    let Function { name, declaration, text, returns, .. } = function;
+    let Function { name, header, declaration, text, returns, .. } = function;
     let mut roff = Roff::new();
     roff.control("TH", [name.as_str(), "3", NO_DATE, &format!("Viaduct {version}"), "VIPL"]);
     roff.control("SH", ["NAME"]).text([roman(format!("{name} - {}", summary(text)))]);
     roff.control("SH", ["SYNOPSIS"]).control("nf", []);
-    roff.text([bold("#include <vipl.h>")]);
+    roff.text([bold(format!("#include <{header}>"))]);
     roff.control("sp", []);
     for line in declaration.lines() {
         roff.text([bold(line)]);
@@ -164,8 +171,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn header() -> String {
-        read(&Project::find().unwrap().root.join(HEADER)).unwrap()
+    fn header(name: &str) -> String {
+        read(&Project::find().unwrap().root.join(FOLDER).join(name)).unwrap()
     }
 
     fn symbols() -> BTreeSet<String> {
@@ -175,7 +182,7 @@ mod tests {
 
     #[test]
     fn each_function_of_the_library_has_a_page_that_says_what_it_returns() {
-        let header = header();
+        let header = header(HEADERS[0]);
         // The words of the enumeration, without those that are macros of the same name.
         let codes: BTreeSet<&str> = header
             .split_once("typedef enum {")
@@ -186,7 +193,8 @@ mod tests {
             .unwrap()
             .collect();
         assert!(codes.contains("VIP_SUCCESS") && codes.len() > 15, "{codes:?}");
-        let functions = functions(&header).unwrap();
+        let functions: Vec<Function> =
+            HEADERS.into_iter().flat_map(|name| functions(name, &self::header(name)).unwrap()).collect();
         let names: BTreeSet<String> = functions.iter().map(|function| function.name.clone()).collect();
         assert_eq!(names, symbols());
         for function in &functions {
@@ -217,6 +225,9 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part:?} is not in\n{page}");
         }
+        assert!(page.contains("#include <vipl.h>"), "{page}");
+        let page = &pages["VipExtSetNotReady.3"];
+        assert!(page.contains("#include <vipl_ext.h>"), "{page}");
     }
 
     #[test]
@@ -233,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_function_without_what_it_returns_is_an_error_that_names_it() {
-        let refused = |header: &str| format!("{:#}", functions(header).unwrap_err());
+        let refused = |header: &str| format!("{:#}", functions("vipl.h", header).unwrap_err());
         let bare = refused("/* Does it. */\nVIP_RETURN VipDo(void);\n");
         assert!(bare.contains("VipDo") && bare.contains("Returns:"), "{bare}");
         // A comment that stands in front of something else is not its.
@@ -255,6 +266,6 @@ mod tests {
         assert_eq!(summary(&text), "does it");
         let expected = [("VIP_SUCCESS", "all of it"), ("VIP_TIMEOUT", "none")];
         assert_eq!(returns, expected.map(|(value, what)| (value.to_owned(), what.to_owned())));
-        assert_eq!(always(&header()).unwrap().len(), 2);
+        assert_eq!(always(&header(HEADERS[0])).unwrap().len(), 2);
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use anyhow::{anyhow, bail, Context, Result};
 use serde::{de::DeserializeOwned, Deserialize, Serialize};
 use vipl::{
-    connections::{Connections, Incoming, NetAddress, RemoteAttributes, REJECT_ROOM},
+    connections::{Connections, HostAddress, Incoming, NetAddress, RemoteAttributes, REJECT_ROOM},
     Error, Mac, Nic, Vi,
 };
 
@@ -55,7 +55,9 @@ impl Purpose {
 /// A port.
 pub struct Port {
     connections: Arc<dyn Connections>,
-    /// Our NIC, and the port.
+    /// Our NIC.
+    host: Mac,
+    /// And the port.
     own: NetAddress,
     port: u16,
     purpose: Purpose,
@@ -81,6 +83,7 @@ impl Port {
         let port = options.port;
         Ok(Self {
             connections: nic.connections()?,
+            host,
             own: address(host, port),
             port,
             purpose,
@@ -91,7 +94,7 @@ impl Port {
 
     /// The address of our NIC.
     pub fn host(&self) -> Mac {
-        self.own.host
+        self.host
     }
 
     /// Waits for a client. Programs that are no such client are refused.
@@ -163,7 +166,7 @@ impl Port {
 
 impl<T> Request<T> {
     /// Who asks.
-    pub fn from(&self) -> Mac {
+    pub fn from(&self) -> HostAddress {
         self.incoming.remote().host
     }
 
@@ -198,7 +201,7 @@ impl<T> Request<T> {
 
 /// A discriminator of two bytes is a port.
 fn address(host: Mac, port: u16) -> NetAddress {
-    NetAddress { host, discriminator: port.to_be_bytes().to_vec() }
+    NetAddress { host: host.into(), discriminator: port.to_be_bytes().to_vec() }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Why the agent did not do what it was asked: each error names the rule.
 
-use crate::{address::PeerError, device::DeviceError, memory::MemoryError};
+use crate::{address::PeerError, cm::wrong::Wrong, device::DeviceError, memory::MemoryError};
 
 /// An error of the Kernel Agent.
 #[derive(Debug, thiserror::Error)]
@@ -121,6 +121,9 @@ pub enum AgentError {
     /// Interrupts held off for longer than the NIC can count.
     #[error("interrupts held off for {0:?}: it is up to 33 ms")]
     Holdoff(std::time::Duration),
+    /// What a VI is to do when a message finds no receive: a number outside its range.
+    #[error("a virtual interface cannot be so: {0}")]
+    NotReady(Wrong),
     /// MaxTransferSize outside its range.
     #[error("a MaxTransferSize of {0} bytes: it is 1 to 2^30")]
     MaxTransfer(u32),
@@ -206,6 +209,7 @@ impl AgentError {
             | Self::Entries(_)
             | Self::UnknownVector(_)
             | Self::Holdoff(_)
+            | Self::NotReady(_)
             | Self::OwnAddress(_)
             | Self::Ring(_)
             | Self::Frame(_) => ErrorClass::Parameter,

@@ -28,6 +28,7 @@ use crate::{
     device::{Alarm, DeviceError, PciDevice},
     fork::Birth,
     thread,
+    wakeup::{Wakeup, Wakeups},
 };
 
 /// The interrupt vector of the error ring.
@@ -36,11 +37,25 @@ pub const EVENT_VECTOR: u8 = 0;
 /// The interrupts of one device. Dropping it ends its thread.
 pub struct Interrupts {
     born: Birth,
-    vectors: Arc<[Generation]>,
+    vectors: Arc<[Vector]>,
     listener: Arc<OnceLock<Listener>>,
     alarm: Arc<Alarmed>,
     stop: OwnedFd,
     thread: Option<JoinHandle<()>>,
+}
+
+/// One vector: those who sleep on it, and those who wait on descriptors.
+#[derive(Default)]
+struct Vector {
+    generation: Generation,
+    wakeups: Wakeups,
+}
+
+impl Vector {
+    fn raise(&self) {
+        self.generation.raise();
+        self.wakeups.signal();
+    }
 }
 
 /// Who else wants to hear each vector.
@@ -73,7 +88,7 @@ impl Interrupts {
         drop(borrowed);
         let alarms = [new().map_err(system)?, new().map_err(system)?];
         device.set_alarms(alarms[0].as_fd(), alarms[1].as_fd())?;
-        let vectors: Arc<[Generation]> = (0..count).map(|_| Generation::default()).collect();
+        let vectors: Arc<[Vector]> = (0..count).map(|_| Vector::default()).collect();
         // The thread knows of the vectors alone: it keeps neither agent nor device alive.
         let heard = Arc::clone(&vectors);
         let listener = Arc::<OnceLock<Listener>>::default();
@@ -118,7 +133,7 @@ impl Interrupts {
 
     /// How often a vector was heard, by now. None: there is no such vector.
     pub fn generation(&self, vector: u8) -> Option<u64> {
-        Some(self.vectors.get(usize::from(vector))?.now())
+        Some(self.vectors.get(usize::from(vector))?.generation.now())
     }
 
     /// Sleeps until the generation of a vector is another than `seen`, at most for `timeout`. Whether it is.
@@ -127,7 +142,12 @@ impl Interrupts {
             std::thread::sleep(timeout);
             return false;
         };
-        vector.sleep(seen, timeout)
+        vector.generation.sleep(seen, timeout)
+    }
+
+    /// From now on `wakeup` is signalled whenever a vector is heard, or its sleepers are woken. Whether there is such a vector.
+    pub fn add_wakeup(&self, vector: u8, wakeup: &Arc<Wakeup>) -> bool {
+        self.vectors.get(usize::from(vector)).map(|vector| vector.wakeups.add(wakeup)).is_some()
     }
 
     /// Wakes who sleeps on a vector, as if it had been heard.
@@ -156,7 +176,7 @@ impl Drop for Interrupts {
 /// Hears interrupts until it is told to stop. Should the system not let it, those who sleep wake by
 /// themselves now and then, and find what is there.
 fn listen(
-    vectors: &[Generation],
+    vectors: &[Vector],
     events: &[OwnedFd],
     (alarms, alarm): (&[OwnedFd; 2], &Alarmed),
     stop: &OwnedFd,
@@ -268,6 +288,26 @@ mod tests {
         });
         // There is no such vector, and nobody to wake.
         interrupts.wake(3);
+    }
+
+    #[test]
+    fn a_descriptor_is_signalled_by_its_vector_by_a_wake_and_by_an_alarm() {
+        let ledger = Ledger::new();
+        let interrupts = interrupts(&ledger, 3);
+        let wakeup = Wakeup::new().expect("a descriptor");
+        assert!(interrupts.add_wakeup(2, &wakeup) && !interrupts.add_wakeup(3, &wakeup));
+        let wait = |limit: Duration| {
+            let limit = rustix::time::Timespec::try_from(limit).expect("a time");
+            poll(&mut [PollFd::new(&*wakeup, PollFlags::IN)], Some(&limit)).expect("a descriptor") == 1
+        };
+        ledger.interrupt(1);
+        assert!(!wait(Duration::from_millis(5)), "another's");
+        ledger.interrupt(2);
+        assert!(wait(LONG));
+        wakeup.clear();
+        assert!(!wait(Duration::ZERO));
+        interrupts.wake(2);
+        assert!(wait(LONG));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use viaduct_spec::layout::Code;
 use super::{
     connector::Connector,
     cqs::Cq,
-    interrupts::Interrupts,
+    interrupts::{Interrupts, EVENT_VECTOR},
     vis::{Vi, ViAttributes, ViState},
     Agent, AgentError, Event, Limits, MemoryAttributes, NicKind,
 };
@@ -23,6 +23,7 @@ use crate::{
     kernel_agent::{CqName, KernelAgent, ViName},
     queues::entries::Entries,
     wait::Vectors,
+    wakeup::Wakeup,
 };
 
 // Every call is the inherent one of this name.
@@ -171,6 +172,18 @@ impl KernelAgent for Agent {
 
     fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
         Agent::wait_events(self, timeout)
+    }
+
+    fn on_vector(&self, vector: u8, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
+        Agent::on_vector(self, vector, wakeup)
+    }
+
+    fn on_events(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
+        Agent::on_vector(self, EVENT_VECTOR, wakeup)
+    }
+
+    fn arm_events(&self) -> Result<(), AgentError> {
+        Agent::arm_events(self)
     }
 
     fn connections(self: Arc<Self>) -> Result<Arc<dyn ConnectionAgent>, AgentError> {

@@ -32,6 +32,7 @@ use super::{
 };
 use crate::{
     address::{Mtu, Service},
+    cm::NotReady,
     device::Bar,
     memory::Mapping,
     rows,
@@ -133,6 +134,7 @@ impl Agent {
             receive_log2: RECEIVES.ilog2(),
             rdma_write: false,
             rdma_read: false,
+            not_ready: NotReady::Break,
             send_cq: None,
             receive_cq: None,
         });

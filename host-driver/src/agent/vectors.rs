@@ -1,10 +1,11 @@
 //! The agent hears interrupt vectors, and lets others sleep until one is raised.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use viaduct_spec::tables::{moderation, table};
 
 use super::{admin::Admin, Agent, AgentError, Interrupts, TICK_NS};
+use crate::wakeup::Wakeup;
 
 impl Agent {
     /// How often an interrupt vector was raised, as far as one can tell; None where there are no interrupts to
@@ -49,6 +50,16 @@ impl Agent {
                 false
             }
         }
+    }
+
+    /// From now on `wakeup` is signalled whenever `vector` is raised, or its sleepers are woken ([`Agent::wake`]), for as long as it lives.
+    ///
+    /// # Errors
+    /// No such vector: where there are no interrupts there is none.
+    pub fn on_vector(&self, vector: u8, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
+        let is_added =
+            self.interrupts.as_ref().is_some_and(|interrupts| interrupts.add_wakeup(vector, wakeup));
+        is_added.then_some(()).ok_or(AgentError::UnknownVector(vector))
     }
 
     /// Wakes all who sleep on `vector`, as an interrupt would.

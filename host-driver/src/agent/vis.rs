@@ -16,7 +16,10 @@ pub use crate::queues::{
 };
 use crate::{
     address::{ConnectionInfo, Mtu, Service},
-    cm::end::{Agreement, End},
+    cm::{
+        end::{Agreement, End},
+        NotReady,
+    },
     kernel_agent::ViName,
     memory::Mapping,
     queues::{doorbells::Doorbells, ring::RING_BYTES, vi::Parts},
@@ -65,6 +68,9 @@ pub struct ViAttributes {
     pub rdma_write: bool,
     /// The peer may read memory of this tag whose region allows it. Not with Unreliable Delivery.
     pub rdma_read: bool,
+    /// What becomes of a peer's message that finds no receive posted. With Unreliable Delivery it is dropped, whatever this says. A peer hears of it
+    /// when the two are connected over the wire; one that is connected by [`ConnectionInfo`] alone sends no second time.
+    pub not_ready: NotReady,
     /// Index of the completion queue of its sends.
     pub send_cq: Option<u16>,
     /// Index of the completion queue of its receives.
@@ -85,6 +91,7 @@ impl ViAttributes {
         if !(1..=MAX_TRANSFER).contains(&self.max_transfer) {
             return Err(AgentError::MaxTransfer(self.max_transfer));
         }
+        self.not_ready.check().map_err(AgentError::NotReady)?;
         Ok(())
     }
 
@@ -288,8 +295,8 @@ impl Agent {
     pub(super) fn vi_end(&self, vi: ViName) -> Result<End, AgentError> {
         let mut state = self.state()?;
         let entry = state.vi(vi)?;
-        let ViAttributes { rdma_write, rdma_read, .. } = entry.attributes;
-        Ok(End { rdma_write, rdma_read, ..End::new(entry.info, self.limits.read_depth as u8) })
+        let ViAttributes { rdma_write, rdma_read, not_ready, .. } = entry.attributes;
+        Ok(End { rdma_write, rdma_read, not_ready, ..End::new(entry.info, self.limits.read_depth as u8) })
     }
 
     /// Connects an idle VI as it was agreed on.
@@ -314,9 +321,9 @@ impl Agent {
         // What was posted on the idle VI is not this connection's (LIFE-1).
         close(&admin, vi.index, Direction::Send)?;
         let loopback = peer.mac == own.mac && peer.ip == own.ip;
-        let ViAttributes { tag, service, max_transfer, .. } = entry.attributes;
+        let ViAttributes { tag, service, max_transfer, not_ready, .. } = entry.attributes;
         let rights = rows::Rights { reads: (*reads_answered).into(), ..self.rights(&entry.attributes) };
-        let receive = rows::Receive::connected(&own, peer, tag, rights);
+        let receive = rows::Receive { not_ready, ..rows::Receive::connected(&own, peer, tag, rights) };
         let mut send = rows::transmit(own.first_psn, service, loopback, (*reads_asked).into());
         transmit::RNR_RETRIES.put(&mut send, (*not_ready_retries).into());
         admin.commit(table::TRANSMIT, index, &send)?;

@@ -76,6 +76,8 @@ pub(super) struct Connection {
     pub(super) active: bool,
     /// The other side is a VI, and not some other program of rdma_cm's.
     pub(super) native: bool,
+    /// Who listened, of one that the other side has asked for.
+    pub(super) listener: Option<u64>,
     pub(super) target: Target,
     pub(super) host: Option<Host>,
     pub(super) remote_id: u32,
@@ -138,7 +140,10 @@ impl Connection {
             peer: self.model == Model::Peer,
             rdma_write: end.rdma_write,
             rdma_read: end.rdma_read,
-            not_ready: end.not_ready,
+            stays: match end.not_ready {
+                NotReady::Break => None,
+                NotReady::Stay { timer, .. } => Some(timer),
+            },
             level: end.info.service,
             max_transfer: end.info.max_transfer,
             mtu: end.info.mtu,
@@ -176,7 +181,7 @@ impl Connection {
             retries: USUAL_RETRIES,
             pkey: config.pkey,
             mtu: mtu.wire_code(),
-            rnr_retries: end.not_ready_retries,
+            rnr_retries: end.not_ready.retries(),
             max_cm_retries: config.timing.retries.min(15) as u8,
             local_lid: PERMISSIVE_LID,
             remote_lid: PERMISSIVE_LID,
@@ -203,7 +208,7 @@ impl Connection {
             responder_resources: end.reads_answered,
             initiator_depth: end.reads_asked,
             ack_delay: USUAL_ACK_DELAY,
-            rnr_retries: end.not_ready_retries,
+            rnr_retries: end.not_ready.retries(),
             guid: guid(config.own.mac),
             private,
             ..Rep::blank()
@@ -326,8 +331,11 @@ impl Told<'_> {
             rdma_read: via.is_some_and(|via| via.rdma_read),
             reads_answered,
             reads_asked,
-            not_ready: via.map_or(NotReady::Break, |via| via.not_ready),
-            not_ready_retries: retries.min(WITHOUT_END),
+            // What is no VI stays: that is InfiniBand's way. How long it asks one to wait is its own affair.
+            not_ready: match via.map_or(Some(0), |via| via.stays) {
+                None => NotReady::Break,
+                Some(timer) => NotReady::Stay { timer, retries: retries.min(WITHOUT_END) },
+            },
         }
     }
 }

@@ -6,16 +6,45 @@ use crate::address::{ConnectionInfo, PeerError};
 
 use super::wrong::{need, Wrong};
 
-/// What a NIC does when a message finds no receive posted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+/// What a NIC does when a message of a reliable level finds no receive posted. (Unreliable Delivery drops the message, and says so by an event.)
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum NotReady {
     /// It breaks the connection: VIA's way.
+    #[default]
     Break,
-    /// It asks the sender to wait, and stays connected.
+    /// It asks the sender to send again later, and stays connected.
     Stay {
-        /// Code of the time that it asks for: an index of `wire::RNR_DELAY`.
+        /// InfiniBand's timer code of the time that the sender is to wait, 0 to 31: an index of [`viaduct_spec::wire::RNR_DELAY`], which
+        /// has it in microseconds. 1 is the shortest time, 10 us; 0 is the longest one, 655 ms.
         timer: u8,
+        /// How often in a row the sender is to send again before it breaks the connection: 0 to 6 times, or [`WITHOUT_END`].
+        retries: u8,
     },
+}
+
+impl NotReady {
+    /// Whether its numbers fit the messages and the NIC's tables.
+    ///
+    /// # Errors
+    /// A timer code above 31; more than six retries that are not [`WITHOUT_END`].
+    pub fn check(self) -> Result<(), Wrong> {
+        let Self::Stay { timer, retries } = self else { return Ok(()) };
+        need(
+            retries <= WITHOUT_END,
+            "the retries to one not ready",
+            retries,
+            "0 to 6, or 7 for without end",
+        )?;
+        need(timer < 32, "the timer of one not ready", timer, "0 to 31")
+    }
+
+    /// What REQ and REP have for the other end.
+    pub(super) fn retries(self) -> u8 {
+        match self {
+            Self::Break => 0,
+            Self::Stay { retries, .. } => retries,
+        }
+    }
 }
 
 /// How often in a row one sends again to an end that is not ready: without end.
@@ -34,10 +63,8 @@ pub struct End {
     pub reads_answered: u8,
     /// RDMA reads that it asks for at a time.
     pub reads_asked: u8,
-    /// What it does when a message finds no receive.
+    /// What it does when a message finds no receive, and what the other one is to do then.
     pub not_ready: NotReady,
-    /// How often the other one is to send again then, 0 to 6, or [`WITHOUT_END`].
-    pub not_ready_retries: u8,
 }
 
 /// What two ends have agreed on, as one of them needs it.
@@ -63,7 +90,6 @@ impl End {
             reads_answered: reads,
             reads_asked: reads,
             not_ready: NotReady::Break,
-            not_ready_retries: 0,
         }
     }
 
@@ -83,10 +109,9 @@ impl End {
             peer: info,
             reads_asked: self.reads_asked.min(peer.reads_answered),
             reads_answered: self.reads_answered.min(peer.reads_asked),
-            not_ready_retries: if peer.not_ready_retries >= WITHOUT_END {
-                RNR_WITHOUT_END
-            } else {
-                peer.not_ready_retries
+            not_ready_retries: match peer.not_ready.retries() {
+                WITHOUT_END.. => RNR_WITHOUT_END,
+                retries => retries,
             },
         })
     }
@@ -96,9 +121,6 @@ impl End {
         let ConnectionInfo { queue_pair, first_psn, .. } = self.info;
         need(queue_pair >> 24 == 0, "the queue pair number", queue_pair, "24 bits")?;
         need(first_psn >> 24 == 0, "the first PSN", first_psn, "24 bits")?;
-        let retries = self.not_ready_retries;
-        need(retries <= WITHOUT_END, "the retries to one not ready", retries, "0 to 7")?;
-        let timer = if let NotReady::Stay { timer } = self.not_ready { timer } else { 0 };
-        need(timer < 32, "the timer of one not ready", timer, "0 to 31")
+        self.not_ready.check()
     }
 }

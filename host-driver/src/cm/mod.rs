@@ -28,7 +28,7 @@ pub mod wrong;
 pub use config::Config;
 pub use datagram::Host;
 pub use discriminator::Discriminator;
-pub use end::End;
+pub use end::{End, NotReady};
 pub use error::CmError;
 pub use event::{Event, Refusal};
 pub use id::{ConnectionId, ListenerId};

@@ -4,7 +4,6 @@ use viaduct_spec::cm::{via, VIA_MAGIC, VIA_VERSION};
 
 use super::{
     discriminator::Discriminator,
-    end::NotReady,
     wrong::{need, Wrong},
 };
 use crate::address::{Mtu, Service};
@@ -20,8 +19,8 @@ pub struct Via {
     pub rdma_write: bool,
     /// The sender lets its peer read.
     pub rdma_read: bool,
-    /// What the sender does when a message finds no receive.
-    pub not_ready: NotReady,
+    /// The sender stays connected when a message finds no receive, and asks for the time of this code; None: it breaks.
+    pub stays: Option<u8>,
     /// The sender's reliability level.
     pub level: Service,
     /// The sender's MaxTransferSize in bytes.
@@ -45,7 +44,7 @@ impl Via {
             peer: false,
             rdma_write: false,
             rdma_read: false,
-            not_ready: NotReady::Break,
+            stays: None,
             level: Service::UnreliableDelivery,
             max_transfer: 0,
             mtu: Mtu::DEFAULT,
@@ -66,10 +65,7 @@ impl Via {
         // The longest private data has 224 bytes.
         let Some(private) = private.get_mut(..length).filter(|_| length < 256) else { return false };
         let (from, to) = (self.from.as_bytes(), self.to.as_bytes());
-        let (stay, timer) = match self.not_ready {
-            NotReady::Break => (0, 0),
-            NotReady::Stay { timer } => (1, timer & 0x1f),
-        };
+        let (stay, timer) = self.stays.map_or((0, 0), |timer| (1, timer & 0x1f));
         via::MAGIC.put(private, VIA_MAGIC.into());
         via::VERSION.put(private, VIA_VERSION.into());
         via::PROBE.put(private, self.probe.into());
@@ -119,16 +115,13 @@ impl Via {
             let wrong = Wrong { field: "VIA's discriminator length", value: bytes.len() as u64, rule };
             Discriminator::try_from(bytes).map_err(|_| wrong)
         };
-        let not_ready = match get(via::RNR_STAY) {
-            0 => NotReady::Break,
-            _ => NotReady::Stay { timer: get(via::RNR_TIMER) as u8 },
-        };
+        let stays = (get(via::RNR_STAY) != 0).then(|| get(via::RNR_TIMER) as u8);
         Ok(Some(Self {
             probe: get(via::PROBE) != 0,
             peer: get(via::PEER) != 0,
             rdma_write: get(via::RDMA_WRITE) != 0,
             rdma_read: get(via::RDMA_READ) != 0,
-            not_ready,
+            stays,
             level,
             max_transfer: get(via::MAX_TRANSFER) as u32,
             mtu,

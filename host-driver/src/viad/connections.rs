@@ -1,7 +1,7 @@
 //! Connections by way of viad: [`ConnectionAgent`] at the client's side.
 
 use std::{
-    sync::{MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -15,6 +15,7 @@ use crate::{
     cm::{ConnectionId, Discriminator, Event, ListenerId, News},
     connection_agent::{Ask, ConnectionAgent, ConnectorError},
     kernel_agent::ViName,
+    wakeup::Wakeup,
 };
 
 /// The longest sleep in [`ConnectionAgent::hear`].
@@ -64,6 +65,13 @@ impl Client {
         }
     }
 
+    fn begin_to_listen(&self, request: &Request) -> Result<ListenerId, AgentError> {
+        match self.call(request)?.0 {
+            Answer::Listener(listener) => Ok(listener),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
     fn decide(&self, id: ConnectionId, request: &Request) -> Result<(), ConnectorError> {
         match self.call(request)?.0 {
             Answer::Done => Ok(()),
@@ -80,10 +88,11 @@ impl Client {
 
 impl ConnectionAgent for Client {
     fn listen(&self, discriminator: Discriminator) -> Result<ListenerId, AgentError> {
-        match self.call(&Request::Listen(discriminator))?.0 {
-            Answer::Listener(listener) => Ok(listener),
-            other => Err(self.wrong(&other)),
-        }
+        self.begin_to_listen(&Request::Listen(discriminator))
+    }
+
+    fn listen_for_all(&self, discriminator: Discriminator, backlog: u32) -> Result<ListenerId, AgentError> {
+        self.begin_to_listen(&Request::ListenForAll(discriminator, backlog))
     }
 
     fn unlisten(&self, own: ListenerId) -> Result<(), AgentError> {
@@ -124,6 +133,10 @@ impl ConnectionAgent for Client {
 
     fn told(&self) -> u64 {
         self.heard().told.into()
+    }
+
+    fn on_news(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
+        self.wake_on_news(wakeup)
     }
 
     fn hear(&self, seen: u64, timeout: Duration) -> Result<(), AgentError> {

@@ -7,16 +7,18 @@ use std::{
     os::fd::OwnedFd,
     sync::{
         atomic::{AtomicU64, Ordering},
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak,
     },
 };
 
+use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
 use viaduct_driver::{
     agent::Event,
     cm::{self, ConnectionId, ListenerId, News},
     viad::{
         notice::{Notice, EVENTS, NEWS},
         protocol::{MOST_EVENTS, MOST_NEWS},
+        socket,
     },
 };
 
@@ -31,6 +33,8 @@ pub struct Inbox {
     errors: Mutex<VecDeque<Event>>,
     news: Mutex<News>,
     notice: Notice,
+    /// viad's end of the socket by which it says that something was raised, if the session has asked for that.
+    watch: OnceLock<OwnedFd>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -44,7 +48,8 @@ impl Inbox {
         static SESSIONS: AtomicU64 = AtomicU64::new(0);
         let (notice, file) = Notice::create()?;
         let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
-        Ok((Arc::new(Self { session, errors: Mutex::default(), news: Mutex::default(), notice }), file))
+        let (errors, news, watch) = (Mutex::default(), Mutex::default(), OnceLock::new());
+        Ok((Arc::new(Self { session, errors, news, notice, watch }), file))
     }
 
     /// An asynchronous error. A client that fetches none loses the oldest. One that is there already is not there twice: whoever
@@ -60,6 +65,21 @@ impl Inbox {
         errors.push_back(event);
         drop(errors);
         self.notice.raise(EVENTS);
+        self.wake();
+    }
+
+    /// The client's end of the socket by which viad says from now on that something was raised; None: it has one already. It is a socket and no
+    /// eventfd, because a client can make that block for viad, too.
+    pub fn watch(&self) -> io::Result<Option<OwnedFd>> {
+        let (own, theirs) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        Ok(self.watch.set(own).is_ok().then_some(theirs))
+    }
+
+    /// Something was raised in a page that the session sees. It does not wait: a client that does not read has been told.
+    fn wake(&self) {
+        if let Some(watch) = self.watch.get() {
+            let _ = socket::send(watch, &[1], &[]);
+        }
     }
 
     /// Fetches the errors, oldest first.
@@ -71,6 +91,7 @@ impl Inbox {
     pub fn put_news(&self, event: cm::Event) {
         lock(&self.news).push_within(event, MOST_WAITING);
         self.notice.raise(NEWS);
+        self.wake();
     }
 
     /// Fetches events of connections, oldest first, as many as fit a reply.
@@ -88,6 +109,24 @@ impl Inbox {
         let is =
             |event: &cm::Event| matches!(event, cm::Event::Incoming { listener, .. } if *listener == own);
         lock(&self.news).take(is).map(|event| event.id())
+    }
+}
+
+/// The sessions that are told when a vector is raised.
+#[derive(Debug, Default)]
+pub struct Watchers(Mutex<Vec<Weak<Inbox>>>);
+
+impl Watchers {
+    /// One more, as long as it lives.
+    pub fn add(&self, inbox: &Arc<Inbox>) {
+        let mut all = lock(&self.0);
+        all.retain(|one| one.strong_count() > 0);
+        all.push(Arc::downgrade(inbox));
+    }
+
+    /// A vector was raised in the common page.
+    pub fn wake(&self) {
+        lock(&self.0).iter().filter_map(Weak::upgrade).for_each(|inbox| inbox.wake());
     }
 }
 
@@ -110,5 +149,24 @@ mod tests {
         }
         let taken = inbox.take_errors();
         assert_eq!((taken.len(), taken[0]), (MOST_EVENTS, event(5)));
+    }
+
+    #[test]
+    fn who_watches_is_told_and_who_does_not_read_stops_nobody() {
+        let (inbox, _page) = Inbox::new().expect("memory");
+        let watchers = Watchers::default();
+        let theirs = inbox.watch().expect("a socket").expect("the first one");
+        assert!(inbox.watch().expect("a socket").is_none(), "one for a session");
+        watchers.add(&inbox);
+        // Far more than a socket takes.
+        for _ in 0..100_000 {
+            watchers.wake();
+        }
+        let mut told = [0; 64];
+        assert_eq!(rustix::io::read(&theirs, &mut told).expect("it was told"), 64);
+        inbox.put_error(Event { code: event_code::CONN_LOST, vi: 1, life: 1, receive: true, broke: false });
+        drop((watchers, inbox));
+        // What was said is there to be read; then it has ended.
+        while rustix::io::read(&theirs, &mut told).expect("a socket") > 0 {}
     }
 }

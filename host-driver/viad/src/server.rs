@@ -37,6 +37,7 @@ use crate::{
     connections::Connections,
     events::Events,
     forwarder::Forwarder,
+    inbox::Watchers,
     record::Records,
     service, session,
     tap::Tap,
@@ -70,6 +71,8 @@ pub struct Nic {
     pub connections: Connections,
     /// What clients see without asking.
     pub notice: Arc<Notice>,
+    /// Who is told when something is raised in it.
+    pub watchers: Arc<Watchers>,
     /// Its descriptor.
     pub notice_file: OwnedFd,
     /// Readable when viad ends.
@@ -133,25 +136,29 @@ pub fn run(config: &Config) -> Result<()> {
     let (notice, notice_file) = Notice::create()?;
     let notice = Arc::new(notice);
     let poll_time = Duration::from_micros(config.poll_us);
+    let accounts = Accounts::new(&config.user, &agent.limits());
     let nic = Arc::new(Nic {
         config: config.clone(),
-        accounts: Accounts::new(&config.user, &agent.limits()),
         forwarder: Forwarder::new(Arc::clone(agent.device()), Arc::clone(&notice), poll_time)?,
         events: Events::new(Arc::clone(&agent)),
         records: Records::default(),
         throttles: Throttles::new(config.user.requests, config.user.burst),
-        connections: Connections::open(&agent, rand::random(), tap)?,
+        connections: Connections::open(&agent, rand::random(), tap, &accounts)?,
+        accounts,
         agent,
         notice,
+        watchers: Arc::default(),
         notice_file,
         stop: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
         sessions: AtomicUsize::new(0),
     });
     let (told, alone) = (Arc::clone(&nic.notice), nic.agent.vectors() == 1);
+    let watchers = Arc::clone(&nic.watchers);
     nic.agent.listen(Box::new(move |vector| {
         // Events go to the inboxes of those whose they are.
         if vector != EVENT_VECTOR || alone {
             told.raise(vector);
+            watchers.wake();
         }
     }));
     let signalled = Arc::clone(&nic);

@@ -230,7 +230,10 @@ fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, En
             .agent
             .counters()
             .map(|counters| plain(Answer::Counters(counters.into_iter().map(|(_, value)| value).collect()))),
-        Request::Listen(name) => table.listen(name).map(|listener| plain(Answer::Listener(listener))),
+        Request::Listen(name) => table.listen(name, None).map(|listener| plain(Answer::Listener(listener))),
+        Request::ListenForAll(name, backlog) => {
+            table.listen(name, Some(backlog)).map(|listener| plain(Answer::Listener(listener)))
+        }
         Request::Unlisten(listener) => table.unlisten(listener).map(done),
         Request::Connect(ask) => managed(table.connect(ask, Connections::connect).map(Answer::Connection)),
         Request::PeerRequest(ask) => {
@@ -253,6 +256,7 @@ fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, En
         },
         Request::Totals => Ok(plain(Answer::Totals(nic.records.totals(table.session())))),
         Request::Hosts(from) => Ok(plain(Answer::Hosts(hosts(nic, from)))),
+        Request::Watch => table.watch().map(|file| (Answer::Watched, vec![file])),
         Request::TakeNews => Ok(plain(Answer::News(table.take_news()))),
     })
 }

@@ -3,6 +3,7 @@
 use viaduct_driver::address::{Mtu, Service};
 use viaduct_driver::agent::vis::{Direction, Vi, ViAttributes, ViState};
 use viaduct_driver::agent::Event;
+use viaduct_driver::cm::NotReady;
 use viaduct_spec::doorbell;
 
 use super::descriptor::Descriptor;
@@ -72,6 +73,7 @@ impl RawVi {
             receive_log2: log2,
             rdma_write: false,
             rdma_read: false,
+            not_ready: NotReady::Break,
             send_cq,
             receive_cq,
         }

@@ -8,6 +8,7 @@ use std::sync::{
 use viaduct_driver::{
     address::{Mtu, Service},
     agent::{vis::ViAttributes, MemoryAttributes},
+    cm::NotReady,
     kernel_agent::KernelAgent,
     memory::Mapping,
     queues::{vi::Vi, Direction},
@@ -39,6 +40,7 @@ pub fn vi_attributes(tag: u16, service: Service) -> ViAttributes {
         receive_log2: LOG2,
         rdma_write: service.is_reliable(),
         rdma_read: service.is_reliable(),
+        not_ready: NotReady::Break,
         send_cq: None,
         receive_cq: None,
     }

@@ -11,3 +11,4 @@ pub mod program;
 pub mod raw;
 pub mod skip;
 pub mod stage;
+pub mod wire;

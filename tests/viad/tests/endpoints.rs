@@ -7,56 +7,17 @@ use std::{
 };
 
 use viaduct_spec::register::event_code;
-use viaduct_viad_tests::stage::{until, End, Stage, BUFFER, LONG};
-use vipl::{
-    connections::{request_room, NetAddress, ACCEPT_ROOM, REJECT_ROOM, REQUEST_ROOM},
-    Error, Mac, Nic, ViState,
+use viaduct_viad_tests::{
+    stage::{until, End, BUFFER, LONG},
+    wire::{address, ask, meet, on_each, serve},
 };
-
-fn address(nic: usize, discriminator: &str) -> NetAddress {
-    NetAddress { host: Mac([2, 0, 0, 0, 0, nic as u8 + 1]), discriminator: discriminator.into() }
-}
-
-/// NICs 0 and 1, with all kinds of agents.
-fn on_each(test: impl Fn([&Nic; 2])) {
-    // The last ones of a stage's NICs have no viads.
-    for free in 0..3 {
-        println!("{free} of two agents in this process");
-        let stage = Stage::with_free(2, free, "");
-        let name = |nic| if nic < 2 - free { stage.name(nic) } else { stage.device(nic) };
-        let [client, server] = [0, 1].map(|nic| Nic::open(&name(nic)).expect("it is there"));
-        test([&client, &server]);
-    }
-}
+use vipl::{
+    connections::{request_room, ACCEPT_ROOM, REJECT_ROOM, REQUEST_ROOM},
+    Error, ViState,
+};
 
 fn bytes(length: usize, seed: usize) -> Vec<u8> {
     (0..length).map(|n| (n * 11 + seed) as u8).collect()
-}
-
-/// Waits at "server" of NIC 1 for one who asks, and does this with it.
-fn serve(nic: &Nic, decide: impl FnOnce(Box<dyn vipl::connections::Incoming>)) {
-    let connections = nic.connections().expect("it serves");
-    decide(connections.wait(&address(1, "server"), Some(LONG), &|| false).expect("somebody asks"));
-}
-
-/// Asks "server" of NIC 1 with this until somebody waits.
-fn ask(nic: &Nic, end: &End, data: &[u8]) -> Result<vipl::connections::Answer, Error> {
-    let connections = nic.connections().expect("it serves");
-    let (from, to) = (address(0, "client"), address(1, "server"));
-    loop {
-        match connections.request(&end.vi, &from, &to, data, Some(LONG)) {
-            Err(Error::NoMatch) => std::thread::sleep(Duration::from_millis(2)),
-            result => return result,
-        }
-    }
-}
-
-/// Connects the two ends.
-fn meet(nics: [&Nic; 2], ends: [&End; 2]) {
-    std::thread::scope(|scope| {
-        scope.spawn(|| serve(nics[1], |asked| asked.accept(&ends[1].vi, &[]).expect("they fit")));
-        ask(nics[0], ends[0], &[]).expect("it is accepted");
-    });
 }
 
 #[test]

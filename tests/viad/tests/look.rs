@@ -98,7 +98,7 @@ fn stat_tells_what_each_virtual_interface_waits_for() {
     // An attempt at a connection, with who is not there.
     let connections = nic.connections().expect("it serves");
     let address =
-        |host, name: &str| NetAddress { host: Mac([2, 0, 0, 0, 0, host]), discriminator: name.into() };
+        |host, name: &str| NetAddress { host: Mac([2, 0, 0, 0, 0, host]).into(), discriminator: name.into() };
     let request =
         connections.peer_request(stuck.vi.clone(), &address(1, "me"), &address(1, "late"), &[], None);
     let request = request.expect("idle");

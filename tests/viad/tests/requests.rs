@@ -12,7 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_driver::{
     address::{ConnectionInfo, Mac, Mtu, Service},
     agent::{vis::ViAttributes, MemoryAttributes},
-    cm::{ConnectionId, Discriminator, Event, Host, ListenerId, Target},
+    cm::{ConnectionId, Discriminator, Event, Host, ListenerId, NotReady, Target},
     connection_agent::{Ask, ConnectionAgent},
     kernel_agent::{CqName, KernelAgent, ViName},
     memory::Mapping,
@@ -107,6 +107,7 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
     let connection = Known::some(&known.connections, random);
     let mut queue = || Known::some(&known.cqs, random).filter(|_| random.random()).map(|cq| cq.index);
     let (send_cq, receive_cq) = (queue(), queue());
+    let stays = |timer, retries| NotReady::Stay { timer, retries };
     let vi_attributes = ViAttributes {
         tag,
         service: service(random),
@@ -116,11 +117,12 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
         receive_log2: random.random_range(2..12),
         rdma_write: random.random(),
         rdma_read: random.random_ratio(1, 4),
+        not_ready: *[NotReady::Break, stays(1, 7), stays(32, 0), stays(0, 8)].choose(random).expect("some"),
         send_cq,
         receive_cq,
     };
     let entries = *[0, 1, 8, 100, 5000, u32::MAX].choose(random).expect("some");
-    match random.random_range(0..34) {
+    match random.random_range(0..35) {
         0 | 1 => Request::CreateTag,
         2 => Request::DestroyTag(tag),
         3..6 => {
@@ -148,7 +150,8 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
         21 => Request::DestroyCq(cq),
         22 => Request::TakeEvents,
         23 => [Request::Check, Request::Time, Request::Counters].choose(random).expect("some").clone(),
-        24 | 25 => Request::Listen(discriminator(random)),
+        24 => Request::Listen(discriminator(random)),
+        25 => Request::ListenForAll(discriminator(random), random.random_range(0..3)),
         26 => match Known::some(&known.listeners, random) {
             Some(listener) => Request::Unlisten(listener),
             None => Request::TakeNews,
@@ -182,6 +185,7 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
         30 => connection.map_or(Request::TakeNews, |id| Request::Reject(id, data(random))),
         31 => connection.map_or(Request::TakeNews, Request::Disconnect),
         32 => Request::TakeNews,
+        33 => Request::Watch,
         _ => match random.random_range(0..4) {
             0 => Request::Hosts(random.random_range(0..100)),
             1 => Request::Sessions(random.random_range(0..20)),

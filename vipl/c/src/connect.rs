@@ -7,14 +7,17 @@ use std::{
 };
 
 use via::{
-    connections::{Answer, Incoming, NetAddress, PeerRequest, ACCEPT_ROOM, MAX_DISCRIMINATOR, REJECT_ROOM},
-    Error, Return, ViState,
+    connections::{
+        Answer, ConnectionRequest, HostAddress, Incoming, NetAddress, PeerRequest, RemoteAttributes,
+        ACCEPT_ROOM, MAX_DISCRIMINATOR, REJECT_ROOM,
+    },
+    Error, Mac, Return, ViState,
 };
 
 use crate::{
     entry::{call, code, read, timeout, Out},
     handles::Table,
-    names::{host, ADDRESS_BYTES},
+    names::ADDRESS_BYTES,
     nic::{keep, lock, OpenNic, NICS},
     types::{NetAddressHead, Pvoid, ViAttributes, VipReturn},
     vi::{of_peer, Vi, VIS},
@@ -28,7 +31,39 @@ struct Connection {
     open: Pvoid,
     /// Its private data.
     data: Vec<u8>,
-    request: Mutex<Option<Box<dyn Incoming>>>,
+    request: Mutex<Option<Request>>,
+}
+
+/// Somebody asks for a connection, and has been heard of in one way or the other.
+pub enum Request {
+    /// By a call that waited.
+    Waits(Box<dyn Incoming>),
+    /// By a connection queue.
+    Queued(ConnectionRequest, Pvoid),
+}
+
+impl Request {
+    fn remote(&self) -> NetAddress {
+        match self {
+            Self::Waits(asked) => asked.remote(),
+            Self::Queued(asked, _) => asked.remote(),
+        }
+    }
+
+    fn data(&self) -> Vec<u8> {
+        match self {
+            Self::Waits(asked) => asked.data().to_vec(),
+            Self::Queued(asked, _) => asked.data().to_vec(),
+        }
+    }
+
+    /// For calls that wait.
+    fn into_incoming(self) -> Box<dyn Incoming> {
+        match self {
+            Self::Waits(asked) => asked,
+            Self::Queued(asked, _) => asked.into_incoming(),
+        }
+    }
 }
 
 // SAFETY: the pointer in it is a handle.
@@ -43,8 +78,14 @@ pub fn close(nic_handle: Pvoid) {
 
 /// Ends the connection of a VI, or the attempt at one. A peer request that another thread has just made is ended too, or comes after.
 pub fn disconnect(vi: &Vi) -> Result<(), Error> {
+    disconnect_by(vi, || vi.vi.disconnect())
+}
+
+/// [`disconnect`], in this way.
+pub fn disconnect_by(vi: &Vi, how: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
     let mut request = lock(&vi.peer_request);
-    let ended = vi.vi.disconnect();
+    let ended = how();
+    vi.pending.end();
     drop(request.take());
     ended
 }
@@ -53,7 +94,7 @@ pub fn disconnect(vi: &Vi) -> Result<(), Error> {
 ///
 /// # Safety
 /// `length` bytes, or NULL and none.
-unsafe fn private_data(data: *const u8, length: c_ulong) -> Result<Vec<u8>, Return> {
+pub unsafe fn private_data(data: *const u8, length: c_ulong) -> Result<Vec<u8>, Return> {
     match usize::try_from(length) {
         Ok(0) => Ok(Vec::new()),
         // No message has room for more, but how much it is depends on the message.
@@ -88,7 +129,7 @@ unsafe fn put_private_data(data: &[u8], to: *mut u8, length: *mut c_ulong) -> Re
 }
 
 /// What a peer has answered: its private data stay with the VI.
-fn answered(vi: &Vi, answer: Result<Answer, Error>) -> Result<ViAttributes, Return> {
+pub fn answered(vi: &Vi, answer: Result<Answer, Error>) -> Result<ViAttributes, Return> {
     let (data, attributes) = match answer {
         Ok(answer) => (answer.data, Ok(of_peer(&answer.attributes))),
         Err(Error::Rejected(data)) => (data, Err(Return::Reject)),
@@ -98,31 +139,79 @@ fn answered(vi: &Vi, answer: Result<Answer, Error>) -> Result<ViAttributes, Retu
     attributes
 }
 
+/// Bytes of a host's IPv4 address.
+const IPV4_BYTES: u16 = 4;
+/// And of an IPv6 one.
+const IPV6_BYTES: u16 = 16;
+
 /// A VIP_NET_ADDRESS of the program's.
 ///
 /// # Safety
 /// NULL, or VIP_NET_ADDRESS.
-unsafe fn address(from: *const u8) -> Result<NetAddress, Return> {
+pub unsafe fn address(from: *const u8) -> Result<NetAddress, Return> {
     // SAFETY: the caller's promise.
-    let (host, head) = unsafe { (host(from)?, read(from.cast::<NetAddressHead>())?) };
+    let head = unsafe { read(from.cast::<NetAddressHead>()) }?;
+    let at = size_of::<NetAddressHead>();
+    // SAFETY: the caller's promise: so many bytes are behind the lengths.
+    let bytes =
+        |at: usize, length: usize| unsafe { std::slice::from_raw_parts(from.add(at), length) }.to_vec();
+    let host = match head.host_length {
+        ADDRESS_BYTES => bytes(at, 6).try_into().ok().map(|mac| HostAddress::Mac(Mac(mac))),
+        IPV4_BYTES => <[u8; 4]>::try_from(bytes(at, 4)).ok().map(|ip| HostAddress::Ip(ip.into())),
+        IPV6_BYTES => return Err(Return::ErrorNotSupported),
+        _ => None,
+    };
     let length = usize::from(head.discriminator_length);
     if length > MAX_DISCRIMINATOR {
         return Err(Return::InvalidParameter);
     }
-    let at = size_of::<NetAddressHead>() + usize::from(ADDRESS_BYTES);
-    // SAFETY: the caller's promise: that many bytes are behind the host's address.
-    let discriminator = unsafe { std::slice::from_raw_parts(from.add(at), length) }.to_vec();
-    Ok(NetAddress { host, discriminator })
+    let discriminator = bytes(at + usize::from(head.host_length), length);
+    Ok(NetAddress { host: host.ok_or(Return::InvalidParameter)?, discriminator })
 }
 
 /// An address of this NIC's.
 ///
 /// # Safety
 /// As [`address`].
-unsafe fn local(open: &OpenNic, from: *const u8) -> Result<NetAddress, Return> {
+pub unsafe fn local(open: &OpenNic, from: *const u8) -> Result<NetAddress, Return> {
     // SAFETY: the caller's promise.
     let local = unsafe { address(from) }?;
-    (local.host == open.device.mac).then_some(local).ok_or(Return::InvalidParameter)
+    let is_own = match local.host {
+        HostAddress::Mac(mac) => mac == open.device.mac,
+        HostAddress::Ip(ip) => ip == open.device.nic.attributes().ip,
+    };
+    is_own.then_some(local).ok_or(Return::InvalidParameter)
+}
+
+/// Gives a program who asks: an address, and a handle.
+///
+/// # Safety
+/// `remote_address` has room for an address with the longest discriminator.
+pub unsafe fn put_request(
+    nic_handle: Pvoid,
+    request: Request,
+    remote_address: *mut u8,
+    out: &Out<Pvoid>,
+) -> Result<(), Return> {
+    let from = request.remote();
+    // It is what the frames of the request came from.
+    let HostAddress::Mac(host) = from.host else { return Err(Return::ErrorResource) };
+    let head =
+        NetAddressHead { host_length: ADDRESS_BYTES, discriminator_length: from.discriminator.len() as u16 };
+    // SAFETY: the caller's promise.
+    unsafe {
+        remote_address.cast::<NetAddressHead>().write_unaligned(head);
+        let bytes = remote_address.add(size_of::<NetAddressHead>());
+        bytes.copy_from_nonoverlapping(host.0.as_ptr(), host.0.len());
+        let bytes = bytes.add(host.0.len());
+        bytes.copy_from_nonoverlapping(from.discriminator.as_ptr(), from.discriminator.len());
+    }
+    let handle = CONNECTIONS.next();
+    let (data, request) = (request.data(), Mutex::new(Some(request)));
+    CONNECTIONS.insert(handle, Arc::new(Connection { open: nic_handle, data, request }))?;
+    keep(nic_handle, close)?;
+    out.put(handle);
+    Ok(())
 }
 
 #[no_mangle]
@@ -146,44 +235,59 @@ pub unsafe extern "C" fn VipConnectWait(
         let give_up = || NICS.get(nic_handle).is_err();
         let request = connections.wait(&local, timeout(time), &give_up).map_err(code)?;
         attributes_out.put(of_peer(&request.attributes()));
-        let from = request.remote();
-        let head = NetAddressHead {
-            host_length: ADDRESS_BYTES,
-            discriminator_length: from.discriminator.len() as u16,
-        };
         // SAFETY: vipl.h: there is room for an address with the NIC's longest discriminator.
-        unsafe {
-            remote_address.cast::<NetAddressHead>().write_unaligned(head);
-            let bytes = remote_address.add(size_of::<NetAddressHead>());
-            bytes.copy_from_nonoverlapping(from.host.0.as_ptr(), from.host.0.len());
-            let bytes = bytes.add(from.host.0.len());
-            bytes.copy_from_nonoverlapping(from.discriminator.as_ptr(), from.discriminator.len());
-        }
-        let handle = CONNECTIONS.next();
-        let (data, request) = (request.data().to_vec(), Mutex::new(Some(request)));
-        let connection = Connection { open: nic_handle, data, request };
-        CONNECTIONS.insert(handle, Arc::new(connection))?;
-        keep(nic_handle, close)?;
-        out.put(handle);
-        Ok(())
+        unsafe { put_request(nic_handle, Request::Waits(request), remote_address, &out) }
     })
 }
 
-fn accept(connection: Pvoid, vi_handle: Pvoid, data: &[u8]) -> Result<(), Return> {
-    let asked = CONNECTIONS.get(connection)?;
-    let vi = VIS.get(vi_handle)?;
-    let mut request = lock(&asked.request);
-    let peer = request.as_ref().ok_or(Return::InvalidParameter)?;
-    let _connecting = Connecting::begin(&vi)?;
-    // On a mismatch the other side hears nothing, and the program may try again.
-    let (theirs, own) = (peer.attributes(), vi.vi.attributes());
+/// Whether a peer's attributes are those of a VI. On a mismatch the other side hears nothing, and the program may try again.
+fn fit(theirs: &RemoteAttributes, vi: &Vi) -> Result<(), Return> {
+    let own = vi.vi.attributes();
     if theirs.reliability_level != own.reliability_level {
         return Err(Return::InvalidReliabilityLevel);
     }
     if theirs.max_transfer_size != own.max_transfer_size {
         return Err(Return::InvalidMtu);
     }
-    peer.accept(&vi.vi, data).map_err(code)?;
+    Ok(())
+}
+
+fn accept(connection: Pvoid, vi_handle: Pvoid, data: &[u8]) -> Result<(), Return> {
+    let asked = CONNECTIONS.get(connection)?;
+    let vi = VIS.get(vi_handle)?;
+    let mut request = lock(&asked.request);
+    let peer = request.take().ok_or(Return::InvalidParameter)?.into_incoming();
+    let accepted = Connecting::begin(&vi).and_then(|_connecting| {
+        fit(&peer.attributes(), &vi)?;
+        peer.accept(&vi.vi, data).map_err(code)
+    });
+    if let Err(error) = accepted {
+        *request = Some(Request::Waits(peer));
+        return Err(error);
+    }
+    lock(&vi.peer_data).clone_from(&asked.data);
+    // It is used up; drop does no more than forget it.
+    drop(peer);
+    drop(request);
+    CONNECTIONS.remove(connection, |_| Ok(()))?;
+    Ok(())
+}
+
+/// Accepts a request that a connection queue gave with a VI, in this way, which is told the queue.
+pub fn accept_queued(
+    connection: Pvoid,
+    vi: &Vi,
+    how: impl FnOnce(&ConnectionRequest, Pvoid) -> Result<(), Return>,
+) -> Result<(), Return> {
+    let asked = CONNECTIONS.get(connection)?;
+    let mut request = lock(&asked.request);
+    match request.as_ref().ok_or(Return::InvalidParameter)? {
+        Request::Waits(_) => return Err(Return::InvalidState),
+        Request::Queued(peer, queue) => {
+            fit(&peer.attributes(), vi)?;
+            how(peer, *queue)?;
+        }
+    }
     lock(&vi.peer_data).clone_from(&asked.data);
     // It is used up; drop does no more than forget it.
     drop(request.take());
@@ -214,7 +318,7 @@ fn reject(connection: Pvoid, data: &[u8]) -> Result<(), Return> {
     }
     let asked = CONNECTIONS.remove(connection, |_| Ok(()))?;
     let request = lock(&asked.request).take().ok_or(Return::InvalidParameter)?;
-    request.reject(data).map_err(code)
+    request.into_incoming().reject(data).map_err(code)
 }
 
 #[no_mangle]
@@ -377,7 +481,8 @@ impl<'a> Connecting<'a> {
     /// # Errors
     /// It is not idle, or somebody connects it.
     pub fn begin(vi: &'a Vi) -> Result<Self, Return> {
-        if lock(&vi.peer_request).is_some() || vi.connecting.swap(true, Ordering::AcqRel) {
+        let is_under_way = lock(&vi.peer_request).is_some() || vi.pending.is_some();
+        if is_under_way || vi.connecting.swap(true, Ordering::AcqRel) {
             return Err(Return::InvalidState);
         }
         let connecting = Self(vi);

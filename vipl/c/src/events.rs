@@ -1,7 +1,10 @@
 //! Asynchronous errors: one thread for each NIC hears of them and calls the program's handler.
 
 use std::{
+    collections::VecDeque,
     ffi::{c_int, c_ulong},
+    io,
+    os::fd::{AsFd, BorrowedFd},
     ptr::null_mut,
     sync::{atomic::Ordering, Arc},
     thread::JoinHandle,
@@ -9,6 +12,7 @@ use std::{
 };
 
 use via::{Event, Return};
+use viaduct_driver::wakeup::Wakeup;
 use viaduct_spec::{descriptor::status, register::event_code};
 
 use crate::{
@@ -18,6 +22,45 @@ use crate::{
     types::{resource, ErrorDescriptor, ErrorHandler, Pvoid, VipReturn, CATASTROPHIC},
     vi::VIS,
 };
+
+/// The most errors that wait: a program that takes none loses the oldest.
+const MOST_WAITING: usize = 4096;
+
+/// Errors that wait for VipExtNicEventDone, and the descriptor that is readable as long as there are some.
+pub struct Waiting {
+    wakeup: Arc<Wakeup>,
+    errors: VecDeque<ErrorDescriptor>,
+}
+
+impl Waiting {
+    /// None yet.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self { wakeup: Wakeup::new()?, errors: VecDeque::new() })
+    }
+
+    fn put(&mut self, error: ErrorDescriptor) {
+        if self.errors.len() >= MOST_WAITING {
+            self.errors.pop_front();
+        }
+        self.errors.push_back(error);
+        self.wakeup.signal();
+    }
+
+    /// The oldest one.
+    pub fn take(&mut self) -> Option<ErrorDescriptor> {
+        let error = self.errors.pop_front();
+        if self.errors.is_empty() {
+            self.wakeup.clear();
+        }
+        error
+    }
+}
+
+impl AsFd for Waiting {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.wakeup.as_fd()
+    }
+}
 
 /// How long the thread listens before it looks whether it is still wanted.
 const SLICE: Duration = Duration::from_millis(100);
@@ -86,8 +129,12 @@ fn tell(device: &Arc<Device>, event: &Event) {
     hand(&open, &mut ErrorDescriptor { vi, ..of(&open, resource::VI, code, operation) });
 }
 
-/// Calls the program's handler, or writes the error down.
+/// Calls the program's handler, or writes the error down; or the program takes it when it likes.
 fn hand(open: &OpenNic, error: &mut ErrorDescriptor) {
+    if let Some(waiting) = &mut *lock(&open.waiting) {
+        waiting.put(*error);
+        return;
+    }
     let handler = *lock(&open.handler);
     match handler {
         // SAFETY: the program gave it: vipl.h.

@@ -70,6 +70,8 @@ pub struct OpenNic {
     pub names: Mutex<Option<Hosts>>,
     /// The program's handler of asynchronous errors, and its word for it.
     pub handler: Mutex<Option<(ErrorHandler, Pvoid)>>,
+    /// Its asynchronous errors, when the program has asked for a descriptor to wait for them on.
+    pub waiting: Mutex<Option<events::Waiting>>,
 }
 
 /// A protection tag.
@@ -78,7 +80,7 @@ pub struct Tag {
     pub ptag: Ptag,
 }
 
-// SAFETY: the pointers in it are handles, and the program's word for its handler, which the library only gives back.
+// SAFETY: the pointers in it, and in the errors that wait, are handles, and the program's word for its handler, which the library only gives back.
 unsafe impl Send for OpenNic {}
 // SAFETY: as above.
 unsafe impl Sync for OpenNic {}
@@ -314,6 +316,7 @@ pub unsafe extern "C" fn VipOpenNic(device_name: *const c_char, nic_handle: *mut
                 lenient: is_null_ptag_taken(),
                 names: Mutex::default(),
                 handler: Mutex::default(),
+                waiting: Mutex::default(),
             };
             NICS.insert(handle, Arc::new(open))
         })?;
@@ -327,6 +330,7 @@ pub extern "C" fn VipCloseNic(nic_handle: Pvoid) -> VipReturn {
     call(|| {
         let open = NICS.remove(nic_handle, |_| Ok(()))?;
         // What was made with this handle ends with it.
+        crate::extensions::close(nic_handle);
         crate::connect::close(nic_handle);
         crate::vi::close(nic_handle);
         crate::cq::close(nic_handle);

@@ -69,6 +69,7 @@ pub struct MemAttributes {
 
 /// VIP_ERROR_DESCRIPTOR.
 #[repr(C)]
+#[derive(Clone, Copy)]
 pub struct ErrorDescriptor {
     pub nic: Pvoid,
     pub vi: Pvoid,
@@ -77,6 +78,69 @@ pub struct ErrorDescriptor {
     pub op_code: c_ulong,
     pub resource_code: c_int,
     pub error_code: c_int,
+}
+
+/// VIP_EXT_NIC.
+#[repr(C)]
+pub struct ExtNic {
+    pub name: [c_char; 256],
+    pub state: c_ulong,
+    pub nic_address: [u8; 6],
+    pub ip_address: [u8; 4],
+    pub reserved: [u8; 6],
+    pub max_vi: c_ulong,
+    pub max_cq: c_ulong,
+    pub max_register_bytes: c_ulong,
+    pub max_transfer_size: c_ulong,
+    pub reason: [c_char; 256],
+}
+
+impl ExtNic {
+    /// Nothing is known.
+    pub fn none() -> Self {
+        Self {
+            name: [0; 256],
+            state: 0,
+            nic_address: [0; 6],
+            ip_address: [0; 4],
+            reserved: [0; 6],
+            max_vi: 0,
+            max_cq: 0,
+            max_register_bytes: 0,
+            max_transfer_size: 0,
+            reason: [0; 256],
+        }
+    }
+}
+
+/// VIP_EXT_NIC_...
+pub mod ext_nic {
+    use std::ffi::c_ulong;
+    pub const SERVED: c_ulong = 1;
+    pub const FREE: c_ulong = 2;
+    pub const UNUSABLE: c_ulong = 3;
+}
+
+/// VIP_EXT_CONN_EVENT.
+#[repr(C)]
+pub struct ConnEvent {
+    pub kind: c_ulong,
+    pub status: VipReturn,
+    pub context: Pvoid,
+    pub vi: Pvoid,
+    pub connection: Pvoid,
+    pub attributes: ViAttributes,
+}
+
+/// VIP_EXT_CONN_...
+pub mod conn_event {
+    use std::ffi::c_ulong;
+    pub const REQUESTED: c_ulong = 1;
+    pub const CONNECTED: c_ulong = 2;
+    pub const FAILED: c_ulong = 3;
+    pub const DISCONNECTED: c_ulong = 4;
+    pub const LOST: c_ulong = 5;
+    pub const PARTED: c_ulong = 6;
 }
 
 /// VIP_RESOURCE_CODE.
@@ -114,4 +178,6 @@ const _: () = {
     assert!(size_of::<ViAttributes>() == 40);
     assert!(size_of::<MemAttributes>() == 16);
     assert!(size_of::<ErrorDescriptor>() == 48);
+    assert!(size_of::<ConnEvent>() == 80);
+    assert!(size_of::<ExtNic>() == 568);
 };

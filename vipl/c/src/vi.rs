@@ -11,7 +11,7 @@ use std::{
 
 use via::{
     connections::{PeerRequest, RemoteAttributes},
-    Direction, RawDescriptor, Return, ViId, ViSlot, ViState,
+    Direction, NotReady, RawDescriptor, Return, ViId, ViSlot, ViState,
 };
 use viaduct_driver::queues::lock::Place;
 
@@ -21,6 +21,7 @@ use crate::{
     entry::{call, code, read, Out},
     nic::{keep, level, lock, OpenNic, Tag, NICS},
     notify::Notifier,
+    pending::Pending,
     slots::{Reserved, Slots},
     types::{state, Boolean, Pvoid, ViAttributes, ViCallback, VipReturn},
 };
@@ -52,6 +53,10 @@ pub struct Vi {
     pub connecting: AtomicBool,
     /// The peer request that is on its way.
     pub peer_request: Mutex<Option<Arc<dyn PeerRequest>>>,
+    /// What a connection queue has under way for it.
+    pub pending: Pending,
+    /// The program's word for its connection, by a connection queue.
+    pub context: AtomicPtr<std::ffi::c_void>,
     /// The private data that its peer has sent last.
     pub peer_data: Mutex<Vec<u8>>,
     pub user_data: AtomicPtr<std::ffi::c_void>,
@@ -81,8 +86,20 @@ impl Vi {
         self.receive_notifier.stop(|| self.vi.wake(Direction::Receive));
     }
 
+    /// Says what becomes of a message that finds no receive.
+    pub fn set_not_ready(&self, not_ready: NotReady) -> Result<(), Return> {
+        if self.is_connecting() {
+            return Err(Return::InvalidState);
+        }
+        // Nobody sets other attributes meanwhile.
+        let _held = lock(&self.tag);
+        self.vi.set_attributes(&via::ViAttributes { not_ready, ..self.vi.attributes() }).map_err(code)
+    }
+
     pub fn is_connecting(&self) -> bool {
-        self.connecting.load(Ordering::Acquire) || lock(&self.peer_request).is_some()
+        self.connecting.load(Ordering::Acquire)
+            || lock(&self.peer_request).is_some()
+            || self.pending.is_some()
     }
 }
 
@@ -166,6 +183,8 @@ pub unsafe extern "C" fn VipCreateVi(
             receive_notifier: Notifier::new(),
             connecting: AtomicBool::new(false),
             peer_request: Mutex::default(),
+            pending: Pending::new(),
+            context: AtomicPtr::default(),
             peer_data: Mutex::default(),
             user_data: AtomicPtr::default(),
             dead: AtomicBool::new(false),
@@ -203,8 +222,10 @@ pub unsafe extern "C" fn VipSetViAttributes(vi_handle: Pvoid, attributes: *const
         if vi.is_connecting() {
             return Err(Return::InvalidState);
         }
-        let (wanted, tag) = wanted(&vi.open, &given)?;
+        let (mut wanted, tag) = wanted(&vi.open, &given)?;
         let mut held = lock(&vi.tag);
+        // VIPL's attributes do not have it.
+        wanted.not_ready = vi.vi.attributes().not_ready;
         vi.vi.set_attributes(&wanted).map_err(code)?;
         *held = (given.ptag, tag);
         Ok(())

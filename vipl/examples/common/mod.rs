@@ -98,5 +98,5 @@ impl End {
 }
 
 fn address(host: Mac, service: &str) -> NetAddress {
-    NetAddress { host, discriminator: service.as_bytes().to_vec() }
+    NetAddress { host: host.into(), discriminator: service.as_bytes().to_vec() }
 }

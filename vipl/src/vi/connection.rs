@@ -10,6 +10,8 @@ use crate::{form::Form, queue::Posted, Error};
 /// How long a disconnect waits for the NIC to flush what is posted. It is a matter of microseconds
 /// unless the memory of a descriptor is no longer valid.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
+/// After how many looks one who waits for sends asks whether the device still lives.
+const CHECK: u32 = 1024;
 
 impl<D: Form> Vi<D> {
     /// Connects to the VI that the peer has described. From then on its messages are received; it
@@ -23,6 +25,29 @@ impl<D: Form> Vi<D> {
         self.wait_complete(&[&sends])?;
         self.vi.connect(peer)?;
         self.reset(Direction::Send, &mut sends)
+    }
+
+    /// Waits until everything that has been posted to send is complete, however it completed: on a reliable level what has not failed has arrived then, so
+    /// that a disconnect loses nothing. The descriptors stay on the queue for send_done. What other threads post meanwhile is waited for, too. A
+    /// peer that never posts a receive makes it wait for ever, if the VI's connection is one that has it sent again ([`crate::NotReady::Stay`]).
+    ///
+    /// # Errors
+    /// [`Error::Timeout`]; the device's.
+    pub fn drain(&self, timeout: Option<Duration>) -> Result<(), Error> {
+        let (start, agent) = (Instant::now(), self.nic.agent());
+        let mut looks = 0u32;
+        while !self.send.look().is_complete() {
+            if timeout.is_some_and(|timeout| start.elapsed() >= timeout) {
+                return Err(Error::Timeout);
+            }
+            agent.pause();
+            agent.check_here()?;
+            looks = looks.wrapping_add(1);
+            if looks % CHECK == 0 {
+                agent.check()?;
+            }
+        }
+        Ok(())
     }
 
     /// Ends the connection (VipDisconnect), which the peer is told, or the attempt at one: a call that is under way ends with

@@ -12,6 +12,7 @@ pub use viaduct_driver::agent::vis::{Direction, ViState};
 use viaduct_driver::{
     address::{ConnectionInfo, Mtu, Service},
     agent::vis::{Vi as AgentVi, ViAttributes as AgentViAttributes, MAX_RING_LOG2},
+    cm::NotReady,
     kernel_agent::ViName,
     queues::lock::Place,
 };
@@ -38,6 +39,10 @@ pub struct ViAttributes {
     pub enable_rdma_write: bool,
     /// The peer may read memory of this tag that is registered for that: reliable levels only.
     pub enable_rdma_read: bool,
+    /// What becomes of a peer's message that finds no receive posted. VIA's way is to break the connection; [`NotReady::Stay`], an extension beside
+    /// VIPL, has the peer's NIC send the message again until a receive is there. The peer is told by a connection over the wire
+    /// ([`Nic::connections`]). With Unreliable Delivery the message is dropped in any case.
+    pub not_ready: NotReady,
     /// Completion queue of its sends.
     pub send_cq: Option<Cq>,
     /// Completion queue of its receives; it may be the same.
@@ -46,7 +51,8 @@ pub struct ViAttributes {
 
 impl ViAttributes {
     /// Reliable Delivery, messages of up to 1 MiB, packets that fit Ethernet frames of 1500 bytes,
-    /// 1024 descriptors, no completion queues; the peer may neither write nor read memory by itself.
+    /// 1024 descriptors, no completion queues; the peer may neither write nor read memory by itself, and a message that finds no receive
+    /// breaks the connection.
     pub fn new(ptag: &Ptag) -> Self {
         Self {
             reliability_level: Service::ReliableDelivery,
@@ -56,6 +62,7 @@ impl ViAttributes {
             depth: 1 << MAX_RING_LOG2,
             enable_rdma_write: false,
             enable_rdma_read: false,
+            not_ready: NotReady::Break,
             send_cq: None,
             receive_cq: None,
         }
@@ -160,6 +167,7 @@ impl Nic {
             receive_log2: log2,
             rdma_write: attributes.enable_rdma_write,
             rdma_read: attributes.enable_rdma_read,
+            not_ready: attributes.not_ready,
             send_cq: index(&attributes.send_cq)?,
             receive_cq: index(&attributes.receive_cq)?,
         })
@@ -253,7 +261,7 @@ impl<D: Form> Vi<D> {
         })
     }
 
-    /// Gives an idle VI another tag, level, size and other rights (VipSetViAttributes). Depth, packets and completion queues
+    /// Gives an idle VI another tag, level, size, other rights, and another way with messages that find no receive (VipSetViAttributes). Depth, packets and completion queues
     /// stay as they are.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Somebody has asked for a connection, and is accepted or refused.
 
 use std::{
+    net::Ipv4Addr,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -24,6 +25,7 @@ pub(super) struct Asked {
     pub(super) wire: Arc<Wire>,
     pub(super) id: ConnectionId,
     pub(super) remote: NetAddress,
+    pub(super) ip: Ipv4Addr,
     pub(super) attributes: RemoteAttributes,
     pub(super) data: Vec<u8>,
     pub(super) settled: Mutex<bool>,
@@ -33,22 +35,9 @@ impl Asked {
     fn settle(&self) -> bool {
         std::mem::replace(&mut *self.settled.lock().unwrap_or_else(PoisonError::into_inner), true)
     }
-}
 
-impl Incoming for Asked {
-    fn remote(&self) -> NetAddress {
-        self.remote.clone()
-    }
-
-    fn attributes(&self) -> RemoteAttributes {
-        self.attributes
-    }
-
-    fn data(&self) -> &[u8] {
-        &self.data
-    }
-
-    fn accept(&self, vi: &dyn Endpoint, data: &[u8]) -> Result<(), Error> {
+    /// Has the agent connect `vi` with it: what comes of that are events.
+    pub(super) fn begin_accept(&self, vi: &dyn Endpoint, data: &[u8]) -> Result<(), Error> {
         has_room(data, ACCEPT_ROOM)?;
         let (wire, name) = (&*self.wire, vi.name());
         wire.enter(name, Some(self.id))?;
@@ -61,6 +50,30 @@ impl Incoming for Asked {
             return told.and(Err(if ended { Failure::Ended.into() } else { error }));
         }
         self.settle();
+        Ok(())
+    }
+}
+
+impl Incoming for Asked {
+    fn remote(&self) -> NetAddress {
+        self.remote.clone()
+    }
+
+    fn remote_ip(&self) -> Ipv4Addr {
+        self.ip
+    }
+
+    fn attributes(&self) -> RemoteAttributes {
+        self.attributes
+    }
+
+    fn data(&self) -> &[u8] {
+        &self.data
+    }
+
+    fn accept(&self, vi: &dyn Endpoint, data: &[u8]) -> Result<(), Error> {
+        self.begin_accept(vi, data)?;
+        let (wire, name) = (&*self.wire, vi.name());
         let start = Instant::now();
         let mine = |event: &Event| event.id() == self.id;
         let outcome = loop {

@@ -57,7 +57,7 @@ impl Begin for Arc<Wire> {
 pub(super) struct Attempt<V: Endpoint> {
     wire: Arc<Wire>,
     pub(super) vi: V,
-    id: ConnectionId,
+    pub(super) id: ConnectionId,
     progress: Mutex<Progress>,
 }
 
@@ -69,7 +69,34 @@ struct Progress {
     outcome: Option<Result<Answer, Failure>>,
 }
 
+impl Progress {
+    fn heard(&mut self, event: Event) -> Option<Result<Answer, Failure>> {
+        match event {
+            Event::Met { peer, data, .. } => {
+                self.met = Some(Answer { attributes: of_end(&peer), data });
+                None
+            }
+            Event::Established { .. } => {
+                Some(self.met.take().ok_or(Failure::Refused(Refusal::Rejected, Vec::new())))
+            }
+            Event::Refused { refusal, data, .. } => Some(Err(Failure::Refused(refusal, data))),
+            _ => Some(Err(Failure::Gone)),
+        }
+    }
+}
+
 impl<V: Endpoint> Attempt<V> {
+    /// One that was accepted: what the other side is, is known.
+    pub(super) fn accepted(wire: &Arc<Wire>, vi: V, id: ConnectionId, answer: Answer) -> Self {
+        let progress = Mutex::new(Progress { met: Some(answer), outcome: None });
+        Self { wire: Arc::clone(wire), vi, id, progress }
+    }
+
+    /// What an event of its connection brings it to, if that is its end.
+    pub(super) fn heard(&self, event: Event) -> Option<Result<Answer, Failure>> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).heard(event)
+    }
+
     fn look(&self, progress: &mut Progress, timeout: Duration) -> Result<Answer, Error> {
         if let Some(outcome) = &progress.outcome {
             return Ok(outcome.clone()?);
@@ -78,14 +105,11 @@ impl<V: Endpoint> Attempt<V> {
         let outcome = loop {
             let left = timeout.saturating_sub(start.elapsed());
             match self.wire.agent.wait_event(left, |event| event.id() == self.id)? {
-                Some(Event::Met { peer, data, .. }) => {
-                    progress.met = Some(Answer { attributes: of_end(&peer), data });
+                Some(event) => {
+                    if let Some(outcome) = progress.heard(event) {
+                        break outcome;
+                    }
                 }
-                Some(Event::Established { .. }) => {
-                    break progress.met.take().ok_or(Failure::Refused(Refusal::Rejected, Vec::new()));
-                }
-                Some(Event::Refused { refusal, data, .. }) => break Err(Failure::Refused(refusal, data)),
-                Some(_) => break Err(Failure::Gone),
                 None if self.wire.has_ended(self.vi.name(), self.id) => break Err(Failure::Ended),
                 None if left.is_zero() => return Err(Error::NotDone),
                 None => {}

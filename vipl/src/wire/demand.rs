@@ -1,18 +1,21 @@
 //! Connections begin when they are first asked for, and a thread hears what peers say from then on.
 
 use std::{
-    sync::{atomic::Ordering, Arc, Mutex, MutexGuard, PoisonError},
+    sync::{atomic::Ordering, Arc, Mutex, MutexGuard, PoisonError, Weak},
     thread::JoinHandle,
 };
 
-use viaduct_driver::kernel_agent::KernelAgent;
+use viaduct_driver::{kernel_agent::KernelAgent, wakeup::Wakeups};
 
 use super::{Wire, SLICE};
 use crate::Error;
 
 /// The connections of a NIC, once somebody has asked for them.
 #[derive(Default)]
-pub(crate) struct OnDemand(Mutex<Option<(Arc<Wire>, JoinHandle<()>)>>);
+pub(crate) struct OnDemand {
+    begun: Mutex<Option<(Arc<Wire>, JoinHandle<()>)>>,
+    lost: Arc<Wakeups>,
+}
 
 impl OnDemand {
     /// Its connections, begun when they are first asked for: from then on a thread hears what peers say.
@@ -21,9 +24,9 @@ impl OnDemand {
         if let Some((wire, _)) = &*wire {
             return Ok(Arc::clone(wire));
         }
-        let begun = Wire::of(Arc::clone(agent).connections()?);
-        let heard = Arc::clone(&begun);
-        let thread = viaduct_driver::thread::spawn("vipl-connections", move || listen(&heard));
+        let begun = Wire::of(Arc::clone(agent).connections()?, Arc::clone(&self.lost));
+        let (heard, agent) = (Arc::clone(&begun), Arc::downgrade(agent));
+        let thread = viaduct_driver::thread::spawn("vipl-connections", move || listen(&heard, &agent));
         *wire = Some((Arc::clone(&begun), thread.map_err(Error::Memory)?));
         Ok(begun)
     }
@@ -33,8 +36,13 @@ impl OnDemand {
         self.lock().as_ref().map(|(wire, _)| Arc::clone(wire))
     }
 
+    /// Those who are woken when the other side has ended a connection.
+    pub fn lost(&self) -> &Wakeups {
+        &self.lost
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<(Arc<Wire>, JoinHandle<()>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -50,8 +58,17 @@ impl Drop for OnDemand {
 }
 
 /// Hears what peers say while nobody waits.
-fn listen(wire: &Wire) {
-    while !wire.stop.load(Ordering::Acquire) && wire.agent.hear(wire.agent.told(), SLICE).is_ok() {
+fn listen(wire: &Wire, agent: &Weak<dyn KernelAgent>) {
+    while !wire.stop.load(Ordering::Acquire) {
+        if wire.agent.hear(wire.agent.told(), SLICE).is_err() {
+            // Nothing comes any more: whoever waits looks, and hears why.
+            wire.lost.signal();
+            wire.parted.signal();
+            if let Some(agent) = agent.upgrade() {
+                (0..agent.vectors()).for_each(|vector| agent.wake(vector));
+            }
+            return;
+        }
         wire.note_ends();
     }
 }

@@ -4,12 +4,14 @@ mod asked;
 mod attempt;
 mod demand;
 mod failure;
+mod listener;
+mod queue;
 
 use std::{
     collections::{btree_map::Entry, BTreeMap},
     net::Ipv4Addr,
     sync::{atomic::AtomicBool, Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use viaduct_driver::{
@@ -17,13 +19,19 @@ use viaduct_driver::{
     cm::{ConnectionId, Discriminator, End, Event, Host, Target},
     connection_agent::{Ask, ConnectionAgent},
     kernel_agent::ViName,
+    wakeup::Wakeups,
 };
 
 pub(crate) use self::demand::OnDemand;
-use self::{asked::Asked, attempt::Begin, failure::Failure};
+use self::{attempt::Begin, failure::Failure, queue::QueueId};
+pub use self::{
+    listener::Listener,
+    queue::{ConnectionEvent, ConnectionQueue, ConnectionRequest, QueueListener},
+};
 use crate::{
     connections::{
-        request_room, Answer, Connections, Endpoint, Incoming, NetAddress, PeerRequest, RemoteAttributes,
+        request_room, Answer, Connections, Endpoint, HostAddress, Incoming, NetAddress, PeerRequest,
+        RemoteAttributes,
     },
     Error,
 };
@@ -37,18 +45,32 @@ pub(crate) struct Wire {
     state: Mutex<State>,
     /// Nobody has the NIC open any more.
     stop: AtomicBool,
+    /// Those who are woken when the other side has ended a connection.
+    lost: Arc<Wakeups>,
+    /// Those who are woken when a VI is disconnected here.
+    parted: Wakeups,
 }
 
 #[derive(Default)]
 struct State {
     /// Connections that both ends are ready for.
-    links: BTreeMap<ViName, ConnectionId>,
+    links: BTreeMap<ViName, Link>,
     /// VIs that are being connected.
     attempts: BTreeMap<ViName, Underway>,
     /// VIs whose connections the other side has ended.
     lost: Vec<ViName>,
     /// IPv4 addresses that a hosts file has told.
     hosts: BTreeMap<Mac, Ipv4Addr>,
+    /// How many queues have been made.
+    queues: QueueId,
+}
+
+/// A connection that both ends are ready for.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    id: ConnectionId,
+    /// The queue that hears of its end, and the program's word for it; None: that is an event of the NIC's.
+    queue: Option<(QueueId, u64)>,
 }
 
 /// A VI that is being connected.
@@ -62,6 +84,8 @@ struct Underway {
     ended: bool,
     /// Somebody brings it to its end.
     ending: bool,
+    /// The queue that does, and the program's word for it.
+    queue: Option<(QueueId, u64)>,
 }
 
 impl State {
@@ -76,8 +100,14 @@ impl State {
 }
 
 impl Wire {
-    fn of(agent: Arc<dyn ConnectionAgent>) -> Arc<Self> {
-        Arc::new(Self { agent, state: Mutex::default(), stop: AtomicBool::new(false) })
+    fn of(agent: Arc<dyn ConnectionAgent>, lost: Arc<Wakeups>) -> Arc<Self> {
+        Arc::new(Self {
+            agent,
+            state: Mutex::default(),
+            stop: AtomicBool::new(false),
+            lost,
+            parted: Wakeups::default(),
+        })
     }
 
     /// VIs whose connections the other side has ended since one last asked.
@@ -93,15 +123,16 @@ impl Wire {
     /// Keeps what has become of connections that nobody asks about.
     fn note_ends(&self) {
         let mut state = self.state();
-        let ended = |event: &Event, links: &BTreeMap<ViName, ConnectionId>| {
+        let ended = |event: &Event, links: &BTreeMap<ViName, Link>| {
             matches!(event, Event::Disconnected { .. } | Event::Lost { .. })
-                && links.values().any(|id| *id == event.id())
+                && links.values().any(|link| link.id == event.id() && link.queue.is_none())
         };
         while let Some(event) = self.agent.take_event(&mut |event| ended(event, &state.links)) {
-            let vi = state.links.iter().find(|(_, id)| **id == event.id()).map(|(vi, _)| *vi);
+            let vi = state.links.iter().find(|(_, link)| link.id == event.id()).map(|(vi, _)| *vi);
             if let Some(vi) = vi {
                 state.links.remove(&vi);
                 state.lost.push(vi);
+                self.lost.signal();
             }
         }
     }
@@ -115,9 +146,12 @@ impl Wire {
         timeout: Option<Duration>,
     ) -> Result<Ask, Error> {
         has_room(data, request_room(from, to))?;
-        let target = match self.state().hosts.get(&to.host) {
-            Some(&ip) => Target::Host(Host { mac: to.host, ip }),
-            None => Target::Mac(to.host),
+        let target = match to.host {
+            HostAddress::Ip(ip) => Target::Ip(ip),
+            HostAddress::Mac(mac) => match self.state().hosts.get(&mac) {
+                Some(&ip) => Target::Host(Host { mac, ip }),
+                None => Target::Mac(mac),
+            },
         };
         let (from, to) = (discriminator(from)?, discriminator(to)?);
         Ok(Ask { vi, target, from, to, data: data.to_vec(), timeout })
@@ -152,8 +186,8 @@ impl Wire {
         let ended = state.claim(name, id).ok_or(Failure::Ended)?;
         let outcome = outcome.and_then(|is| if ended { Err(Failure::Ended) } else { Ok(is) });
         if outcome.is_ok() {
-            state.attempts.remove(&name);
-            state.links.insert(name, id);
+            let queue = state.attempts.remove(&name).and_then(|attempt| attempt.queue);
+            state.links.insert(name, Link { id, queue });
         }
         drop(state);
         let told = match outcome {
@@ -178,14 +212,18 @@ impl Wire {
     /// The agent's.
     pub fn part(&self, name: ViName) -> Result<(), Error> {
         let mut state = self.state();
-        let link = state.links.remove(&name);
+        let link = state.links.remove(&name).map(|link| link.id);
         let attempt = state.attempts.get_mut(&name).and_then(|attempt| {
             attempt.ended = true;
             attempt.id
         });
         state.attempts.retain(|vi, attempt| *vi != name || !attempt.waits);
         drop(state);
-        [link, attempt].into_iter().flatten().try_for_each(|id| Ok(self.agent.disconnect(id)?))
+        let parted =
+            [link, attempt].into_iter().flatten().try_for_each(|id| Ok(self.agent.disconnect(id)?));
+        // A queue that was to bring the attempt to its end finds out.
+        self.parted.signal();
+        parted
     }
 }
 
@@ -200,31 +238,23 @@ impl Connections for Arc<Wire> {
         timeout: Option<Duration>,
         give_up: &dyn Fn() -> bool,
     ) -> Result<Box<dyn Incoming>, Error> {
-        let start = Instant::now();
         let own = self.agent.listen(discriminator(local)?)?;
-        let mine = |event: &Event| matches!(event, Event::Incoming { listener, .. } if *listener == own);
-        let result = loop {
-            let left = timeout.map_or(SLICE, |timeout| timeout.saturating_sub(start.elapsed()).min(SLICE));
-            match self.agent.wait_event(left, mine) {
-                Ok(Some(Event::Incoming { id, request, .. })) => break Ok((id, request)),
-                Ok(_) if left.is_zero() || give_up() => break Err(Error::Timeout),
-                Ok(_) => {}
-                Err(error) => break Err(error.into()),
-            }
-        };
-        let (id, request) = match result {
-            Ok(asked) => asked,
+        match self.next_request(own, timeout, give_up) {
+            Ok(asked) => Ok(Box::new(asked)),
             Err(error) => {
                 // Who asked in the last moment is refused. Of an agent that is gone the first error counts.
                 let _ = self.agent.unlisten(own);
-                return Err(error);
+                Err(error)
             }
-        };
-        let remote = NetAddress { host: request.host.mac, discriminator: request.from.as_bytes().to_vec() };
-        let attributes = of_end(&request.peer);
-        let (wire, data) = (Arc::clone(self), request.data);
-        let asked = Asked { wire, id, remote, attributes, data, settled: Mutex::new(false) };
-        Ok(Box::new(asked))
+        }
+    }
+
+    fn listen(&self, local: &NetAddress, backlog: u32) -> Result<Listener, Error> {
+        Listener::new(self, local, backlog)
+    }
+
+    fn queue(&self) -> ConnectionQueue {
+        ConnectionQueue::new(self)
     }
 
     fn request(
@@ -267,6 +297,7 @@ fn of_end(end: &End) -> RemoteAttributes {
         max_transfer_size: end.info.max_transfer,
         enable_rdma_write: end.rdma_write,
         enable_rdma_read: end.rdma_read,
+        not_ready: end.not_ready,
     }
 }
 

@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     address::{ConnectionInfo, Mtu, Service},
+    cm::NotReady,
     ledger::{Deed, Ledger},
 };
 
@@ -44,6 +45,7 @@ fn vi_attributes(tag: u16) -> ViAttributes {
         receive_log2: 10,
         rdma_write: false,
         rdma_read: false,
+        not_ready: NotReady::Break,
         send_cq: None,
         receive_cq: None,
     }

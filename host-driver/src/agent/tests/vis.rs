@@ -71,6 +71,35 @@ fn a_vi_is_created_connected_and_destroyed() {
 }
 
 #[test]
+fn a_vi_that_stays_when_a_message_finds_no_receive_says_so_in_its_row_and_to_its_peer() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    for (not_ready, stay, timer) in
+        [(NotReady::Break, 0, 0), (NotReady::Stay { timer: 0x15, retries: 6 }, 1, 0x15)]
+    {
+        let vi = agent.create_vi(ViAttributes { not_ready, ..vi_attributes(tag) }).expect("a free VI");
+        ledger.take_deeds();
+        vi.connect(&ConnectionInfo { mac: Mac([2, 0, 0, 0, 0, 2]), queue_pair: 0x400, ..vi.info() })
+            .expect("idle");
+        let row = ledger.take_deeds().into_iter().find_map(|deed| match deed {
+            Deed::Command { table: table::RECEIVE, words, .. } => Some(words),
+            _ => None,
+        });
+        let row = row.expect("a row");
+        let fields = [tables::receive::RNR_STAY, tables::receive::RNR_TIMER].map(|field| field.get(&row));
+        assert_eq!(fields, [stay, timer]);
+        assert_eq!(agent.vi_end(vi.name()).expect("it exists").not_ready, not_ready);
+    }
+    for (timer, retries) in [(32, 0), (0, 8)] {
+        let not_ready = NotReady::Stay { timer, retries };
+        let error =
+            agent.create_vi(ViAttributes { not_ready, ..vi_attributes(tag) }).expect_err("no such number");
+        assert!(error.to_string().contains("not ready is"), "{error}");
+        assert_eq!(error.class(), ErrorClass::Parameter);
+    }
+}
+
+#[test]
 fn a_peer_on_the_same_nic_is_reached_by_loopback() {
     let (ledger, agent) = open();
     let tag = agent.create_tag().expect("a tag");

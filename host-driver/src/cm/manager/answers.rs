@@ -147,7 +147,7 @@ impl Manager {
     fn come_in(&mut self, asking: Asking<'_>, now: Duration) -> Result<(), u16> {
         let Asking { host, transaction, req, end, via, to } = asking;
         let listener = self.listeners.iter().find(|(_, one)| one.discriminator == to);
-        let (&listener, &Listener { once, party, .. }) = listener.ok_or(reason::NO_SERVICE)?;
+        let (&listener, &Listener { backlog, party, .. }) = listener.ok_or(reason::NO_SERVICE)?;
         let pending = |one: &&Connection| {
             one.model == Model::Server && matches!(one.state, State::Pending | State::Replied)
         };
@@ -155,8 +155,14 @@ impl Manager {
             self.counts.full += 1;
             return Err(reason::NO_RESOURCES);
         }
+        let once = backlog.is_none();
         if once {
             self.listeners.remove(&listener);
+        }
+        let waits = |one: &&Connection| one.state == State::Pending && one.listener == Some(listener);
+        if backlog.is_some_and(|most| self.connections.values().filter(waits).count() >= most) {
+            self.counts.full += 1;
+            return Err(reason::NO_RESOURCES);
         }
         let Config { timing, .. } = self.config;
         let id = self.fresh_id();
@@ -172,6 +178,7 @@ impl Manager {
             model: Model::Server,
             active: false,
             native,
+            listener: Some(listener),
             target: NOWHERE,
             host: Some(host),
             remote_id: req.local_id,

@@ -66,7 +66,8 @@ pub struct Counts {
 struct Listener {
     party: Party,
     discriminator: Discriminator,
-    once: bool,
+    /// How many requests may wait to be decided on; None: it listens for one request.
+    backlog: Option<usize>,
 }
 
 /// The connection manager of one NIC.
@@ -120,14 +121,20 @@ impl Manager {
     /// Waits for requests for a discriminator: for the next one, or for all until [`Manager::unlisten`]. Of several listeners
     /// for one discriminator the oldest gets the request.
     pub fn listen(&mut self, discriminator: Discriminator, once: bool) -> ListenerId {
-        self.listen_for(NOBODY, discriminator, once)
+        self.listen_for(NOBODY, discriminator, (!once).then_some(usize::MAX))
     }
 
-    /// [`Manager::listen`] of one of several parties.
-    pub fn listen_for(&mut self, party: Party, discriminator: Discriminator, once: bool) -> ListenerId {
+    /// [`Manager::listen`] of one of several parties. `backlog`: for all requests, of which so many may wait to be decided on, and more are
+    /// refused ([`reason::NO_RESOURCES`]); None: for the next one.
+    pub fn listen_for(
+        &mut self,
+        party: Party,
+        discriminator: Discriminator,
+        backlog: Option<usize>,
+    ) -> ListenerId {
         let id = self.next_listener;
         self.next_listener += 1;
-        self.listeners.insert(id, Listener { party, discriminator, once });
+        self.listeners.insert(id, Listener { party, discriminator, backlog });
         ListenerId(id)
     }
 
@@ -169,6 +176,7 @@ impl Manager {
             model,
             active: true,
             native: true,
+            listener: None,
             target,
             host: None,
             remote_id: 0,

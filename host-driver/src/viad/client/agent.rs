@@ -34,6 +34,7 @@ use crate::{
         ViState,
     },
     wait::Vectors,
+    wakeup::Wakeup,
 };
 
 /// A hosts file that is longer is cut off, in bytes.
@@ -62,6 +63,9 @@ impl Vectors for Client {
 
     fn wake(&self, vector: u8) {
         self.bell.sleepers.wake(&self.bell.notice, vector);
+        if let Some(wakeups) = self.bell.waiting.vectors.get(usize::from(vector)) {
+            wakeups.signal();
+        }
     }
 }
 
@@ -261,6 +265,26 @@ impl KernelAgent for Client {
             }
             self.sleep_untold(EVENTS, seen, left.min(LONGEST_SLEEP));
         }
+    }
+
+    fn on_vector(&self, vector: u8, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
+        let Some(wakeups) =
+            self.bell.waiting.vectors.get(usize::from(vector)).filter(|_| vector < self.welcome.vectors)
+        else {
+            return Err(AgentError::UnknownVector(vector));
+        };
+        wakeups.add(wakeup);
+        self.watch_pages()
+    }
+
+    fn on_events(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
+        self.bell.waiting.events.add(wakeup);
+        self.watch_pages()
+    }
+
+    fn arm_events(&self) -> Result<(), AgentError> {
+        // viad says each time that there are some.
+        self.check_here()
     }
 
     fn connections(self: Arc<Self>) -> Result<Arc<dyn ConnectionAgent>, AgentError> {

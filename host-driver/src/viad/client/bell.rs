@@ -14,7 +14,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::{super::sleepers::Words, Notice, Sleepers};
+use super::{super::sleepers::Words, watch::Waiting, Notice, Sleepers};
 use crate::device::DeviceError;
 
 /// How often those who sleep are woken when viad has gone: each may be between its look and its sleep.
@@ -34,6 +34,8 @@ pub(super) struct Bell {
     /// Not 0: viad is gone.
     pub(super) gone: AtomicU32,
     pub(super) sleepers: Sleepers,
+    /// Those who wait on descriptors.
+    pub(super) waiting: Waiting,
 }
 
 impl Bell {
@@ -53,6 +55,7 @@ impl Bell {
         for notice in [&self.notice, &self.own] {
             (0..=u8::MAX).take_while(|&n| notice.generation(n).is_some()).for_each(|n| notice.wake(n));
         }
+        self.waiting.signal_all();
         let reason = self.reason.get().cloned().unwrap_or_default();
         DeviceError::Gone { place: self.place.clone(), reason }
     }

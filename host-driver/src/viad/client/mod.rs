@@ -4,6 +4,7 @@ mod agent;
 mod bell;
 mod doorbell;
 mod exchange;
+mod watch;
 
 use std::{
     io,
@@ -21,6 +22,7 @@ use self::{
     bell::{watch, Bell},
     doorbell::Polled,
     exchange::{exchange, four, unexpected},
+    watch::Waiting,
 };
 use super::{
     connections::Heard,
@@ -57,6 +59,8 @@ pub struct Client {
     pub(super) news: Mutex<Heard>,
     /// What the session's page said of errors when they were last fetched: 0 at first, as there.
     events_seen: AtomicU32,
+    /// viad says what it raises: the session has descriptors to wait on.
+    watched: Mutex<bool>,
 }
 
 impl Client {
@@ -117,13 +121,15 @@ impl Client {
             reason: OnceLock::new(),
             gone: AtomicU32::new(0),
             sleepers: Sleepers::default(),
+            waiting: Waiting::default(),
         });
         let told = Arc::clone(&bell);
         thread::spawn("viad-watch", move || watch(&watched, &told)).map_err(system("a thread"))?;
         tracing::debug!(kind = ?welcome.kind, mac = %welcome.mac, ip = %welcome.ip, "a session with viad");
         let born = Birth::now();
         let (turn, news, events_seen) = (Mutex::new(()), Mutex::default(), AtomicU32::new(0));
-        Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news, events_seen }))
+        let watched = Mutex::new(false);
+        Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news, events_seen, watched }))
     }
 
     pub(super) fn call(&self, request: &Request) -> Result<(Answer, Vec<OwnedFd>), AgentError> {

@@ -89,6 +89,8 @@ pub enum Request {
     Counters,
     /// Wait for the next who asks for this discriminator: [`Answer::Listener`].
     Listen(Discriminator),
+    /// Wait for all who ask for this discriminator, of whom so many may wait to be decided on: [`Answer::Listener`].
+    ListenForAll(Discriminator, u32),
     /// [`Answer::Done`].
     Unlisten(ListenerId),
     /// Ask who listens: [`Answer::Connection`].
@@ -105,6 +107,8 @@ pub enum Request {
     TakeNews,
     /// The hosts file, from this byte on: [`Answer::Hosts`].
     Hosts(u32),
+    /// Say when a vector is raised, or something in the session's own page, once in a session: [`Answer::Watched`].
+    Watch,
     /// Sessions that this user may know of, from this number on: [`Answer::Sessions`].
     Sessions(u64),
     /// VIs of such a session, from this index on: [`Answer::Vis`].
@@ -165,6 +169,8 @@ pub enum Answer {
     Connection(ConnectionId),
     /// Events of the client's connections, oldest first, at most [`MOST_NEWS`].
     News(Vec<cm::Event>),
+    /// It will be said. Descriptor: a socket, which has a byte to read then, or several; it ends with the session.
+    Watched,
     /// A piece of the hosts file; empty behind its end. None: there is no such file.
     Hosts(Option<Vec<u8>>),
     /// Sessions, at most [`MOST_REPORTS`].

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     address::{Mtu, Service},
-    cm::{end::End, event::Incoming, Host, Target},
+    cm::{end::End, event::Incoming, Host, NotReady, Target},
 };
 use std::time::Duration;
 
@@ -36,6 +36,7 @@ fn samples() -> Vec<Request> {
         receive_log2: 10,
         rdma_write: true,
         rdma_read: true,
+        not_ready: NotReady::Stay { timer: 12, retries: 7 },
         send_cq: Some(4),
         receive_cq: None,
     };
@@ -71,6 +72,7 @@ fn samples() -> Vec<Request> {
         Request::Time,
         Request::Counters,
         Request::Listen(discriminator),
+        Request::ListenForAll(discriminator, u32::MAX),
         Request::Connect(ask.clone()),
         Request::PeerRequest(Ask { target: Target::Mac(info.mac), timeout: None, ..ask }),
         Request::Disconnect(connection()),
@@ -78,6 +80,7 @@ fn samples() -> Vec<Request> {
         Request::Accept(connection(), vi, Vec::new()),
         Request::TakeNews,
         Request::Hosts(1 << 20),
+        Request::Watch,
         Request::Sessions(u64::MAX),
         Request::Vis(1, 2),
         Request::Totals,

@@ -22,8 +22,7 @@ fn a_client_and_a_server_tell_each_other_everything() {
         rdma_write: true,
         reads_answered: 3,
         reads_asked: 2,
-        not_ready: NotReady::Stay { timer: 14 },
-        not_ready_retries: 6,
+        not_ready: NotReady::Stay { timer: 14, retries: 6 },
         ..request.own
     };
     let client = request.own;
@@ -36,7 +35,8 @@ fn a_client_and_a_server_tell_each_other_everything() {
         (request.from, request.to, &request.data[..]),
         (name("here"), name("there"), &b"from the client"[..])
     );
-    let own = End { rdma_read: true, reads_answered: 1, not_ready_retries: WITHOUT_END, ..net.end(1) };
+    let not_ready = NotReady::Stay { timer: 31, retries: WITHOUT_END };
+    let own = End { rdma_read: true, reads_answered: 1, not_ready, ..net.end(1) };
     net.managers[1].accept(server, own, b"from the server", net.now).expect("it fits");
     assert_eq!(net.event(0), Event::Met { id, peer: own, data: b"from the server".to_vec() });
     // Nothing is said before the client is ready: the server's first message must find it so.

@@ -56,6 +56,41 @@ fn memory_is_bounded() {
     }
 }
 
+#[test]
+fn a_listener_that_stays_has_so_many_requests_wait_and_refuses_more() {
+    let mut net = Network::new(24, 2);
+    let listener = net.managers[1].listen_for(0, name("a"), Some(3));
+    let asked: Vec<ConnectionId> = (0..5).map(|_| net.connect(0, 1, ["x", "a"])).collect();
+    net.run(100 * MS);
+    let waiting: Vec<ConnectionId> =
+        net.events.iter().filter(|(n, _)| *n == 1).map(|(_, event)| event.id()).collect();
+    assert_eq!(waiting.len(), 3);
+    for refused in &asked[3..] {
+        let is = |event: &Event| matches!(event, Event::Refused { id, refusal: Refusal::NoResources, .. } if id == refused);
+        assert!(net.events.iter().any(|(n, event)| *n == 0 && is(event)), "{:?}", net.events);
+    }
+    assert_eq!(net.managers[1].counts().full, 2);
+    net.events.clear();
+    // Who is decided on, or gives up, makes room; and it listens on.
+    net.say_yes(1, waiting[0]).expect("it fits");
+    net.managers[1].reject(waiting[1], &[], net.now).expect("it is pending");
+    net.managers[0].disconnect(asked[2], net.now);
+    net.run(100 * MS);
+    net.events.clear();
+    for _ in 0..4 {
+        net.connect(0, 1, ["x", "a"]);
+    }
+    net.run(100 * MS);
+    let came = net.events.iter().filter(|(n, event)| {
+        *n == 1 && matches!(event, Event::Incoming { listener: by, once: false, .. } if *by == listener)
+    });
+    assert_eq!(came.count(), 3);
+    net.managers[1].unlisten(listener);
+    net.events.clear();
+    net.connect(0, 1, ["x", "a"]);
+    assert_eq!(refused(net.event(0)), Refusal::NoMatch);
+}
+
 /// Requests of a party, to a host whose addresses are known.
 fn of_party(net: &mut Network, party: Party, names: [&str; 2]) -> ConnectionId {
     let request = Request { party, target: Target::Host(host(1)), ..net.request(0, 1, names) };
@@ -76,7 +111,7 @@ fn a_party_that_floods_keeps_no_other_from_asking() {
         .position(|frame| frame.windows(7).any(|bytes| bytes == b"another"));
     assert!(place.is_some_and(|place| place < 3), "{place:?}");
     // And so it is for as long as both send: the other is connected as if it were alone.
-    net.managers[1].listen_for(2, name("there"), true);
+    net.managers[1].listen_for(2, name("there"), None);
     let begin = net.now;
     let met = loop {
         for id in first.iter().take(100) {

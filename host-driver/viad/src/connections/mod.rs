@@ -30,7 +30,11 @@ use viaduct_driver::{
 };
 
 use self::names::Names;
-use crate::{accounts::Share, inbox::Inbox, tap::Tap};
+use crate::{
+    accounts::{Accounts, Quota, Share},
+    inbox::Inbox,
+    tap::Tap,
+};
 
 /// Requests that are not established, of all sessions: each user's are limited.
 const PENDING: usize = 1024;
@@ -41,6 +45,7 @@ pub struct Connections {
     routes: Mutex<Routes>,
     stopped: AtomicBool,
     tap: Option<Tap>,
+    accounts: Arc<Accounts>,
     /// Ends the thread that looks at it.
     stop_tap: OwnedFd,
 }
@@ -73,7 +78,7 @@ struct Routes {
 }
 
 struct Listener {
-    inbox: Arc<Inbox>,
+    party: Party,
     discriminator: Discriminator,
     share: Share,
 }
@@ -103,14 +108,19 @@ impl Routes {
     fn hold(&mut self, party: &Party, name: Discriminator) -> Result<(), AgentError> {
         let listeners = &self.listeners;
         self.names.hold((party.uid, party.inbox.session), name, |held| {
-            listeners.values().any(|one| party.is(&one.inbox) && one.discriminator == held)
+            listeners.values().any(|one| party.is(&one.party.inbox) && one.discriminator == held)
         })
     }
 }
 
 impl Connections {
     /// Opens the NIC's raw channel, and shares it with the host's interface, if there is one. It answers ARP for the NIC's address.
-    pub fn open(agent: &Arc<Agent>, seed: u64, tap: Option<Tap>) -> Result<Self, AgentError> {
+    pub fn open(
+        agent: &Arc<Agent>,
+        seed: u64,
+        tap: Option<Tap>,
+        accounts: &Arc<Accounts>,
+    ) -> Result<Self, AgentError> {
         let own = Host { mac: agent.mac(), ip: agent.ip() };
         let limits = config::Limits { pending: PENDING, ..config::Limits::default() };
         let config = Config { pkey: agent.pkey(), limits, ..Config::new(own, seed) };
@@ -121,7 +131,8 @@ impl Connections {
         }
         let stop_tap = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         let stop_tap = stop_tap.map_err(|error| AgentError::Arena(error.into()))?;
-        Ok(Self { connector, routes: Mutex::default(), stopped: AtomicBool::new(false), tap, stop_tap })
+        let (routes, stopped) = (Mutex::default(), AtomicBool::new(false));
+        Ok(Self { connector, routes, stopped, tap, accounts: Arc::clone(accounts), stop_tap })
     }
 
     /// Ends [`Connections::run`] and [`Connections::run_tap`] soon.
@@ -131,27 +142,33 @@ impl Connections {
         let _ = rustix::io::write(&self.stop_tap, &1u64.to_ne_bytes());
     }
 
-    /// Waits for the next who asks for a discriminator; `share` is what that counts as.
-    pub fn listen(&self, party: &Party, name: Discriminator, share: Share) -> Result<ListenerId, AgentError> {
+    /// Waits for the next who asks for a discriminator, or for all, of whom `backlog` may wait to be decided on. It counts as a listener.
+    pub fn listen(
+        &self,
+        party: &Party,
+        name: Discriminator,
+        backlog: Option<u32>,
+    ) -> Result<ListenerId, AgentError> {
+        let share = self.accounts.take(party.uid, Quota::Listener, 1)?;
         let mut routes = self.routes();
         routes.hold(party, name)?;
-        let id = self.connector.listen_for(party.share(), name, true);
-        let listener = Listener { inbox: Arc::clone(&party.inbox), discriminator: name, share };
+        let id = self.connector.listen_for(party.share(), name, backlog.map(|most| most as usize));
+        let listener = Listener { party: party.clone(), discriminator: name, share };
         routes.listeners.insert(id, listener);
         Ok(id)
     }
 
-    /// Waits no longer, and refuses who has asked and was not fetched. One that is not there is no error: it has got its request.
+    /// Waits no longer, and refuses those who have asked and were not fetched. One that is not there is no error: it has got its request.
     pub fn unlisten(&self, party: &Party, id: ListenerId) -> Result<(), AgentError> {
         let mut routes = self.routes();
-        if routes.listeners.get(&id).is_some_and(|one| party.is(&one.inbox)) {
+        if routes.listeners.get(&id).is_some_and(|one| party.is(&one.party.inbox)) {
             routes.listeners.remove(&id);
             self.connector.unlisten(id)?;
         }
-        match party.inbox.take_request(id) {
-            Some(id) => self.part(&mut routes, party, id),
-            None => self.hand_out(&mut routes),
+        while let Some(asked) = party.inbox.take_request(id) {
+            self.part(&mut routes, party, asked)?;
         }
+        self.hand_out(&mut routes)
     }
 
     /// Asks who listens.
@@ -276,7 +293,7 @@ impl Connections {
     pub fn leave(&self, party: &Party) -> Result<(), AgentError> {
         let mut routes = self.routes();
         let mut result = Ok(());
-        let listeners = routes.listeners.iter().filter(|(_, one)| party.is(&one.inbox));
+        let listeners = routes.listeners.iter().filter(|(_, one)| party.is(&one.party.inbox));
         for id in listeners.map(|(id, _)| *id).collect::<Vec<_>>() {
             routes.listeners.remove(&id);
             result = result.and(self.connector.unlisten(id));
@@ -293,9 +310,16 @@ impl Connections {
     fn hand_out(&self, routes: &mut Routes) -> Result<(), AgentError> {
         while let Some(event) = self.connector.take_event(|_| true) {
             let id = event.id();
-            if let Event::Incoming { listener, .. } = &event {
-                let Some(Listener { inbox, share, .. }) = routes.listeners.remove(listener) else {
-                    // It has just left.
+            if let Event::Incoming { listener, once, .. } = &event {
+                let listener = match once {
+                    true => routes.listeners.remove(listener).map(|one| (one.party.inbox, one.share)),
+                    false => routes.listeners.get(listener).and_then(|Listener { party, .. }| {
+                        let share = self.accounts.take(party.uid, Quota::Listener, 1).ok()?;
+                        Some((Arc::clone(&party.inbox), share))
+                    }),
+                };
+                let Some((inbox, share)) = listener else {
+                    // It has just left; or as many ask its user as may.
                     self.connector.disconnect(id)?;
                     continue;
                 };

@@ -8,15 +8,12 @@ use viaduct_driver::{
 };
 
 use super::Table;
-use crate::{
-    accounts::Quota,
-    connections::{Connections, Party},
-};
+use crate::connections::{Connections, Party};
 
 impl Table {
-    /// Waits for the next who asks for a discriminator.
-    pub fn listen(&self, name: Discriminator) -> Result<ListenerId, AgentError> {
-        self.nic.connections.listen(&self.party, name, self.share(Quota::Listener, 1)?)
+    /// Waits for the next who asks for a discriminator, or for all, of whom `backlog` may wait to be decided on.
+    pub fn listen(&self, name: Discriminator, backlog: Option<u32>) -> Result<ListenerId, AgentError> {
+        self.nic.connections.listen(&self.party, name, backlog)
     }
 
     /// Waits no longer.

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, io, os::fd::OwnedFd, sync::Arc};
 use viaduct_driver::{
     agent::{
         vis::{arena_bytes, Arena},
-        AgentError, Event, MemoryAttributes,
+        AgentError, ErrorClass, Event, MemoryAttributes,
     },
     device::DmaAccess,
     kernel_agent::{CqName, ViName},
@@ -227,6 +227,16 @@ impl Table {
     pub fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
         self.own_region(handle)?;
         self.nic.agent.memory_attributes(handle)
+    }
+
+    /// From now on the session is told when something is raised: the client's end of the socket by which it is.
+    pub fn watch(&self) -> Result<OwnedFd, AgentError> {
+        let file = memory(self.party.inbox.watch())?.ok_or_else(|| AgentError::Remote {
+            class: ErrorClass::State,
+            text: "the session is told already when something is raised: once in a session".into(),
+        })?;
+        self.nic.watchers.add(&self.party.inbox);
+        Ok(file)
     }
 
     /// Takes the events of its VIs.

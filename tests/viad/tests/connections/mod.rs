@@ -25,7 +25,7 @@ fn mac(nic: usize) -> Mac {
 }
 
 fn address(nic: usize, discriminator: &str) -> NetAddress {
-    NetAddress { host: mac(nic), discriminator: discriminator.into() }
+    NetAddress { host: mac(nic).into(), discriminator: discriminator.into() }
 }
 
 /// Waits at `name` for so many clients, each of which says something, and answers them.
@@ -79,7 +79,7 @@ fn a_client_process() {
     let nic = Nic::open(&name).expect("it serves");
     let said: Vec<&str> = role.split(' ').collect();
     let own = nic.attributes().local_nic_address;
-    let at = |discriminator: &str| NetAddress { host: own, discriminator: discriminator.into() };
+    let at = |discriminator: &str| NetAddress { host: own.into(), discriminator: discriminator.into() };
     match said[..] {
         ["serve", name, clients] => serve(&nic, &at(name), clients.parse().expect("a number")),
         // With NIC 1, whatever its own is.

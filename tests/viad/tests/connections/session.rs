@@ -84,6 +84,7 @@ fn vi_attributes(tag: u16) -> viaduct_driver::agent::vis::ViAttributes {
         receive_log2: 3,
         rdma_write: false,
         rdma_read: false,
+        not_ready: viaduct_driver::cm::NotReady::Break,
         send_cq: None,
         receive_cq: None,
     }

@@ -11,6 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_driver::{
     address::{Mtu, Service},
     agent::{vis::ViAttributes, ErrorClass, MemoryAttributes},
+    cm::NotReady,
     device::DmaAccess,
     kernel_agent::{CqName, KernelAgent, ViName},
     memory::Mapping,
@@ -46,6 +47,7 @@ fn numbers_of_others_do_not_exist() {
         receive_log2: 3,
         rdma_write: true,
         rdma_read: true,
+        not_ready: NotReady::Break,
         send_cq: cq,
         receive_cq: None,
     };
@@ -219,6 +221,7 @@ fn whatever_is_written_into_rings_and_pages_hurts_only_its_writer() {
                 receive_log2: 3,
                 rdma_write: true,
                 rdma_read: true,
+                not_ready: NotReady::Break,
                 send_cq: Some(cq.index),
                 receive_cq: Some(cq.index),
             };

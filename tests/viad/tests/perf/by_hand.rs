@@ -36,7 +36,7 @@ impl ByHand {
             vi.post_recv(receive.build(&memory, 64 * n).expect("aligned")).expect("posted");
         }
         let host = |n| Mac([2, 0, 0, 0, 0, n]);
-        let address = |n| NetAddress { host: host(n), discriminator: 18515u16.to_be_bytes().to_vec() };
+        let address = |n| NetAddress { host: host(n).into(), discriminator: 18515u16.to_be_bytes().to_vec() };
         let connections = nic.connections().expect("it serves");
         let start = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-/* What vipl.h promises: every type, constant, size and offset, and the type of every function. It compiles, or it does not.
+/* What vipl.h and vipl_ext.h promise: every type, constant, size and offset, and the type of every function. It compiles, or it does not.
  *
  * Compiled with CONTROL_DATA it takes a descriptor apart by the names of the other tradition. spec.h is made by the test, from
  * the crate that owns the layouts.
@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <vipl.h>
 #include <vipl.h>
+#include <vipl_ext.h>
+#include <vipl_ext.h>
 
 #define CHECK(name, condition) typedef char check_##name[(condition) ? 1 : -1]
 #define SIZE(type, bytes) CHECK(size_of_##type, sizeof(type) == (bytes))
@@ -212,6 +214,25 @@ AT(VIP_AUTODISCOVERY_LIST, NumberOfHops, NumberOfHops, 0);
 AT(VIP_AUTODISCOVERY_LIST, ADAddrArray, ADAddrArray, 8);
 AT(VIP_AUTODISCOVERY_LIST, NumAdAddrs, NumAdAddrs, 16);
 
+/* Extensions. */
+IS(VIP_EXT_WITHOUT_END, 7);
+SIZE(VIP_EXT_LISTENER_HANDLE, 8);
+SIZE(VIP_EXT_CONN_QUEUE_HANDLE, 8);
+SIZE(VIP_EXT_NIC, 568);
+AT(VIP_EXT_NIC, State, State, 256);
+AT(VIP_EXT_NIC, NicAddress, NicAddress, 264);
+AT(VIP_EXT_NIC, IpAddress, IpAddress, 270);
+AT(VIP_EXT_NIC, MaxVI, MaxVI, 280);
+AT(VIP_EXT_NIC, MaxTransferSize, MaxTransferSize, 304);
+AT(VIP_EXT_NIC, Reason, Reason, 312);
+SIZE(VIP_EXT_CONN_EVENT, 80);
+AT(VIP_EXT_CONN_EVENT, Kind, Kind, 0);
+AT(VIP_EXT_CONN_EVENT, Status, Status, 8);
+AT(VIP_EXT_CONN_EVENT, Context, Context, 16);
+AT(VIP_EXT_CONN_EVENT, ViHandle, ViHandle, 24);
+AT(VIP_EXT_CONN_EVENT, ConnHandle, ConnHandle, 32);
+AT(VIP_EXT_CONN_EVENT, RemoteViAttribs, RemoteViAttribs, 40);
+
 #ifdef SPEC
 #include SPEC
 #endif
@@ -278,6 +299,30 @@ VIP_RETURN VipConnectAcceptData(VIP_CONN_HANDLE, VIP_VI_HANDLE, const void *, VI
 VIP_RETURN VipConnectRejectData(VIP_CONN_HANDLE, const void *, VIP_ULONG);
 VIP_RETURN VipGetRequestData(VIP_CONN_HANDLE, VIP_PVOID, VIP_ULONG *);
 VIP_RETURN VipGetPeerData(VIP_VI_HANDLE, VIP_PVOID, VIP_ULONG *);
+VIP_RETURN VipExtListNics(VIP_EXT_NIC *, VIP_ULONG *);
+VIP_RETURN VipExtDrain(VIP_VI_HANDLE, VIP_ULONG);
+VIP_RETURN VipExtListen(VIP_NIC_HANDLE, VIP_NET_ADDRESS *, VIP_ULONG, VIP_EXT_LISTENER_HANDLE *);
+VIP_RETURN VipExtListenerWait(VIP_EXT_LISTENER_HANDLE, VIP_ULONG, VIP_NET_ADDRESS *, VIP_VI_ATTRIBUTES *,
+                              VIP_CONN_HANDLE *);
+VIP_RETURN VipExtListenerFd(VIP_EXT_LISTENER_HANDLE, int *);
+VIP_RETURN VipExtListenerArm(VIP_EXT_LISTENER_HANDLE);
+VIP_RETURN VipExtUnlisten(VIP_EXT_LISTENER_HANDLE);
+VIP_RETURN VipExtCreateConnQueue(VIP_NIC_HANDLE, VIP_EXT_CONN_QUEUE_HANDLE *);
+VIP_RETURN VipExtDestroyConnQueue(VIP_EXT_CONN_QUEUE_HANDLE);
+VIP_RETURN VipExtConnQueueFd(VIP_EXT_CONN_QUEUE_HANDLE, int *);
+VIP_RETURN VipExtConnQueueArm(VIP_EXT_CONN_QUEUE_HANDLE);
+VIP_RETURN VipExtConnQueueListen(VIP_EXT_CONN_QUEUE_HANDLE, VIP_NET_ADDRESS *, VIP_ULONG, VIP_PVOID,
+                                 VIP_EXT_LISTENER_HANDLE *);
+VIP_RETURN VipExtConnQueueRequest(VIP_EXT_CONN_QUEUE_HANDLE, VIP_VI_HANDLE, VIP_NET_ADDRESS *, VIP_NET_ADDRESS *,
+                                  VIP_ULONG, const void *, VIP_ULONG, VIP_PVOID);
+VIP_RETURN VipExtConnQueueAccept(VIP_CONN_HANDLE, VIP_VI_HANDLE, const void *, VIP_ULONG, VIP_PVOID);
+VIP_RETURN VipExtConnQueueDisconnect(VIP_EXT_CONN_QUEUE_HANDLE, VIP_VI_HANDLE);
+VIP_RETURN VipExtConnQueueDone(VIP_EXT_CONN_QUEUE_HANDLE, VIP_EXT_CONN_EVENT *, VIP_NET_ADDRESS *);
+VIP_RETURN VipExtCQFd(VIP_CQ_HANDLE, int *);
+VIP_RETURN VipExtCQArm(VIP_CQ_HANDLE);
+VIP_RETURN VipExtNicEventFd(VIP_NIC_HANDLE, int *);
+VIP_RETURN VipExtNicEventDone(VIP_NIC_HANDLE, VIP_ERROR_DESCRIPTOR *);
+VIP_RETURN VipExtSetNotReady(VIP_VI_HANDLE, VIP_BOOLEAN, VIP_ULONG, VIP_ULONG);
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,9 @@
 //! on. A connection that ends after that leaves it in Error: its owner makes it idle when all that was posted is complete. Events are kept until
 //! they are taken: who has asked or accepted takes those of its connection.
 
+mod agent;
+mod settle;
+
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{
@@ -23,11 +26,11 @@ use super::{
 };
 use crate::{
     cm::{
-        config::Config, end::Agreement, event::Refusal, manager::Heard, progress::Progress, CmError,
-        ConnectionId, Discriminator, End, Event, Host, ListenerId, Manager, News, Party, Request,
+        config::Config, manager::Heard, progress::Progress, CmError, ConnectionId, Discriminator, End, Event,
+        Host, ListenerId, Manager, News, Party, Request,
     },
-    connection_agent::ConnectionAgent,
     kernel_agent::ViName,
+    wakeup::Wakeups,
 };
 
 pub use crate::connection_agent::{Ask, ConnectorError};
@@ -50,6 +53,8 @@ pub struct Connector {
     state: Mutex<State>,
     /// Counts what those who sleep are woken for. It changes with the state locked.
     told: AtomicU64,
+    /// Those who wait for events on descriptors.
+    wakeups: Wakeups,
 }
 
 struct State {
@@ -126,7 +131,8 @@ impl Connector {
             others: VecDeque::new(),
             unsent: None,
         };
-        Ok(Self { agent: Arc::clone(agent), raw, state: Mutex::new(state), told: AtomicU64::new(0) })
+        let (agent, state, told) = (Arc::clone(agent), Mutex::new(state), AtomicU64::new(0));
+        Ok(Self { agent, raw, state, told, wakeups: Wakeups::default() })
     }
 
     /// The raw channel, for frames that are nobody's connection.
@@ -136,12 +142,17 @@ impl Connector {
 
     /// Waits for requests: [`Manager::listen`].
     pub fn listen(&self, discriminator: Discriminator, once: bool) -> ListenerId {
-        self.listen_for(ALONE, discriminator, once)
+        self.state().manager.listen(discriminator, once)
     }
 
-    /// [`Connector::listen`] of one of several parties, who share what is limited.
-    pub fn listen_for(&self, party: Party, discriminator: Discriminator, once: bool) -> ListenerId {
-        self.state().manager.listen_for(party, discriminator, once)
+    /// [`Connector::listen`] of one of several parties, who share what is limited: [`Manager::listen_for`].
+    pub fn listen_for(
+        &self,
+        party: Party,
+        discriminator: Discriminator,
+        backlog: Option<usize>,
+    ) -> ListenerId {
+        self.state().manager.listen_for(party, discriminator, backlog)
     }
 
     /// Waits no longer. Who has asked, and was not taken, is refused.
@@ -355,140 +366,8 @@ impl Connector {
         self.settle(&mut state, now)
     }
 
-    /// Deals with the manager's events, and sends its frames.
-    fn settle(&self, state: &mut State, now: Duration) -> Result<(), AgentError> {
-        let mut heard = false;
-        while let Some(event) = state.manager.next_event() {
-            tracing::debug!(?event, "of a connection");
-            state.news.push(event.clone());
-            heard = true;
-            if let Err(error) = self.deal(state, &event, now) {
-                self.tell(state, heard);
-                return Err(error);
-            }
-        }
-        self.tell(state, heard);
-        self.flush(state)
-    }
-
-    /// Wakes those who wait if there is an event, or something is due earlier than they know.
-    fn tell(&self, state: &mut State, heard: bool) {
-        let due = state.manager.deadline();
-        let earlier = due.is_some_and(|due| state.due.is_none_or(|known| due < known));
-        state.due = due;
-        if heard || earlier {
-            self.told.fetch_add(1, Ordering::Release);
-            self.raw.wake();
-        }
-    }
-
-    /// Sends the manager's frames, as far as there is room.
-    fn flush(&self, state: &mut State) -> Result<(), AgentError> {
-        loop {
-            let Some(frame) = state.unsent.take().or_else(|| state.manager.next_frame()) else {
-                return Ok(());
-            };
-            match self.raw.send(&frame) {
-                Ok(()) => {}
-                Err(AgentError::RawFull) => {
-                    state.unsent = Some(frame);
-                    return Ok(());
-                }
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    fn deal(&self, state: &mut State, event: &Event, now: Duration) -> Result<(), AgentError> {
-        let id = event.id();
-        match event {
-            Event::Incoming { request, .. } => {
-                state.links.insert(id, Link { peer: Some(request.peer), ..Link::default() });
-            }
-            Event::Met { peer, .. } => self.make_ready(state, id, peer, now),
-            Event::Established { .. } => {}
-            Event::Withdrawn { .. }
-            | Event::Refused { .. }
-            | Event::Disconnected { .. }
-            | Event::Lost { .. } => {
-                let link = state.links.remove(&id).filter(|link| link.connected);
-                if let Some(vi) = link.and_then(|link| link.vi) {
-                    match self.agent.break_vi(vi) {
-                        // Its owner was quicker.
-                        Ok(()) | Err(AgentError::UnknownVi(_)) => {}
-                        Err(error) => return Err(error),
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The other end is known: this one's VI is connected to it. If that cannot be, it is refused.
-    fn make_ready(&self, state: &mut State, id: ConnectionId, peer: &End, now: Duration) {
-        let Some(link) = state.links.get_mut(&id) else { return };
-        let connect = |vi: ViName, agreement: &Agreement| self.agent.connect_vi_as(vi, agreement).is_ok();
-        let agreed = link.own.and_then(|own| own.agree(peer).ok());
-        let connected = link.vi.zip(agreed).is_some_and(|(vi, agreement)| connect(vi, &agreement));
-        link.connected = connected;
-        if connected {
-            // Gone: its end is among the events.
-            let _ = state.manager.ready(id, now);
-        } else if state.manager.reject(id, &[], now).is_ok() {
-            state.links.remove(&id);
-            state.news.push(Event::Refused { id, refusal: Refusal::Mismatch, data: Vec::new() });
-        }
-    }
-
     fn state(&self) -> MutexGuard<'_, State> {
         // Each change of it is whole: what a thread that panicked left is usable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-// Every call is the inherent one of this name.
-impl ConnectionAgent for Connector {
-    fn listen(&self, discriminator: Discriminator) -> Result<ListenerId, AgentError> {
-        Ok(Connector::listen(self, discriminator, true))
-    }
-
-    fn unlisten(&self, listener: ListenerId) -> Result<(), AgentError> {
-        Connector::unlisten(self, listener)
-    }
-
-    fn connect(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
-        Connector::connect(self, ask)
-    }
-
-    fn peer_request(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
-        Connector::peer_request(self, ask)
-    }
-
-    fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError> {
-        Connector::accept(self, id, vi, data)
-    }
-
-    fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
-        Connector::reject(self, id, data)
-    }
-
-    fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
-        Connector::disconnect(self, id)
-    }
-
-    fn take_event(&self, is: &mut dyn FnMut(&Event) -> bool) -> Option<Event> {
-        Connector::take_event(self, is)
-    }
-
-    fn told(&self) -> u64 {
-        Connector::told(self)
-    }
-
-    fn hear(&self, seen: u64, timeout: Duration) -> Result<(), AgentError> {
-        if timeout.is_zero() {
-            self.turn()
-        } else {
-            self.wait(seen, timeout)
-        }
     }
 }

@@ -1,0 +1,267 @@
+//! Connection queues.
+
+use std::{
+    ffi::{c_int, c_ulong},
+    os::fd::AsRawFd,
+    ptr::null_mut,
+    sync::{atomic::Ordering, Arc},
+};
+
+use via::{
+    connections::{ConnectionEvent, ConnectionQueue},
+    Return,
+};
+
+use super::listener::{self, backlog, Kind, Listener, LISTENERS};
+use crate::{
+    connect::{self, address, answered, local, private_data, put_request, Connecting, Request},
+    entry::{call, code, timeout, Out},
+    handles::Table,
+    nic::{keep, OpenNic, NICS},
+    pending::How,
+    types::{conn_event, ConnEvent, Pvoid, ViAttributes, VipReturn},
+    vi::{of_peer, VIS},
+};
+
+/// What VipExtCreateConnQueue gave.
+static QUEUES: Table<Queue> = Table::new(6);
+
+/// A connection queue.
+struct Queue {
+    open: Arc<OpenNic>,
+    queue: ConnectionQueue,
+}
+
+/// Ends the connection queues of a handle of a NIC.
+pub fn close(nic_handle: Pvoid) {
+    drop(QUEUES.remove_all(|queue| queue.open.handle == nic_handle));
+}
+
+/// A handle, as the library's word for what it names.
+fn word(handle: Pvoid) -> u64 {
+    handle.addr() as u64
+}
+
+/// The handle that a word is.
+fn handle(word: u64) -> Pvoid {
+    std::ptr::without_provenance_mut(word as usize)
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipExtCreateConnQueue(nic_handle: Pvoid, queue_handle: *mut Pvoid) -> VipReturn {
+    call(|| {
+        let open = NICS.get(nic_handle)?;
+        // SAFETY: vipl_ext.h.
+        let out = unsafe { Out::new(queue_handle) }?;
+        let queue = open.device.nic.connections().map_err(code)?.queue();
+        let handle = QUEUES.next();
+        QUEUES.insert(handle, Arc::new(Queue { open, queue }))?;
+        keep(nic_handle, close)?;
+        out.put(handle);
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn VipExtDestroyConnQueue(queue_handle: Pvoid) -> VipReturn {
+    call(|| {
+        let queue = QUEUES.remove(queue_handle, |_| Ok(()))?;
+        listener::close_queue(queue_handle);
+        // Nobody takes what comes of attempts: they are given up.
+        while let Some(vi) = VIS.find_map(|vi| vi.pending.is_of(queue_handle).then_some(vi.handle)) {
+            // It may have just been destroyed. Of a device that is gone nothing is left to disconnect.
+            let _ = VIS.get(vi).map(|vi| connect::disconnect(&vi));
+        }
+        drop(queue);
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipExtConnQueueFd(queue_handle: Pvoid, fd: *mut c_int) -> VipReturn {
+    call(|| {
+        let queue = QUEUES.get(queue_handle)?;
+        // SAFETY: vipl_ext.h.
+        let out = unsafe { Out::new(fd) }?;
+        out.put(queue.queue.fd().map_err(code)?.as_raw_fd());
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn VipExtConnQueueArm(queue_handle: Pvoid) -> VipReturn {
+    call(|| QUEUES.get(queue_handle)?.queue.arm().map_err(code))
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipExtConnQueueListen(
+    queue_handle: Pvoid,
+    local_address: *const u8,
+    requests: c_ulong,
+    context: Pvoid,
+    listener_handle: *mut Pvoid,
+) -> VipReturn {
+    call(|| {
+        let queue = QUEUES.get(queue_handle)?;
+        // SAFETY: vipl_ext.h.
+        let (local, out) = unsafe { (local(&queue.open, local_address)?, Out::new(listener_handle)?) };
+        let own = LISTENERS.next();
+        let listener = queue.queue.listen(&local, backlog(requests)?, word(own)).map_err(code)?;
+        let kind = Kind::Queued { queue: queue_handle, context, _listener: listener };
+        LISTENERS.insert(own, Arc::new(Listener { open: queue.open.handle, kind }))?;
+        keep(queue.open.handle, listener::close)?;
+        // As well when the queue was destroyed meanwhile.
+        QUEUES.get(queue_handle).map(drop).inspect_err(|_| listener::close_queue(queue_handle))?;
+        out.put(own);
+        Ok(())
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipExtConnQueueRequest(
+    queue_handle: Pvoid,
+    vi_handle: Pvoid,
+    local_address: *const u8,
+    remote_address: *const u8,
+    time: c_ulong,
+    data: *const u8,
+    length: c_ulong,
+    context: Pvoid,
+) -> VipReturn {
+    call(|| {
+        let (queue, vi) = (QUEUES.get(queue_handle)?, VIS.get(vi_handle)?);
+        if !Arc::ptr_eq(&vi.open.device, &queue.open.device) {
+            return Err(Return::InvalidParameter);
+        }
+        // SAFETY: vipl_ext.h.
+        let (local, remote) = unsafe { (local(&vi.open, local_address)?, address(remote_address)?) };
+        // SAFETY: vipl_ext.h.
+        let data = unsafe { private_data(data, length) }?;
+        let _connecting = Connecting::begin(&vi)?;
+        vi.context.store(context, Ordering::Release);
+        // Whoever takes the event finds it so.
+        vi.pending.begin(How::Asked, queue_handle);
+        let endpoint = Arc::clone(&vi.vi);
+        let begun = queue.queue.connect(endpoint, &local, &remote, &data, timeout(time), word(vi_handle));
+        begun.map_err(code).inspect_err(|_| {
+            vi.pending.end();
+        })
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipExtConnQueueAccept(
+    connection: Pvoid,
+    vi_handle: Pvoid,
+    data: *const u8,
+    length: c_ulong,
+    context: Pvoid,
+) -> VipReturn {
+    call(|| {
+        let vi = VIS.get(vi_handle)?;
+        // SAFETY: vipl_ext.h.
+        let data = unsafe { private_data(data, length) }?;
+        let _connecting = Connecting::begin(&vi)?;
+        connect::accept_queued(connection, &vi, |asked, queue| {
+            vi.context.store(context, Ordering::Release);
+            vi.pending.begin(How::Accepted, queue);
+            let endpoint = Arc::clone(&vi.vi);
+            let begun = asked.accept(endpoint, &data, word(vi_handle));
+            begun.map_err(code).inspect_err(|_| {
+                vi.pending.end();
+            })
+        })
+    })
+}
+
+#[no_mangle]
+pub extern "C" fn VipExtConnQueueDisconnect(queue_handle: Pvoid, vi_handle: Pvoid) -> VipReturn {
+    call(|| {
+        let (queue, vi) = (QUEUES.get(queue_handle)?, VIS.get(vi_handle)?);
+        connect::disconnect_by(&vi, || queue.queue.disconnect(&vi.vi)).map_err(code)
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipExtConnQueueDone(
+    queue_handle: Pvoid,
+    event: *mut ConnEvent,
+    remote_address: *mut u8,
+) -> VipReturn {
+    call(|| {
+        let queue = QUEUES.get(queue_handle)?;
+        // SAFETY: vipl_ext.h.
+        let out = unsafe { Out::new(event) }?;
+        // SAFETY: vipl_ext.h.
+        let _room = unsafe { Out::new(remote_address) }?;
+        loop {
+            let happened = queue.queue.next().map_err(code)?;
+            let ConnectionEvent::Requested(asked) = happened else {
+                out.put(of_vi(happened));
+                return Ok(());
+            };
+            // Of a listener that has just ended nobody hears: dropped, the request is rejected.
+            let Ok(listener) = LISTENERS.get(handle(asked.context())) else { continue };
+            let Kind::Queued { context, .. } = listener.kind else { continue };
+            let attributes = of_peer(&asked.attributes());
+            let mut connection = null_mut();
+            // SAFETY: vipl_ext.h: there is room for an address with the NIC's longest discriminator. The handle is this call's.
+            unsafe {
+                let handle_out = Out::new(&raw mut connection)?;
+                let request = Request::Queued(asked, queue_handle);
+                put_request(queue.open.handle, request, remote_address, &handle_out)?;
+            }
+            out.put(ConnEvent {
+                kind: conn_event::REQUESTED,
+                context,
+                connection,
+                attributes,
+                ..ConnEvent::none()
+            });
+            return Ok(());
+        }
+    })
+}
+
+/// What has happened to a VI, as programs hear it.
+fn of_vi(happened: ConnectionEvent) -> ConnEvent {
+    let (kind, number, outcome) = match happened {
+        ConnectionEvent::Connected { context, answer } => (conn_event::CONNECTED, context, Some(Ok(answer))),
+        ConnectionEvent::Failed { context, error } => (conn_event::FAILED, context, Some(Err(error))),
+        ConnectionEvent::Disconnected { context } => (conn_event::DISCONNECTED, context, None),
+        ConnectionEvent::Lost { context } => (conn_event::LOST, context, None),
+        ConnectionEvent::Parted { context } => (conn_event::PARTED, context, None),
+        // There are no others; requests are of listeners.
+        _ => return ConnEvent::none(),
+    };
+    let event = ConnEvent { kind, vi: handle(number), ..ConnEvent::none() };
+    // It may have been destroyed meanwhile.
+    let Ok(vi) = VIS.get(event.vi) else { return event };
+    let event = ConnEvent { context: vi.context.load(Ordering::Acquire), ..event };
+    let Some(outcome) = outcome else { return event };
+    let has_accepted = vi.pending.end() == Some(How::Accepted);
+    let told = match outcome {
+        // Who has accepted has the peer's data since the request.
+        Ok(answer) if has_accepted => Ok(of_peer(&answer.attributes)),
+        outcome => answered(&vi, outcome),
+    };
+    match told {
+        Ok(attributes) => ConnEvent { attributes, ..event },
+        Err(status) => ConnEvent { status: status as VipReturn, ..event },
+    }
+}
+
+impl ConnEvent {
+    fn none() -> Self {
+        let attributes = ViAttributes {
+            reliability_level: 0,
+            max_transfer_size: 0,
+            qos: null_mut(),
+            ptag: null_mut(),
+            enable_rdma_write: 0,
+            enable_rdma_read: 0,
+        };
+        let (context, vi, connection) = (null_mut(), null_mut(), null_mut());
+        Self { kind: 0, status: Return::Success as VipReturn, context, vi, connection, attributes }
+    }
+}

@@ -1,0 +1,293 @@
+/* VIPL's extensions: what Viaduct offers to C programs and VIPL has no word for. All of their names begin with VipExt and VIP_EXT_.
+ *
+ * A program that calls VIPL's functions alone needs none of them, and may be connected with one that does.
+ * As in vipl.h, all functions may be called from any thread, and each of them also returns what vipl.h says of all.
+ */
+#ifndef VIADUCT_VIPL_EXT_H
+#define VIADUCT_VIPL_EXT_H
+
+#include <vipl.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Receiver not ready ------------------------------------------------------------------------------------------ */
+
+/* Retries of VipExtSetNotReady: the peer sends again without end. */
+#define VIP_EXT_WITHOUT_END 7
+
+/* Says what becomes of a message that finds no receive posted on a VI of a reliable level.
+ * With VIP_FALSE, as a VI is created, the connection breaks: that is VIA's way. With VIP_TRUE the VI stays connected, and its peer's NIC sends
+ * the message again, after the time of Timer, until a receive is there. Retries says how often in a row the peer does so before it breaks the
+ * connection: 0 to 6 times, or VIP_EXT_WITHOUT_END. Timer is InfiniBand's code, 0 to 31: 1 is 10 us, 6 is 80 us, 12 is 640 us, 18 is 5.1 ms,
+ * 24 is 41 ms, 0 is 655 ms. The peer is told when it is connected with the VI, so the VI must be idle. VipSetViAttributes leaves it as it is.
+ * With Unreliable Delivery such a message is dropped in any case.
+ * Returns:
+ *   VIP_SUCCESS: the VI does so from its next connection on
+ *   VIP_INVALID_PARAMETER: Stay is VIP_TRUE, and Timer or Retries outside its range
+ *   VIP_INVALID_STATE: the VI is not idle, or is being connected
+ */
+VIP_RETURN VipExtSetNotReady(IN VIP_VI_HANDLE ViHandle, IN VIP_BOOLEAN Stay, IN VIP_ULONG Timer,
+                             IN VIP_ULONG Retries);
+
+/* ---- Connections ------------------------------------------------------------------------------------------------- */
+
+/* Addresses: a VIP_NET_ADDRESS names its host by the Ethernet address of the host's NIC, HostAddressLen 6, as VIPL has it, or by the IPv4 address of the NIC,
+ * HostAddressLen 4: any function that takes an address takes either. IPv6, HostAddressLen 16, is not offered: VIP_ERROR_NOT_SUPPORTED.
+ * A discriminator of two bytes is a port, its higher byte first.
+ */
+
+typedef VIP_PVOID VIP_EXT_LISTENER_HANDLE;
+typedef VIP_PVOID VIP_EXT_CONN_QUEUE_HANDLE;
+
+/* Waits until everything that has been posted to the send queue of a VI is complete.
+ * On a reliable level what has not failed has arrived then, so that VipDisconnect loses nothing. The descriptors stay on the queue for VipSendDone.
+ * Returns:
+ *   VIP_SUCCESS: all of it is complete, however it completed
+ *   VIP_TIMEOUT: that took longer
+ */
+VIP_RETURN VipExtDrain(IN VIP_VI_HANDLE ViHandle, IN VIP_ULONG Timeout);
+
+/* Listens for all who ask for an address of a NIC, until VipExtUnlisten or VipCloseNic.
+ * Of those who have asked and are not decided on, Backlog may wait; more are refused. (VipConnectWait listens for one, and only while it waits.)
+ * Returns:
+ *   VIP_SUCCESS: Listener has a handle, for VipExtListenerWait
+ *   VIP_INVALID_PARAMETER: LocalAddr is not an address of this NIC, a discriminator is too long, or Backlog is 0
+ *   VIP_ERROR_RESOURCE: too many listen, or another user has that discriminator
+ *   VIP_ERROR_NOT_SUPPORTED: the address is an IPv6 one
+ */
+VIP_RETURN VipExtListen(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *LocalAddr, IN VIP_ULONG Backlog,
+                        OUT VIP_EXT_LISTENER_HANDLE *Listener);
+
+/* Waits for the next request that a listener gets. With a Timeout of 0 it looks for one.
+ * RemoteAddr has room for a discriminator of MaxDiscriminatorLen. The request is to be accepted or rejected, as one of VipConnectWait.
+ * Returns:
+ *   VIP_SUCCESS: ConnHandle is to be accepted or rejected
+ *   VIP_INVALID_STATE: the listener is a connection queue's
+ *   VIP_TIMEOUT: nobody has asked in that time, or the listener has ended meanwhile
+ */
+VIP_RETURN VipExtListenerWait(IN VIP_EXT_LISTENER_HANDLE Listener, IN VIP_ULONG Timeout,
+                              OUT VIP_NET_ADDRESS *RemoteAddr, OUT VIP_VI_ATTRIBUTES *RemoteViAttribs,
+                              OUT VIP_CONN_HANDLE *ConnHandle);
+
+/* Gives a descriptor for poll(2) or epoll(7) that is readable when there may be a request.
+ * It is to be used as that of VipExtCQFd: take what there is, call VipExtListenerArm, look once more, and only then wait.
+ * Returns:
+ *   VIP_SUCCESS: Fd has the descriptor
+ *   VIP_INVALID_STATE: the listener is a connection queue's
+ *   VIP_ERROR_RESOURCE: the process may have no more descriptors
+ */
+VIP_RETURN VipExtListenerFd(IN VIP_EXT_LISTENER_HANDLE Listener, OUT int *Fd);
+
+/* Makes the descriptor of a listener say when a request comes from now on.
+ * Returns:
+ *   VIP_SUCCESS: the program looks once more, and may wait then
+ *   VIP_INVALID_STATE: the listener is a connection queue's
+ *   VIP_ERROR_RESOURCE: the process may have no more descriptors
+ */
+VIP_RETURN VipExtListenerArm(IN VIP_EXT_LISTENER_HANDLE Listener);
+
+/* Listens no longer. Requests that nobody has taken are refused.
+ * Returns:
+ *   VIP_SUCCESS: the handle is used up
+ */
+VIP_RETURN VipExtUnlisten(IN VIP_EXT_LISTENER_HANDLE Listener);
+
+/* What happens to the connections of a connection queue: Kind of a VIP_EXT_CONN_EVENT. */
+/* Somebody asks: ConnHandle is to be accepted (VipExtConnQueueAccept, VipConnectAccept) or rejected (VipConnectReject). */
+#define VIP_EXT_CONN_REQUESTED 1
+/* The VI is connected. */
+#define VIP_EXT_CONN_CONNECTED 2
+/* It came to nothing, for the reason in Status; the VI is idle. */
+#define VIP_EXT_CONN_FAILED 3
+/* The peer has disconnected; the VI is in Error until VipExtConnQueueDisconnect. */
+#define VIP_EXT_CONN_DISCONNECTED 4
+/* The peer is gone; the VI is in Error until VipExtConnQueueDisconnect. */
+#define VIP_EXT_CONN_LOST 5
+/* VipExtConnQueueDisconnect is done; the VI is idle. */
+#define VIP_EXT_CONN_PARTED 6
+
+typedef struct _VIP_EXT_CONN_EVENT {
+    /* VIP_EXT_CONN_... */
+    VIP_ULONG Kind;
+    /* VIP_EXT_CONN_FAILED: what VipConnectRequest would have returned; else VIP_SUCCESS. */
+    VIP_RETURN Status;
+    /* The program's word, which it gave when it listened, asked or accepted. */
+    VIP_PVOID Context;
+    /* The VI; NULL with VIP_EXT_CONN_REQUESTED. */
+    VIP_VI_HANDLE ViHandle;
+    /* With VIP_EXT_CONN_REQUESTED: the request. */
+    VIP_CONN_HANDLE ConnHandle;
+    /* With VIP_EXT_CONN_REQUESTED and VIP_EXT_CONN_CONNECTED: the attributes of the peer's VI. */
+    VIP_VI_ATTRIBUTES RemoteViAttribs;
+} VIP_EXT_CONN_EVENT;
+
+/* Makes a connection queue: what comes of connections that the program does not wait for.
+ * None of the functions of a connection queue waits for a peer.
+ * Returns:
+ *   VIP_SUCCESS: ConnQueue has its handle
+ *   VIP_ERROR_RESOURCE: the NIC makes no connections
+ */
+VIP_RETURN VipExtCreateConnQueue(IN VIP_NIC_HANDLE NicHandle, OUT VIP_EXT_CONN_QUEUE_HANDLE *ConnQueue);
+
+/* Destroys a connection queue, and its listeners. What is under way is given up; connections stay.
+ * The ends of connections that stay are asynchronous errors (VIP_ERROR_CONN_LOST) from then on.
+ * Returns:
+ *   VIP_SUCCESS: the handle is used up
+ */
+VIP_RETURN VipExtDestroyConnQueue(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue);
+
+/* Gives a descriptor for poll(2) or epoll(7) that is readable when there may be an event of a connection queue.
+ * It is to be used as that of VipExtCQFd: take what there is, call VipExtConnQueueArm, look once more, and only then wait.
+ * Returns:
+ *   VIP_SUCCESS: Fd has the descriptor
+ *   VIP_ERROR_RESOURCE: the process may have no more descriptors
+ */
+VIP_RETURN VipExtConnQueueFd(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, OUT int *Fd);
+
+/* Makes the descriptor of a connection queue say when an event comes from now on.
+ * Returns:
+ *   VIP_SUCCESS: the program looks once more, and may wait then
+ *   VIP_ERROR_RESOURCE: the process may have no more descriptors
+ */
+VIP_RETURN VipExtConnQueueArm(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue);
+
+/* Listens as VipExtListen does; requests are events of a connection queue.
+ * Returns:
+ *   VIP_SUCCESS: Listener has a handle, for VipExtUnlisten
+ *   VIP_INVALID_PARAMETER: LocalAddr is not an address of this NIC, a discriminator is too long, or Backlog is 0
+ *   VIP_ERROR_RESOURCE: too many listen, or another user has that discriminator
+ *   VIP_ERROR_NOT_SUPPORTED: the address is an IPv6 one
+ */
+VIP_RETURN VipExtConnQueueListen(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, IN VIP_NET_ADDRESS *LocalAddr,
+                                 IN VIP_ULONG Backlog, IN VIP_PVOID Context,
+                                 OUT VIP_EXT_LISTENER_HANDLE *Listener);
+
+/* Asks for a connection as VipConnectRequestData does, and does not wait for the answer.
+ * It is an event: VIP_EXT_CONN_CONNECTED or VIP_EXT_CONN_FAILED. Until that is taken the VI is in the state Connect Pending; VipDisconnect ends
+ * the attempt, which is VIP_EXT_CONN_FAILED, too. VipGetPeerData has the private data of the answer.
+ * Returns:
+ *   VIP_SUCCESS: the request is on its way
+ *   VIP_INVALID_PARAMETER: the VI is of another NIC, LocalAddr is not an address of this NIC, a discriminator is too long, or DataLen is
+ *       more than there is room for
+ *   VIP_INVALID_STATE: the VI is not idle, or is being connected
+ *   VIP_ERROR_RESOURCE: another user has that discriminator
+ *   VIP_ERROR_NOT_SUPPORTED: an address is an IPv6 one
+ */
+VIP_RETURN VipExtConnQueueRequest(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, IN VIP_VI_HANDLE ViHandle,
+                                  IN VIP_NET_ADDRESS *LocalAddr, IN VIP_NET_ADDRESS *RemoteAddr,
+                                  IN VIP_ULONG Timeout, IN const void *Data, IN VIP_ULONG DataLen,
+                                  IN VIP_PVOID Context);
+
+/* Accepts a request of a connection queue with an idle VI, with private data: DataLen bytes at Data, VIP_MAX_ACCEPT_DATA at most.
+ * It does not wait until the peer is ready, which is an event: VIP_EXT_CONN_CONNECTED or VIP_EXT_CONN_FAILED. Receives are posted before.
+ * Returns:
+ *   VIP_SUCCESS: ConnHandle is used up
+ *   VIP_INVALID_PARAMETER: DataLen is more than there is room for
+ *   VIP_INVALID_STATE: the VI is not idle, or is being connected; or the request is no connection queue's
+ *   VIP_INVALID_RELIABILITY_LEVEL: the VI has another level than the peer's
+ *   VIP_INVALID_MTU: the VI has another MaxTransferSize than the peer's
+ *   VIP_TIMEOUT: the peer has given up
+ *   VIP_REJECT: the ends do not fit
+ */
+VIP_RETURN VipExtConnQueueAccept(IN VIP_CONN_HANDLE ConnHandle, IN VIP_VI_HANDLE ViHandle, IN const void *Data,
+                                 IN VIP_ULONG DataLen, IN VIP_PVOID Context);
+
+/* Disconnects a VI as VipDisconnect does. The event VIP_EXT_CONN_PARTED comes of a connection of this queue's.
+ * Returns:
+ *   VIP_SUCCESS: the VI is idle
+ */
+VIP_RETURN VipExtConnQueueDisconnect(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, IN VIP_VI_HANDLE ViHandle);
+
+/* Takes the oldest event of a connection queue.
+ * RemoteAddr has room for a discriminator of MaxDiscriminatorLen; it is filled in with VIP_EXT_CONN_REQUESTED. VipGetRequestData has the private data
+ * of the request.
+ * Returns:
+ *   VIP_SUCCESS: Event is filled in
+ *   VIP_NOT_DONE: there is none
+ */
+VIP_RETURN VipExtConnQueueDone(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, OUT VIP_EXT_CONN_EVENT *Event,
+                               OUT VIP_NET_ADDRESS *RemoteAddr);
+
+/* ---- Finding NICs ------------------------------------------------------------------------------------------------ */
+
+/* A viad serves the NIC: its addresses, and what a program may have of it, are known. */
+#define VIP_EXT_NIC_SERVED 1
+/* Nothing keeps the program from it, as far as one can see; only who opens it learns more. */
+#define VIP_EXT_NIC_FREE 2
+/* It cannot be opened: Reason says why. */
+#define VIP_EXT_NIC_UNUSABLE 3
+
+typedef struct _VIP_EXT_NIC {
+    /* What VipOpenNic takes. */
+    VIP_CHAR Name[256];
+    /* VIP_EXT_NIC_... */
+    VIP_ULONG State;
+    /* With VIP_EXT_NIC_SERVED; else all of it is 0. */
+    VIP_UINT8 NicAddress[6];
+    VIP_UINT8 IpAddress[4];
+    VIP_UINT8 Reserved[6];
+    VIP_ULONG MaxVI;
+    VIP_ULONG MaxCQ;
+    VIP_ULONG MaxRegisterBytes;
+    VIP_ULONG MaxTransferSize;
+    /* With VIP_EXT_NIC_UNUSABLE: as much of the reason as fits. */
+    VIP_CHAR Reason[256];
+} VIP_EXT_NIC;
+
+/* Lists the NICs that the program may open: those that have an alias, those of viads with sockets in /run, and PCI functions.
+ * Count is how much room Nics has, and then how many there are. A NIC with several aliases is there with each of them; a name that does not fit is
+ * left out.
+ * Returns:
+ *   VIP_SUCCESS: Nics has them; a Count of 0 says that there are none
+ *   VIP_INVALID_PARAMETER: the aliases cannot be read
+ *   VIP_ERROR_RESOURCE: there is too little room; Count says how much it takes
+ */
+VIP_RETURN VipExtListNics(OUT VIP_EXT_NIC *Nics, IN OUT VIP_ULONG *Count);
+
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
+
+/* Gives a descriptor for poll(2) or epoll(7) that is readable when there may be an entry on a completion queue.
+ * It stays as long as the queue, and is the library's: the program neither reads nor closes it. It says nothing before VipExtCQArm. So one
+ * thread does this, again and again: it takes what there is by VipCQDone until that returns VIP_NOT_DONE, calls VipExtCQArm, calls VipCQDone
+ * once more, and only if that returns VIP_NOT_DONE, too, waits until the descriptor is readable. What comes between the last look and the wait makes
+ * it readable. It may be readable for nothing. When the NIC is gone, VipCQDone says so.
+ * Returns:
+ *   VIP_SUCCESS: Fd has the descriptor
+ *   VIP_ERROR_RESOURCE: the process may have no more descriptors
+ *   VIP_ERROR_NOT_SUPPORTED: the NIC has no interrupts
+ */
+VIP_RETURN VipExtCQFd(IN VIP_CQ_HANDLE CQHandle, OUT int *Fd);
+
+/* Makes the descriptor of a completion queue say when there is an entry that was not taken.
+ * It says so once, or at once if there is an entry: then VipExtCQArm is called again.
+ * Returns:
+ *   VIP_SUCCESS: the program looks once more, and may wait then
+ *   VIP_ERROR_RESOURCE: the process may have no more descriptors
+ *   VIP_ERROR_NOT_SUPPORTED: the NIC has no interrupts
+ */
+VIP_RETURN VipExtCQArm(IN VIP_CQ_HANDLE CQHandle);
+
+/* Gives a descriptor for poll(2) or epoll(7) that is readable as long as asynchronous errors of a NIC wait to be taken.
+ * From the first call on, errors of this NIC handle wait for VipExtNicEventDone, and no handler is called for them. The descriptor stays
+ * until VipCloseNic, and is the library's: the program neither reads nor closes it.
+ * Returns:
+ *   VIP_SUCCESS: Fd has the descriptor
+ *   VIP_ERROR_RESOURCE: the process may have no more descriptors
+ */
+VIP_RETURN VipExtNicEventFd(IN VIP_NIC_HANDLE NicHandle, OUT int *Fd);
+
+/* Takes the oldest asynchronous error of a NIC that waits. At most 4096 wait: the oldest one goes first.
+ * Returns:
+ *   VIP_SUCCESS: ErrorDesc is filled in
+ *   VIP_NOT_DONE: none waits
+ *   VIP_INVALID_STATE: VipExtNicEventFd was not called: errors go to the handler
+ */
+VIP_RETURN VipExtNicEventDone(IN VIP_NIC_HANDLE NicHandle, OUT VIP_ERROR_DESCRIPTOR *ErrorDesc);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
