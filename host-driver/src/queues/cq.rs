@@ -134,7 +134,7 @@ impl Cq {
     }
 
     /// Asks for one interrupt of its [`Cq::vector`]: when there is an entry that has not been taken, or at once if there is
-    /// one. Whoever sleeps has read the vector's generation before: [`KernelAgent::sleep`].
+    /// one. Whoever sleeps has read the vector's generation before: [`crate::wait::Vectors::sleep`].
     pub fn arm(&self) -> Result<(), DeviceError> {
         self.consumer.arm()
     }

@@ -128,7 +128,7 @@ impl Vi {
     }
 
     /// Asks for one interrupt of a queue's [`Vi::vector`]: when the descriptor at `position` is complete, or at
-    /// once if it is. Whoever sleeps has read the vector's generation before: [`KernelAgent::sleep`].
+    /// once if it is. Whoever sleeps has read the vector's generation before: [`crate::wait::Vectors::sleep`].
     pub fn arm(&self, direction: Direction, position: u16) -> Result<(), DeviceError> {
         let offset = match direction {
             Direction::Send => page::SEND_ARM,
