@@ -7,18 +7,18 @@ use std::{
 };
 
 use via::{
-    connections::{
-        Answer, ConnectionRequest, HostAddress, Incoming, NetAddress, PeerRequest, RemoteAttributes,
-        ACCEPT_ROOM, MAX_DISCRIMINATOR, REJECT_ROOM,
-    },
-    Error, Mac, Return, ViState,
+    connections::{Answer, ConnectionRequest, HostAddress, PeerRequest, RemoteAttributes, REJECT_ROOM},
+    Error, Return, ViState,
 };
 
 use crate::{
-    entry::{call, code, read, timeout, Out},
+    address::{address, local},
+    entry::{call, code, timeout, Out},
     handles::Table,
     names::ADDRESS_BYTES,
-    nic::{keep, lock, OpenNic, NICS},
+    nic::{keep, lock, NICS},
+    private_data::{private_data, put_private_data},
+    request::Request,
     types::{NetAddressHead, Pvoid, ViAttributes, VipReturn},
     vi::{of_peer, Vi, VIS},
 };
@@ -32,38 +32,6 @@ struct Connection {
     /// Its private data.
     data: Vec<u8>,
     request: Mutex<Option<Request>>,
-}
-
-/// Somebody asks for a connection, and has been heard of in one way or the other.
-pub enum Request {
-    /// By a call that waited.
-    Waits(Box<dyn Incoming>),
-    /// By a connection queue.
-    Queued(ConnectionRequest, Pvoid),
-}
-
-impl Request {
-    fn remote(&self) -> NetAddress {
-        match self {
-            Self::Waits(asked) => asked.remote(),
-            Self::Queued(asked, _) => asked.remote(),
-        }
-    }
-
-    fn data(&self) -> Vec<u8> {
-        match self {
-            Self::Waits(asked) => asked.data().to_vec(),
-            Self::Queued(asked, _) => asked.data().to_vec(),
-        }
-    }
-
-    /// For calls that wait.
-    fn into_incoming(self) -> Box<dyn Incoming> {
-        match self {
-            Self::Waits(asked) => asked,
-            Self::Queued(asked, _) => asked.into_incoming(),
-        }
-    }
 }
 
 // SAFETY: the pointer in it is a handle.
@@ -90,44 +58,6 @@ pub fn disconnect_by(vi: &Vi, how: impl FnOnce() -> Result<(), Error>) -> Result
     ended
 }
 
-/// Private data of a program's: copied, because others may write there.
-///
-/// # Safety
-/// `length` bytes, or NULL and none.
-pub unsafe fn private_data(data: *const u8, length: c_ulong) -> Result<Vec<u8>, Return> {
-    match usize::try_from(length) {
-        Ok(0) => Ok(Vec::new()),
-        // No message has room for more, but how much it is depends on the message.
-        Ok(length) if length <= ACCEPT_ROOM && !data.is_null() => {
-            // SAFETY: the caller's promise.
-            Ok(unsafe { std::slice::from_raw_parts(data, length) }.to_vec())
-        }
-        _ => Err(Return::InvalidParameter),
-    }
-}
-
-/// Gives a program private data: all, and how many bytes they are; or only that, if there is too little room.
-///
-/// # Safety
-/// `length` is NULL, or a VIP_ULONG; `to` is NULL, or has that many bytes.
-unsafe fn put_private_data(data: &[u8], to: *mut u8, length: *mut c_ulong) -> Result<(), Return> {
-    // SAFETY: the caller's promise.
-    let (room, length_out) = unsafe { (read(length)?, Out::new(length)?) };
-    length_out.put(data.len() as c_ulong);
-    if data.is_empty() {
-        return Ok(());
-    }
-    if (data.len() as c_ulong) > room {
-        return Err(Return::ErrorResource);
-    }
-    if to.is_null() {
-        return Err(Return::InvalidParameter);
-    }
-    // SAFETY: there is room for so many.
-    unsafe { to.copy_from_nonoverlapping(data.as_ptr(), data.len()) };
-    Ok(())
-}
-
 /// What a peer has answered: its private data stay with the VI.
 pub fn answered(vi: &Vi, answer: Result<Answer, Error>) -> Result<ViAttributes, Return> {
     let (data, attributes) = match answer {
@@ -137,50 +67,6 @@ pub fn answered(vi: &Vi, answer: Result<Answer, Error>) -> Result<ViAttributes, 
     };
     *lock(&vi.peer_data) = data;
     attributes
-}
-
-/// Bytes of a host's IPv4 address.
-const IPV4_BYTES: u16 = 4;
-/// And of an IPv6 one.
-const IPV6_BYTES: u16 = 16;
-
-/// A VIP_NET_ADDRESS of the program's.
-///
-/// # Safety
-/// NULL, or VIP_NET_ADDRESS.
-pub unsafe fn address(from: *const u8) -> Result<NetAddress, Return> {
-    // SAFETY: the caller's promise.
-    let head = unsafe { read(from.cast::<NetAddressHead>()) }?;
-    let at = size_of::<NetAddressHead>();
-    // SAFETY: the caller's promise: so many bytes are behind the lengths.
-    let bytes =
-        |at: usize, length: usize| unsafe { std::slice::from_raw_parts(from.add(at), length) }.to_vec();
-    let host = match head.host_length {
-        ADDRESS_BYTES => bytes(at, 6).try_into().ok().map(|mac| HostAddress::Mac(Mac(mac))),
-        IPV4_BYTES => <[u8; 4]>::try_from(bytes(at, 4)).ok().map(|ip| HostAddress::Ip(ip.into())),
-        IPV6_BYTES => return Err(Return::ErrorNotSupported),
-        _ => None,
-    };
-    let length = usize::from(head.discriminator_length);
-    if length > MAX_DISCRIMINATOR {
-        return Err(Return::InvalidParameter);
-    }
-    let discriminator = bytes(at + usize::from(head.host_length), length);
-    Ok(NetAddress { host: host.ok_or(Return::InvalidParameter)?, discriminator })
-}
-
-/// An address of this NIC's.
-///
-/// # Safety
-/// As [`address`].
-pub unsafe fn local(open: &OpenNic, from: *const u8) -> Result<NetAddress, Return> {
-    // SAFETY: the caller's promise.
-    let local = unsafe { address(from) }?;
-    let is_own = match local.host {
-        HostAddress::Mac(mac) => mac == open.device.mac,
-        HostAddress::Ip(ip) => ip == open.device.nic.attributes().ip,
-    };
-    is_own.then_some(local).ok_or(Return::InvalidParameter)
 }
 
 /// Gives a program who asks: an address, and a handle.

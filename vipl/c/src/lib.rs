@@ -7,6 +7,7 @@
 // VIPL's own documentation says what a caller owes: vipl.h.
 #![allow(clippy::missing_safety_doc)]
 
+mod address;
 mod connect;
 mod cq;
 mod entry;
@@ -20,6 +21,8 @@ mod names;
 mod nic;
 mod notify;
 mod pending;
+mod private_data;
+mod request;
 mod slots;
 mod types;
 mod vi;

@@ -3,6 +3,7 @@
 mod asked;
 mod attempt;
 mod demand;
+mod event;
 mod failure;
 mod listener;
 mod queue;
@@ -25,8 +26,9 @@ use viaduct_driver::{
 pub(crate) use self::demand::OnDemand;
 use self::{attempt::Begin, failure::Failure, queue::QueueId};
 pub use self::{
+    event::ConnectionEvent,
     listener::Listener,
-    queue::{ConnectionEvent, ConnectionQueue, ConnectionRequest, QueueListener},
+    queue::{ConnectionQueue, ConnectionRequest, QueueListener},
 };
 use crate::{
     connections::{

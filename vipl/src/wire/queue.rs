@@ -18,6 +18,7 @@ use viaduct_driver::{
 use super::{
     asked::Asked,
     attempt::{Attempt, Begin},
+    event::ConnectionEvent,
     failure::Failure,
     listener::listen,
     State, Wire,
@@ -31,44 +32,6 @@ use crate::{
 
 /// Tells the queues of a NIC apart.
 pub(super) type QueueId = u64;
-
-/// Something that has happened to a connection of a [`ConnectionQueue`]. `context` is the program's word for it, which it gave when it asked, accepted or
-/// listened.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ConnectionEvent {
-    /// Somebody asks: it is to be accepted or rejected. The context is the listener's.
-    Requested(ConnectionRequest),
-    /// The VI is connected. Who has accepted gets no data: they came with the request.
-    Connected {
-        /// Of the one who asked or accepted.
-        context: u64,
-        /// What the other side has answered.
-        answer: Answer,
-    },
-    /// It came to nothing, and the VI is idle.
-    Failed {
-        /// Of the one who asked or accepted.
-        context: u64,
-        /// As [`crate::connections::Connections::request`] has them.
-        error: Error,
-    },
-    /// The peer has disconnected. The VI is in Error: what is posted is flushed, and [`ConnectionQueue::disconnect`] makes it idle.
-    Disconnected {
-        /// Of the one who asked or accepted.
-        context: u64,
-    },
-    /// The peer is gone: it does not answer any more, or has forgotten the connection. The VI is as with [`ConnectionEvent::Disconnected`].
-    Lost {
-        /// Of the one who asked or accepted.
-        context: u64,
-    },
-    /// [`ConnectionQueue::disconnect`] is done: the VI is idle.
-    Parted {
-        /// Of the one who asked or accepted.
-        context: u64,
-    },
-}
 
 /// The connections of a program that waits for none of them. Its calls never wait for a peer; what comes of them are events, which
 /// [`ConnectionQueue::next`] takes, and whose coming [`ConnectionQueue::fd`] tells. Clones are the same queue. A VI may be connected by it or by the calls that

@@ -12,10 +12,12 @@ use via::{
 };
 
 use crate::{
-    connect::{local, put_request, Request},
+    address::local,
+    connect::put_request,
     entry::{call, code, timeout, Out},
     handles::Table,
     nic::{keep, NICS},
+    request::Request,
     types::{Pvoid, ViAttributes, VipReturn},
 };
 

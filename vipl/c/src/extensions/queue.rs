@@ -14,11 +14,14 @@ use via::{
 
 use super::listener::{self, backlog, Kind, Listener, LISTENERS};
 use crate::{
-    connect::{self, address, answered, local, private_data, put_request, Connecting, Request},
+    address::{address, local},
+    connect::{self, answered, put_request, Connecting},
     entry::{call, code, timeout, Out},
     handles::Table,
     nic::{keep, OpenNic, NICS},
     pending::How,
+    private_data::private_data,
+    request::Request,
     types::{conn_event, ConnEvent, Pvoid, ViAttributes, VipReturn},
     vi::{of_peer, VIS},
 };

@@ -241,6 +241,9 @@ static void a_host_is_asked_by_its_ipv4_address(void)
     IS(VipConnectRequest(here, &mine.head, &to.head, 300, &remote), VIP_TIMEOUT);
     to.head.HostAddressLen = 16;
     IS(VipConnectRequest(here, &mine.head, &to.head, 300, &remote), VIP_ERROR_NOT_SUPPORTED);
+    /* Nothing is read behind a length that cannot be. */
+    to.head.HostAddressLen = 60000;
+    IS(VipConnectRequest(here, &mine.head, &to.head, 300, &remote), VIP_INVALID_PARAMETER);
     to.head.HostAddressLen = 5;
     IS(VipConnectRequest(here, &mine.head, &to.head, 300, &remote), VIP_INVALID_PARAMETER);
     /* One's own, as well. */
