@@ -19,7 +19,8 @@ use viaduct_driver::{
 
 use crate::{
     backoff::{Backoff, NEVER},
-    queue::{Ends, Try},
+    ends::Ends,
+    queue::Try,
     Error, Nic,
 };
 

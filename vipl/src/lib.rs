@@ -143,6 +143,7 @@ mod bytes;
 pub mod connections;
 mod cq;
 mod descriptor;
+mod ends;
 mod error;
 mod form;
 mod memory;

@@ -2,24 +2,20 @@
 
 use std::{
     ops::{Deref, DerefMut},
-    ptr::NonNull,
-    sync::{
-        atomic::{AtomicBool, AtomicU32, Ordering},
-        Mutex, MutexGuard, PoisonError,
-    },
+    sync::{atomic::AtomicBool, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use viaduct_driver::{
     agent::vis::{Direction, Vi as AgentVi},
     barrier,
-    kernel_agent::KernelAgent,
     queues::lock::{Guard, Held, Locked, Place},
 };
 use viaduct_spec::doorbell::token;
 
 use crate::{
     backoff::Backoff,
+    ends::Ends,
     form::Form,
     registered::Found,
     ring::{Popped, Ring},
@@ -40,33 +36,6 @@ pub(crate) struct Queue<D> {
     ends: Ends,
 }
 
-/// Words that are 0 as long as the agent is there: `KernelAgent::end_words`.
-#[derive(Debug)]
-pub(crate) struct Ends([NonNull<AtomicU32>; 2]);
-
-// SAFETY: the pointers are to atomics.
-unsafe impl Send for Ends {}
-// SAFETY: as above.
-unsafe impl Sync for Ends {}
-
-impl Ends {
-    pub(crate) fn of(agent: &dyn KernelAgent) -> Self {
-        static NEVER: AtomicU32 = AtomicU32::new(0);
-        Self(agent.end_words().map(|word| word.unwrap_or(&NEVER).into()))
-    }
-
-    /// Whether one of them is not 0 any more: the agent has gone.
-    ///
-    /// # Safety
-    /// The agent is still there.
-    #[inline]
-    pub(crate) unsafe fn have_come(&self) -> bool {
-        // SAFETY: the words stay as long as the agent.
-        let [one, other] = self.0.map(|word| unsafe { word.as_ref() }.load(Ordering::Relaxed));
-        one | other != 0
-    }
-}
-
 /// What came of a call that does the usual alone, without waiting and without errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Try<T> {
@@ -76,6 +45,15 @@ pub enum Try<T> {
     Nothing,
     /// The call has done nothing: the general call is due, and finds out why.
     Unusual,
+}
+
+/// How far a post of several descriptors has come.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// On the queue.
+    pub(crate) posted: usize,
+    /// Those of them that the library has flushed: the VI is being connected.
+    pub(crate) flushed: usize,
 }
 
 /// A queue at rest: nobody posts, or looks.
@@ -198,45 +176,71 @@ impl<D: Form> Queue<D> {
         }
     }
 
-    /// Posts a descriptor: token into the ring, then the doorbell. Whether it was flushed at once: the VI is being connected.
-    /// `release` looks whether it still is.
+    /// Posts the descriptors that `next` makes, `count` at most, in this order: their tokens into the ring, then one doorbell, with the token of the
+    /// last one, which says that all slots up to its own are written. Ends early when `next` has no more, or with an error. What was posted
+    /// before the error is posted and rung for; `progress` says how many. The one that the error is of was not made, or is dropped.
+    ///
+    /// While the VI is being connected each is flushed at once; `release` looks first whether it still is.
+    ///
+    /// # Errors
+    /// [`Error::Overrun`], before `next` is asked; those of `next`, of `release` and of the device. If the doorbell itself fails, what `progress` says is
+    /// posted all the same: the NIC may find it in the ring.
     pub(crate) fn post(
         &self,
         vi: &AgentVi,
-        mut descriptor: D,
+        count: usize,
+        mut next: impl FnMut(&mut Found) -> Option<Result<D, Error>>,
         release: impl FnOnce(&mut Posted<D>) -> Result<(), Error>,
-    ) -> Result<bool, Error> {
+        progress: &mut Progress,
+    ) -> Result<(), Error> {
         vi.check_process()?;
         let bell = vi.bell(self.direction);
         let _doorbell = bell.is_none().then(|| lock(&self.doorbell));
         let mut posted = self.look();
-        // The NIC has completed, hence read, what is off the queue: its slot is free.
-        if posted.descriptors.is_full() {
-            return Err(Error::Overrun(self.slots));
-        }
-        if posted.held {
+        if posted.held && count > 0 {
             release(&mut posted)?;
         }
-        descriptor.prepare();
-        if posted.held {
-            descriptor.flush(self.direction);
-            posted.descriptors.push(descriptor);
-            return Ok(true);
-        }
-        let token = put(&mut posted.position, vi, self.direction, descriptor.token());
-        // From here on the NIC may find it, doorbell or not: it is posted.
-        posted.descriptors.push(descriptor);
-        if let Some(bell) = bell {
-            let is_heard = bell.ring(token);
-            drop(posted);
-            if !is_heard {
-                vi.wake_poller()?;
+        let (mut last, mut outcome) = (None, Ok(()));
+        for _ in 0..count {
+            // The NIC has completed, hence read, what is off the queue: its slot is free.
+            if posted.descriptors.is_full() {
+                outcome = Err(Error::Overrun(self.slots));
+                break;
             }
-            return Ok(false);
+            let mut descriptor = match next(&mut posted.found) {
+                Some(Ok(descriptor)) => descriptor,
+                Some(Err(error)) => {
+                    outcome = Err(error);
+                    break;
+                }
+                None => break,
+            };
+            descriptor.prepare();
+            if posted.held {
+                descriptor.flush(self.direction);
+                progress.flushed += 1;
+            } else {
+                // From here on the NIC may find it, doorbell or not: it is posted.
+                last = Some(put(&mut posted.position, vi, self.direction, descriptor.token()));
+            }
+            posted.descriptors.push(descriptor);
+            progress.posted += 1;
         }
-        drop(posted);
-        vi.ring_doorbell(self.direction, token)?;
-        Ok(false)
+        let Some(token) = last else { return outcome };
+        match bell {
+            Some(bell) => {
+                let is_heard = bell.ring(token);
+                drop(posted);
+                if !is_heard {
+                    vi.wake_poller()?;
+                }
+            }
+            None => {
+                drop(posted);
+                vi.ring_doorbell(self.direction, token)?;
+            }
+        }
+        outcome
     }
 
     /// Posts once more, in their order, what was flushed since [`Posted::begin`] on a queue that has been reset, as if nothing had

@@ -1,4 +1,4 @@
-//! `install`: the C interface of VIPL under a prefix: header, shared and static library, pkg-config file; the command viaduct; viad, with
+//! `install`: the C interface of VIPL under a prefix: headers, shared and static library, pkg-config file; the command viaduct; viad, with
 //! its systemd unit and its documented configuration; and the manual pages of all of them.
 
 use crate::command::Cmd;
@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 pub const SONAME: &str = "libvipl.so.1";
 /// The folder of libraries under a prefix, unless somebody says otherwise.
 const LIBRARIES: &str = "lib";
+
+/// The headers of C programs: VIPL's, and that of the extensions.
+pub const HEADERS: [&str; 2] = ["vipl.h", "vipl_ext.h"];
 
 /// viad's documented configuration, under a prefix.
 pub const CONFIG: &str = "share/doc/viaduct/viad.toml";
@@ -70,7 +73,9 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
     let place = Place { prefix, libdir, root };
 
     let shared = format!("libvipl.so.{version}");
-    place.copy(&project.root.join("vipl/include/vipl.h"), "include/vipl.h")?;
+    for header in HEADERS {
+        place.copy(&project.root.join("vipl/include").join(header), &format!("include/{header}"))?;
+    }
     place.copy(&built.join("libvipl.so"), &format!("{libdir}/{shared}"))?;
     place.link(&shared, &format!("{libdir}/{SONAME}"))?;
     place.link(SONAME, &format!("{libdir}/libvipl.so"))?;
@@ -216,7 +221,7 @@ pub fn smoke(project: &Project) -> Result<()> {
     let program = prefix.join("prog.c");
     write(
         &program,
-        "#include <stdio.h>\n#include <vipl.h>\n\nint main(void)\n{\n    VIP_NIC_HANDLE nic;\n    \
+        "#include <stdio.h>\n#include <vipl_ext.h>\n\nint main(void)\n{\n    VIP_NIC_HANDLE nic;\n    \
          return VipOpenNic(NULL, &nic) != VIP_INVALID_PARAMETER;\n}\n",
     )?;
     let (folder, lib) = (prefix.display(), prefix.join("lib"));

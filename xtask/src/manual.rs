@@ -1,16 +1,17 @@
-//! The manual pages of VIPL's functions (section 3), made of the comments in vipl.h: one page a function.
+//! The manual pages of VIPL's functions (section 3), made of the comments in vipl.h and vipl_ext.h: one page a function.
 //!
 //! A comment in front of a function begins with a sentence that says what the function does. More of it may follow. The line `Returns:`
 //! begins the list of what it returns: a value, a colon, and what that says. What every function returns stands once, in the comment at
-//! the top of the header, below a line that ends with `also returns:`.
+//! the top of vipl.h, below a line that ends with `also returns:`.
 
+use crate::install::HEADERS;
 use crate::project::{read, Project};
 use anyhow::{ensure, Context, Result};
 use roff::{bold, roman, Roff};
 use std::collections::BTreeMap;
 
-/// The header, in the clone.
-const HEADER: &str = "vipl/include/vipl.h";
+/// The folder of the headers, in the clone.
+const FOLDER: &str = "vipl/include";
 /// What begins the list of what a function returns.
 const RETURNS: &str = "Returns:";
 /// What ends the line above the list of what every function returns.
@@ -27,6 +28,8 @@ type Returned = (String, String);
 #[derive(Debug)]
 struct Function {
     name: String,
+    /// The header that declares it.
+    header: &'static str,
     /// Its declaration, as it stands there.
     declaration: String,
     /// The part of the header that it stands in.
@@ -41,9 +44,11 @@ struct Function {
 /// # Errors
 /// A function that the header does not document in this form.
 pub fn pages(project: &Project, version: &str) -> Result<BTreeMap<String, String>> {
-    let header = read(&project.root.join(HEADER))?;
-    let functions = functions(&header).context(HEADER)?;
-    let always = always(&header).context(HEADER)?;
+    let mut functions = Vec::new();
+    for name in HEADERS {
+        functions.extend(declared_in(name, &header(project, name)?).context(name)?);
+    }
+    let always = always(&header(project, HEADERS[0])?).context(HEADERS[0])?;
     let page = |function: &Function| {
         let same = |other: &&Function| other.part == function.part && other.name != function.name;
         let beside = functions.iter().filter(same).map(|other| other.name.as_str()).collect();
@@ -52,10 +57,16 @@ pub fn pages(project: &Project, version: &str) -> Result<BTreeMap<String, String
     Ok(functions.iter().map(page).collect())
 }
 
-/// All functions of a header.
-fn functions(header: &str) -> Result<Vec<Function>> {
+/// The text of a header.
+fn header(project: &Project, name: &str) -> Result<String> {
+    read(&project.root.join(FOLDER).join(name))
+}
+
+/// All functions that a header of this name declares.
+fn declared_in(name: &'static str, text: &str) -> Result<Vec<Function>> {
+    let header = name;
     let (mut part, mut comment, mut found) = ("", String::new(), Vec::new());
-    let mut lines = header.lines();
+    let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if let Some(title) = line.strip_prefix("/* ---- ") {
             part = title.trim_end_matches(['-', '*', '/', ' ']);
@@ -73,7 +84,8 @@ fn functions(header: &str) -> Result<Vec<Function>> {
             let (text, returns) =
                 parse(&comment, RETURNS).with_context(|| format!("the comment of {name}"))?;
             ensure!(text.contains('.'), "the comment of {name} has no sentence that says what it does");
-            found.push(Function { name: name.into(), declaration, part: part.into(), text, returns });
+            let (name, part) = (name.into(), part.into());
+            found.push(Function { name, header, declaration, part, text, returns });
             comment.clear();
         } else {
             // What stands in front of something else is no function's.
@@ -135,12 +147,12 @@ fn list(roff: &mut Roff, returns: &[Returned]) {
 
 /// One page.
 fn page(function: &Function, always: &[Returned], beside: Vec<&str>, version: &str) -> String {
-    let Function { name, declaration, text, returns, .. } = function;
+    let Function { name, header, declaration, text, returns, .. } = function;
     let mut roff = Roff::new();
     roff.control("TH", [name.as_str(), "3", NO_DATE, &format!("Viaduct {version}"), "VIPL"]);
     roff.control("SH", ["NAME"]).text([roman(format!("{name} - {}", summary(text)))]);
     roff.control("SH", ["SYNOPSIS"]).control("nf", []);
-    roff.text([bold("#include <vipl.h>")]);
+    roff.text([bold(format!("#include <{header}>"))]);
     roff.control("sp", []);
     for line in declaration.lines() {
         roff.text([bold(line)]);
@@ -164,8 +176,8 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    fn header() -> String {
-        read(&Project::find().unwrap().root.join(HEADER)).unwrap()
+    fn vipl() -> String {
+        header(&Project::find().unwrap(), "vipl.h").unwrap()
     }
 
     fn symbols() -> BTreeSet<String> {
@@ -175,9 +187,9 @@ mod tests {
 
     #[test]
     fn each_function_of_the_library_has_a_page_that_says_what_it_returns() {
-        let header = header();
+        let vipl = vipl();
         // The words of the enumeration, without those that are macros of the same name.
-        let codes: BTreeSet<&str> = header
+        let codes: BTreeSet<&str> = vipl
             .split_once("typedef enum {")
             .and_then(|(_, rest)| rest.split_once("} VIP_RETURN;"))
             .map(|(body, _)| {
@@ -186,7 +198,9 @@ mod tests {
             .unwrap()
             .collect();
         assert!(codes.contains("VIP_SUCCESS") && codes.len() > 15, "{codes:?}");
-        let functions = functions(&header).unwrap();
+        let extensions = header(&Project::find().unwrap(), "vipl_ext.h").unwrap();
+        let mut functions = declared_in("vipl.h", &vipl).unwrap();
+        functions.extend(declared_in("vipl_ext.h", &extensions).unwrap());
         let names: BTreeSet<String> = functions.iter().map(|function| function.name.clone()).collect();
         assert_eq!(names, symbols());
         for function in &functions {
@@ -198,6 +212,7 @@ mod tests {
                 let only_refuses = function.text.starts_with("Would ");
                 assert_ne!(only_refuses, returned.contains(&"VIP_SUCCESS"), "{}", function.name);
             }
+            assert_eq!(function.header == "vipl_ext.h", function.name.starts_with("VipExt"));
             let distinct: BTreeSet<&&str> = returned.iter().collect();
             assert_eq!(distinct.len(), returned.len(), "{}: a value stands there twice", function.name);
             assert!(function.returns.iter().all(|(value, what)| !what.is_empty() || value == "nothing"));
@@ -210,6 +225,7 @@ mod tests {
         let page = &pages["VipSendDone.3"];
         for part in [
             ".TH VipSendDone 3 \"\" \"Viaduct 1.2.3\" VIPL",
+            "\\fB#include <vipl.h>\\fR",
             "VipSendDone \\- takes the oldest descriptor off the send queue of a VI, if it is complete\n",
             "\\fBVIP_NOT_DONE\\fR\nthe oldest one is not complete",
             "As every function of VIPL it also returns\n.TP\n\\fBVIP_INVALID_PARAMETER\\fR",
@@ -217,6 +233,8 @@ mod tests {
         ] {
             assert!(page.contains(part), "{part:?} is not in\n{page}");
         }
+        let page = &pages["VipExtPostSendMany.3"];
+        assert!(page.contains("\\fB#include <vipl_ext.h>\\fR") && page.contains("VipExtPostRecvMany"), "{page}");
     }
 
     #[test]
@@ -233,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_function_without_what_it_returns_is_an_error_that_names_it() {
-        let refused = |header: &str| format!("{:#}", functions(header).unwrap_err());
+        let refused = |header: &str| format!("{:#}", declared_in("vipl.h", header).unwrap_err());
         let bare = refused("/* Does it. */\nVIP_RETURN VipDo(void);\n");
         assert!(bare.contains("VipDo") && bare.contains("Returns:"), "{bare}");
         // A comment that stands in front of something else is not its.
@@ -255,6 +273,6 @@ mod tests {
         assert_eq!(summary(&text), "does it");
         let expected = [("VIP_SUCCESS", "all of it"), ("VIP_TIMEOUT", "none")];
         assert_eq!(returns, expected.map(|(value, what)| (value.to_owned(), what.to_owned())));
-        assert_eq!(always(&header()).unwrap().len(), 2);
+        assert_eq!(always(&vipl()).unwrap().len(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! libvipl: VIPL's C interface (vipl.h) over the library in Rust. Each file has the entry points of one section of the header;
+//! libvipl: VIPL's C interface (vipl.h, vipl_ext.h) over the library in Rust. Each file has the entry points of one section of a header;
 //! `entry` is what they have in common, `handles` what C programs hold.
 //!
 //! The library does not see a descriptor's or a buffer's bytes move: programs write descriptors into memory that they have
@@ -9,6 +9,7 @@
 
 mod connect;
 mod cq;
+mod data_path;
 mod entry;
 mod events;
 mod extras;

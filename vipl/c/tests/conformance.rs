@@ -82,12 +82,13 @@ programs! {
     descriptors_right_and_wrong_at_each_level: "transfer" and through_viad_on_rtl,
     private_data: "private",
     calls_under_way: "under_way",
+    several_descriptors_at_once: "data_path" and through_viad_on_rtl,
 }
 
 #[test]
 fn every_statement_is_in_the_documents() {
     let text = fs::read_to_string(format!("{FOLDER}/../../docs/conformance.md")).expect("it is there");
-    for program in ["nic", "vi", "cq", "system", "connect", "transfer", "private", "under_way"] {
+    for program in ["nic", "vi", "cq", "system", "connect", "transfer", "private", "under_way", "data_path"] {
         for name in listed(program) {
             assert!(text.contains(&name), "{program}.c: {name}");
         }

@@ -5,6 +5,7 @@ mod conformance;
 mod convoy;
 mod examples;
 mod header;
+mod queues;
 mod raw;
 mod reasons;
 mod registration;

@@ -209,6 +209,7 @@ mod tests {
             ("usr/lib/x-linux-gnu/libvipl.a", "libvipl-dev"),
             ("usr/lib/x-linux-gnu/pkgconfig/vipl.pc", "libvipl-dev"),
             ("usr/include/vipl.h", "libvipl-dev"),
+            ("usr/include/vipl_ext.h", "libvipl-dev"),
             ("usr/share/man/man3/VipOpenNic.3", "libvipl-dev"),
             ("usr/share/man/man7/vipl.7", "libvipl-dev"),
             ("usr/bin/viaduct", "viaduct"),

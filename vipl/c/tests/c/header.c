@@ -1,10 +1,12 @@
-/* What vipl.h promises: every type, constant, size and offset, and the type of every function. It compiles, or it does not.
+/* What vipl.h and vipl_ext.h promise: every type, constant, size and offset, and the type of every function. It compiles, or it does not.
  *
  * Compiled with CONTROL_DATA it takes a descriptor apart by the names of the other tradition. spec.h is made by the test, from
  * the crate that owns the layouts.
  */
 #include <stddef.h>
+#include <vipl_ext.h>
 #include <vipl.h>
+#include <vipl_ext.h>
 #include <vipl.h>
 
 #define CHECK(name, condition) typedef char check_##name[(condition) ? 1 : -1]
@@ -278,6 +280,8 @@ VIP_RETURN VipConnectAcceptData(VIP_CONN_HANDLE, VIP_VI_HANDLE, const void *, VI
 VIP_RETURN VipConnectRejectData(VIP_CONN_HANDLE, const void *, VIP_ULONG);
 VIP_RETURN VipGetRequestData(VIP_CONN_HANDLE, VIP_PVOID, VIP_ULONG *);
 VIP_RETURN VipGetPeerData(VIP_VI_HANDLE, VIP_PVOID, VIP_ULONG *);
+VIP_RETURN VipExtPostSendMany(VIP_VI_HANDLE, VIP_DESCRIPTOR *const *, const VIP_MEM_HANDLE *, VIP_ULONG, VIP_ULONG *);
+VIP_RETURN VipExtPostRecvMany(VIP_VI_HANDLE, VIP_DESCRIPTOR *const *, const VIP_MEM_HANDLE *, VIP_ULONG, VIP_ULONG *);
 #ifdef __cplusplus
 }
 #endif
