@@ -155,7 +155,7 @@ mod ring;
 mod vi;
 mod wire;
 
-pub use cq::{Cq, CqEntry, ViId};
+pub use cq::{Completion, Cq, CqEntry, ViId};
 pub use descriptor::{Descriptor, DescriptorBuilder, Operation, Remote, Status};
 pub use error::{Error, Return};
 pub use form::{Form, RawDescriptor};
@@ -163,7 +163,7 @@ pub use memory::{MemAttributes, Region, StillRegistered};
 pub use names::full_name;
 pub use nic::{Nic, NicAttributes, Ptag};
 pub use queue::Try;
-pub use vi::{Direction, ReliabilityLevel, Vi, ViAttributes, ViQuery, ViSlot, ViState};
+pub use vi::{Direction, ReliabilityLevel, Vi, ViAttributes, ViQuery, ViQueues, ViSlot, ViState};
 pub use viaduct_driver::{
     address::{ConnectionInfo, Mac, Mtu},
     agent::{Event, NicKind},

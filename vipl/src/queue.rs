@@ -176,6 +176,16 @@ impl<D: Form> Queue<D> {
         }
     }
 
+    /// Takes the head off the queue if it is complete; None: somebody else has the queue at the moment. It waits for nobody.
+    pub(crate) fn try_pop(&self) -> Option<Popped<D>> {
+        Some(self.posted.try_lock()?.descriptors.pop_if(D::finish))
+    }
+
+    /// [`Queue::try_pop`], which waits until it has the queue.
+    pub(crate) fn pop(&self) -> Popped<D> {
+        self.look().descriptors.pop_if(D::finish)
+    }
+
     /// Posts the descriptors that `next` makes, `count` at most, in this order: their tokens into the ring, then one doorbell, with the token of the
     /// last one, which says that all slots up to its own are written. Ends early when `next` has no more, or with an error. What was posted
     /// before the error is posted and rung for; `progress` says how many. The one that the error is of was not made, or is dropped.
@@ -290,8 +300,7 @@ impl<D: Form> Queue<D> {
     }
 
     fn try_done(&self) -> Option<Result<D, Error>> {
-        let mut posted = self.look();
-        match posted.descriptors.pop_if(D::finish) {
+        match self.pop() {
             Popped::Empty => Some(Err(Error::Empty)),
             Popped::Stays => None,
             Popped::Thing(descriptor) => Some(Ok(descriptor)),
@@ -315,6 +324,12 @@ impl<D: Form> Posted<D> {
     pub(crate) fn tell(&mut self) {
         self.told = true;
         self.descriptors.close(true);
+    }
+
+    /// The VI is gone: nothing is on the queue, nor comes there any more.
+    pub(crate) fn close(&mut self) {
+        self.tell();
+        self.descriptors.clear();
     }
 
     /// The ring is open as long as the usual is all that a post has to do: the doorbell is memory, the queue is not held, and nobody is told.

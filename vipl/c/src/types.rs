@@ -67,6 +67,16 @@ pub struct MemAttributes {
     pub enable_rdma_read: Boolean,
 }
 
+/// VIP_EXT_COMPLETION.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ExtCompletion {
+    pub vi: Pvoid,
+    pub context: Pvoid,
+    pub descriptor: DescriptorPtr,
+    pub receive: Boolean,
+}
+
 /// VIP_ERROR_DESCRIPTOR.
 #[repr(C)]
 pub struct ErrorDescriptor {
@@ -114,4 +124,5 @@ const _: () = {
     assert!(size_of::<ViAttributes>() == 40);
     assert!(size_of::<MemAttributes>() == 16);
     assert!(size_of::<ErrorDescriptor>() == 48);
+    assert!(size_of::<ExtCompletion>() == 32);
 };

@@ -30,7 +30,7 @@ unsafe fn post<const DOOR: usize>(vi: Pvoid, descriptor: DescriptorPtr, handle: 
         let (thing, held) = entered.parts();
         // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue. The door's lock is the
         // queue's, and handles name nothing in a child.
-        let posted = unsafe { thing.vi.try_post(queue(DOOR), held, handle, descriptor.cast()) };
+        let posted = unsafe { thing.queues.try_post(queue(DOOR), held, handle, descriptor.cast()) };
         match posted {
             Try::Done(true) => return Return::Success as VipReturn,
             Try::Done(false) => {
@@ -91,7 +91,7 @@ unsafe fn done<const DOOR: usize>(vi: Pvoid, descriptor: *mut DescriptorPtr) -> 
         if let Some(mut entered) = VIS.try_enter(vi, DOOR) {
             let (thing, held) = entered.parts();
             // SAFETY: the door's lock is the queue's, and handles name nothing in a child.
-            let taken = unsafe { thing.vi.try_done(queue(DOOR), held) };
+            let taken = unsafe { thing.queues.try_done(queue(DOOR), held) };
             // Before the program's memory is touched: where that faults, its handler may use the queue.
             drop(entered);
             let (taken, code) = match taken {

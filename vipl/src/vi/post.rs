@@ -3,11 +3,9 @@
 use std::{collections::VecDeque, iter::once, ptr::NonNull, time::Duration};
 
 use super::{Direction, Vi};
-use viaduct_driver::queues::lock::Held;
-
 use crate::{
     form::{Form, RawDescriptor},
-    queue::{Progress, Try},
+    queue::Progress,
     registered::Found,
     Descriptor, Error, Region,
 };
@@ -58,12 +56,12 @@ impl Vi {
     /// [`Error::NotDone`]; [`Error::Descriptor`] with the descriptor when it completed in error;
     /// [`Error::Empty`] when nothing is posted; now and then, the device's errors.
     pub fn send_done(&self) -> Result<Descriptor, Error> {
-        judged(self.done(Direction::Send)?)
+        self.done(Direction::Send)?.judged()
     }
 
     /// Takes the oldest receive off the queue if it is complete (VipRecvDone): as [`Vi::send_done`].
     pub fn recv_done(&self) -> Result<Descriptor, Error> {
-        judged(self.done(Direction::Receive)?)
+        self.done(Direction::Receive)?.judged()
     }
 
     /// Waits until the oldest send is complete (VipSendWait): [`Vi::wait`].
@@ -72,16 +70,16 @@ impl Vi {
     /// As [`Vi::send_done`], and [`Error::Timeout`] in place of [`Error::NotDone`]; [`Error::HasCq`]: with a completion
     /// queue one waits for that ([`crate::Cq::wait`]).
     pub fn send_wait(&self, timeout: Option<Duration>) -> Result<Descriptor, Error> {
-        judged(self.wait(Direction::Send, timeout)?)
+        self.wait(Direction::Send, timeout)?.judged()
     }
 
     /// Waits until the oldest receive is complete (VipRecvWait): as [`Vi::send_wait`].
     pub fn recv_wait(&self, timeout: Option<Duration>) -> Result<Descriptor, Error> {
-        judged(self.wait(Direction::Receive, timeout)?)
+        self.wait(Direction::Receive, timeout)?.judged()
     }
 
     fn post(&self, direction: Direction, descriptor: Descriptor) -> Result<(), Error> {
-        if !descriptor.region().nic().is(&self.nic) {
+        if !descriptor.region().nic().is(&self.queues.nic) {
             return Err(Error::OtherNic);
         }
         let mut one = Some(descriptor);
@@ -90,7 +88,7 @@ impl Vi {
 
     fn post_many(&self, direction: Direction, descriptors: &mut VecDeque<Descriptor>) -> Result<(), Error> {
         let count = descriptors.len();
-        let next = |_: &mut Found| match descriptors.front()?.region().nic().is(&self.nic) {
+        let next = |_: &mut Found| match descriptors.front()?.region().nic().is(&self.queues.nic) {
             true => descriptors.pop_front().map(Ok),
             false => Some(Err(Error::OtherNic)),
         };
@@ -107,8 +105,8 @@ impl<D: Form> Vi<D> {
         next: impl FnMut(&mut Found) -> Option<Result<D, Error>>,
     ) -> (usize, Result<(), Error>) {
         let mut progress = Progress::default();
-        let queue = self.queue(direction);
-        let posted = queue.post(&self.vi, count, next, |sends| self.release(sends), &mut progress);
+        let queue = self.queues.queue(direction);
+        let posted = queue.post(&self.queues.vi, count, next, |sends| self.release(sends), &mut progress);
         let told = self.flushed(direction, progress.flushed);
         (progress.posted, posted.and(told))
     }
@@ -129,7 +127,7 @@ impl Vi<RawDescriptor> {
         region: &Region,
         address: NonNull<u8>,
     ) -> Result<(), Error> {
-        if !region.nic().is(&self.nic) {
+        if !region.nic().is(&self.queues.nic) {
             return Err(Error::OtherNic);
         }
         // SAFETY: the caller's promise.
@@ -189,7 +187,7 @@ impl Vi<RawDescriptor> {
         if let Some((descriptor, _)) = unsafe { RawDescriptor::of(found, handle, address) } {
             return Ok(descriptor);
         }
-        let other = self.nic.registered().find(handle).unwrap_or_default();
+        let other = self.queues.nic.registered().find(handle).unwrap_or_default();
         // SAFETY: as above.
         let descriptor = unsafe { RawDescriptor::of(&other, handle, address) };
         let (descriptor, _) = descriptor.ok_or(Error::NoRegion { handle, address: address.addr() })?;
@@ -197,43 +195,9 @@ impl Vi<RawDescriptor> {
         Ok(descriptor)
     }
 
-    /// [`Vi::post_in`] for a caller that holds the queue's lock: it does the usual, or nothing. `Done(false)`: it is posted, and
-    /// [`Vi::wake_poller`] is due.
-    ///
-    /// # Safety
-    /// As [`Vi::post_at`]; `held` is the lock of this queue that the VI was created with, and this is no child of the process that did so.
-    #[inline(always)]
-    pub unsafe fn try_post(
-        &self,
-        direction: Direction,
-        held: &mut Held<'_>,
-        handle: u32,
-        address: *mut u8,
-    ) -> Try<bool> {
-        // SAFETY: the caller's promise; the queue keeps what a post to this VI has found.
-        let describe = |found: &Found| unsafe { RawDescriptor::of(found, handle, address) };
-        // SAFETY: as above.
-        unsafe { self.queue(direction).try_post(&self.vi, direction, held, describe) }
-    }
-
-    /// [`Vi::done`] for a caller that holds the queue's lock: it does the usual, or nothing. The descriptor's address, and whether it
-    /// completed in error.
-    ///
-    /// # Safety
-    /// `held` is the lock of this queue that the VI was created with, and this is no child of the process that did so.
-    #[inline(always)]
-    pub unsafe fn try_done(&self, direction: Direction, held: &mut Held<'_>) -> Try<(NonNull<u8>, bool)> {
-        // SAFETY: the caller's promise.
-        match unsafe { self.queue(direction).try_take(held) } {
-            Try::Done(descriptor) => Try::Done((descriptor.address(), descriptor.is_error())),
-            Try::Nothing => Try::Nothing,
-            Try::Unusual => Try::Unusual,
-        }
-    }
-
-    /// From now on the caller hears of each post: [`Vi::try_post`] makes none.
+    /// From now on the caller hears of each post: [`crate::ViQueues::try_post`] makes none.
     pub fn tell_posts(&self, direction: Direction) {
-        self.queue(direction).look().tell();
+        self.queues.queue(direction).look().tell();
     }
 
     /// Wakes the process that polls its doorbells, after a post that found it asleep.
@@ -242,14 +206,6 @@ impl Vi<RawDescriptor> {
     /// That process is gone.
     #[cold]
     pub fn wake_poller(&self) -> Result<(), Error> {
-        Ok(self.vi.wake_poller()?)
+        Ok(self.queues.vi.wake_poller()?)
     }
-}
-
-/// An error of the descriptor's is one of the call's.
-fn judged(descriptor: Descriptor) -> Result<Descriptor, Error> {
-    if descriptor.status().is_error() {
-        return Err(Error::Descriptor(Box::new(descriptor)));
-    }
-    Ok(descriptor)
 }

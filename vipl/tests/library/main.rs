@@ -6,6 +6,7 @@ mod many;
 mod memory;
 #[path = "../paper/mod.rs"]
 mod paper;
+mod polls;
 mod posts;
 mod waits;
 
