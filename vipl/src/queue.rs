@@ -157,6 +157,18 @@ impl<D: Form> Queue<D> {
         Try::Done(bell.ring(token))
     }
 
+    /// Keeps what `find` finds of registered memory for the next [`Queue::try_post`], in place of what the last post has found. False: it finds
+    /// nothing, or another thing stands against a post.
+    ///
+    /// # Safety
+    /// As [`Queue::try_post`].
+    pub(crate) unsafe fn try_find(&self, held: &mut Held<'_>, find: impl FnOnce() -> Option<Found>) -> bool {
+        // SAFETY: the caller's promise.
+        let posted = unsafe { self.posted.held(held) };
+        let found = if posted.descriptors.is_open() { find() } else { None };
+        found.map(|found| posted.found = found).is_some()
+    }
+
     /// Takes the head off the queue if it is complete, if nothing stands against it.
     ///
     /// # Safety

@@ -69,6 +69,16 @@ impl ViQueues<RawDescriptor> {
         unsafe { self.queue(direction).try_post(&self.vi, direction, held, describe) }
     }
 
+    /// Finds the region with this handle for the next [`ViQueues::try_post`], whose descriptor is not in the region of the post before. False: there is
+    /// none, or another thing stands against a post.
+    ///
+    /// # Safety
+    /// As [`ViQueues::try_done`].
+    pub unsafe fn try_find(&self, direction: Direction, held: &mut Held<'_>, handle: u32) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { self.queue(direction).try_find(held, || self.nic.registered().find(handle)) }
+    }
+
     /// [`crate::Vi::done`] for a caller that holds the queue's lock: it does the usual, or nothing. The descriptor's address, and whether it
     /// completed in error.
     ///
