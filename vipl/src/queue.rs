@@ -153,8 +153,12 @@ impl<D: Form> Queue<D> {
     pub(crate) unsafe fn try_find(&self, held: &mut Held<'_>, find: impl FnOnce() -> Option<Found>) -> bool {
         // SAFETY: the caller's promise.
         let posted = unsafe { self.posted.held(held) };
-        let found = if posted.descriptors.is_open() { find() } else { None };
-        found.map(|found| posted.found = found).is_some()
+        if !posted.descriptors.is_open() {
+            return false;
+        }
+        let Some(found) = find() else { return false };
+        posted.found = found;
+        true
     }
 
     /// Takes the head off the queue if it is complete, if nothing stands against it.

@@ -59,7 +59,10 @@ fn poll_beside_a_call(busy: Busy) {
             drop(completion);
             add(&queues.work.lock());
         }
-        (None, Busy::Waits) => add(&queues.work.lock()),
+        (None, Busy::Waits) => {
+            add(&queues.work.lock());
+            drop(completion);
+        }
     }
     call.join().expect("no panic");
     assert_eq!((value(&queues.completion), value(&queues.work)), (2, 2));
