@@ -99,11 +99,6 @@ impl<D: Form> Queue<D> {
         }
     }
 
-    /// Which one it is.
-    pub(crate) fn direction(&self) -> Direction {
-        self.direction
-    }
-
     /// Brings the queue to rest: no doorbell is on its way.
     pub(crate) fn rest(&self) -> Rest<'_, D> {
         let _doorbell = lock(&self.doorbell);
