@@ -15,8 +15,8 @@ use viaduct_driver::{
 };
 use viaduct_spec::doorbell::token;
 
-pub(crate) use self::posted::Posted;
 use self::posted::is_from;
+pub(crate) use self::posted::Posted;
 use crate::{
     backoff::Backoff,
     ends::Ends,

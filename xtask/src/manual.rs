@@ -234,7 +234,10 @@ mod tests {
             assert!(page.contains(part), "{part:?} is not in\n{page}");
         }
         let page = &pages["VipExtPostSendMany.3"];
-        assert!(page.contains("\\fB#include <vipl_ext.h>\\fR") && page.contains("VipExtPostRecvMany"), "{page}");
+        assert!(
+            page.contains("\\fB#include <vipl_ext.h>\\fR") && page.contains("VipExtPostRecvMany"),
+            "{page}"
+        );
     }
 
     #[test]

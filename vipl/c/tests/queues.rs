@@ -11,7 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use via::{Completion, Cq, Descriptor, Direction, Error, MemAttributes, Nic, Region, Status, Vi, ViAttributes};
+use via::{
+    Completion, Cq, Descriptor, Direction, Error, MemAttributes, Nic, Region, Status, Vi, ViAttributes,
+};
 
 use crate::common::Simulator;
 
@@ -115,7 +117,8 @@ fn a_completion_queue_gives_the_descriptors_of_all_its_vis() {
             let cq = side.nic.create_cq(64).expect("room");
             let vis = [100, 200].map(|context| {
                 let cq = Some(cq.clone());
-                let attributes = ViAttributes { send_cq: cq.clone(), receive_cq: cq, context, ..side.vi.attributes() };
+                let attributes =
+                    ViAttributes { send_cq: cq.clone(), receive_cq: cq, context, ..side.vi.attributes() };
                 side.nic.create_vi(&attributes).expect("a VI")
             });
             (side, cq, vis)
@@ -147,7 +150,10 @@ fn a_completion_queue_gives_the_descriptors_of_all_its_vis() {
         b_vis[0].post_recv_many(&mut b.several(0..3)).expect("room");
         b_vis[0].disconnect().expect("the NIC answers");
         for (place, completion) in take(b_cq, 3).into_iter().enumerate() {
-            assert_eq!((completion.direction, completion.descriptor.offset()), (Direction::Receive, 64 * place));
+            assert_eq!(
+                (completion.direction, completion.descriptor.offset()),
+                (Direction::Receive, 64 * place)
+            );
             assert!(completion.descriptor.status().contains(Status::DESC_FLUSHED_ERROR));
         }
         for vi in [&a_vis[0], &a_vis[1], &b_vis[1]] {
@@ -174,8 +180,11 @@ fn each_descriptor_comes_to_one_of_those_who_take_while_others_post_and_change_t
     let cq = program.nic.create_cq(VIS * EACH).expect("room");
     let wheels: Vec<Wheel> = (0..VIS)
         .map(|context| {
-            let attributes =
-                ViAttributes { send_cq: Some(cq.clone()), context: context as u64, ..program.vi.attributes() };
+            let attributes = ViAttributes {
+                send_cq: Some(cq.clone()),
+                context: context as u64,
+                ..program.vi.attributes()
+            };
             let vi = program.nic.create_vi(&attributes).expect("a VI");
             let (back, free) = channel();
             let wheel = Wheel { vi, back, free: Mutex::new(free) };

@@ -27,7 +27,8 @@ fn the_library_exports_what_is_listed_and_nothing_else() {
     assert_eq!(exported, listed);
     // And all of them are declared.
     let header = |name: &str| std::fs::read_to_string(format!("{FOLDER}/../include/{name}"));
-    let (vipl, extensions) = (header("vipl.h").expect("it is there"), header("vipl_ext.h").expect("it is there"));
+    let (vipl, extensions) =
+        (header("vipl.h").expect("it is there"), header("vipl_ext.h").expect("it is there"));
     for name in listed {
         let (header, file) = match name.starts_with("VipExt") {
             true => (&extensions, "vipl_ext.h"),

@@ -339,7 +339,8 @@ impl<D: Form> Drop for Vi<D> {
     fn drop(&mut self) {
         self.part();
         let (mut sends, mut receives) = (self.queues.send.rest(), self.queues.receive.rest());
-        let unused = sends.is_empty() && receives.is_empty() && matches!(self.queues.vi.state(), Ok(ViState::Idle));
+        let unused =
+            sends.is_empty() && receives.is_empty() && matches!(self.queues.vi.state(), Ok(ViState::Idle));
         // Of a device that is gone nothing is left to destroy.
         if unused || self.flush(&mut sends, &mut receives).is_ok() {
             let _ = self.queues.vi.destroy();

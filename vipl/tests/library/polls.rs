@@ -5,8 +5,8 @@ use std::sync::{atomic::Ordering, mpsc::channel};
 
 use viaduct_spec::descriptor::status;
 use vipl::{
-    connections::Endpoint, Completion, Cq, Descriptor, Direction, Error, MemAttributes, RawDescriptor, Status,
-    Vi, ViAttributes,
+    connections::Endpoint, Completion, Cq, Descriptor, Direction, Error, MemAttributes, RawDescriptor,
+    Status, Vi, ViAttributes,
 };
 
 use super::{bench, descriptor, paper::complete, Bench};
