@@ -46,7 +46,7 @@ impl Cq {
     /// thread takes them.
     ///
     /// * Of an entry whose descriptor somebody has taken by `send_done` or `recv_done` nothing is left to give: it is passed over. Who mixes
-    ///   the two ways hears of each descriptor once.
+    ///   the two ways hears of each descriptor once, and gives the completion queue room for the entries that stay meanwhile.
     /// * Of a VI that has been dropped there is nothing, as its entries have gone with it; a call that is under way beside the drop may still have
     ///   taken some.
     /// * While another thread works on a VI for long (it connects or disconnects it, say), the call waits for that VI, and not with the completion
