@@ -176,6 +176,7 @@ impl<D: Form> Queue<D> {
     }
 
     /// Takes the head off the queue if it is complete; None: somebody else has the queue at the moment. It waits for nobody.
+    #[inline]
     pub(crate) fn try_pop(&self) -> Option<Popped<D>> {
         Some(self.posted.try_lock()?.descriptors.pop_if(D::finish))
     }
@@ -185,7 +186,7 @@ impl<D: Form> Queue<D> {
         self.look().descriptors.pop_if(D::finish)
     }
 
-    /// Posts the descriptors that `next` makes, `count` at most, in this order: their tokens into the ring, then one doorbell, with the token of the
+    /// Posts the descriptors that `next` makes, with tokens at ring position 0 that say nothing of their length, `count` at most, in this order: their tokens into the ring, then one doorbell, with the token of the
     /// last one, which says that all slots up to its own are written. Ends early when `next` has no more, or with an error. What was posted
     /// before the error is posted and rung for; `progress` says how many. The one that the error is of was not made, or is dropped.
     ///
@@ -198,7 +199,7 @@ impl<D: Form> Queue<D> {
         &self,
         vi: &AgentVi,
         count: usize,
-        mut next: impl FnMut(&mut Found) -> Option<Result<D, Error>>,
+        mut next: impl FnMut(&mut Found) -> Option<Result<(D, u64), Error>>,
         release: impl FnOnce(&mut Posted<D>) -> Result<(), Error>,
         progress: &mut Progress,
     ) -> Result<(), Error> {
@@ -216,8 +217,8 @@ impl<D: Form> Queue<D> {
                 outcome = Err(Error::Overrun(self.slots));
                 break;
             }
-            let mut descriptor = match next(&mut posted.found) {
-                Some(Ok(descriptor)) => descriptor,
+            let (mut descriptor, token) = match next(&mut posted.found) {
+                Some(Ok(described)) => described,
                 Some(Err(error)) => {
                     outcome = Err(error);
                     break;
@@ -230,7 +231,8 @@ impl<D: Form> Queue<D> {
                 progress.flushed += 1;
             } else {
                 // From here on the NIC may find it, doorbell or not: it is posted.
-                last = Some(put(&mut posted.position, vi, self.direction, descriptor.token()));
+                let token = descriptor.shortened(token);
+                last = Some(put(&mut posted.position, vi, self.direction, token));
             }
             posted.descriptors.push(descriptor);
             progress.posted += 1;

@@ -1,6 +1,6 @@
 //! Extensions of the data path: several descriptors in one call.
 
-use std::ffi::c_ulong;
+use std::{ffi::c_ulong, mem::MaybeUninit};
 
 use via::{Completion, Direction, RawDescriptor, Return, Try};
 
@@ -74,37 +74,65 @@ pub unsafe extern "C" fn VipExtPostRecvMany(
     unsafe { post_many(Direction::Receive, vi, descriptors, handles, count, posted) }
 }
 
-/// Completions into `found`: at once, if nothing stands against it, else [`poll_general`].
-fn poll(cq: Pvoid, found: &mut [Option<Completion<RawDescriptor>>]) -> Result<usize, Return> {
+/// Completions that were taken, and how many.
+struct Found {
+    completions: [MaybeUninit<ExtCompletion>; TURN],
+    count: usize,
+}
+
+impl Found {
+    /// One more, of [`TURN`] at most.
+    #[inline(always)]
+    fn put(&mut self, completion: &Completion<RawDescriptor>) {
+        if let Some(place) = self.completions.get_mut(self.count) {
+            place.write(ExtCompletion {
+                // The VI is called by its handle.
+                vi: std::ptr::without_provenance_mut(completion.vi.number() as usize),
+                context: user_data(completion.context),
+                descriptor: completion.descriptor.address().as_ptr().cast(),
+                receive: (completion.direction == Direction::Receive).into(),
+            });
+            self.count += 1;
+        }
+    }
+
+    /// Copies them to memory of the program's.
+    ///
+    /// # Safety
+    /// There is room for all, which need not be aligned.
+    #[inline(always)]
+    unsafe fn copy(&self, to: *mut ExtCompletion) {
+        for (n, completion) in self.completions.iter().take(self.count).enumerate() {
+            // SAFETY: it has been put there; and the caller's promise.
+            unsafe { to.add(n).write_unaligned(completion.assume_init()) };
+        }
+    }
+}
+
+/// Takes up to `most` completions: at once, if nothing stands against it, else by [`poll_general`].
+#[inline(always)]
+fn poll(cq: Pvoid, most: usize, found: &mut Found) -> Result<(), Return> {
     if let Some(mut entered) = CQS.try_enter(cq, LOOK) {
         let (thing, held) = entered.parts();
         // SAFETY: the door's lock is the queue's, and handles name nothing in a child.
-        let polled = unsafe { thing.cq.try_poll(held, found) };
+        let polled = unsafe { thing.cq.try_poll_each(held, most, |completion| found.put(&completion)) };
         drop(entered);
-        match polled {
-            Try::Done(count) => return Ok(count),
-            Try::Nothing => return Ok(0),
-            Try::Unusual => {}
+        if polled != Try::Unusual {
+            return Ok(());
         }
     }
-    poll_general(cq, found)
+    poll_general(cq, most, found)
 }
 
 #[cold]
 #[inline(never)]
-fn poll_general(cq: Pvoid, found: &mut [Option<Completion<RawDescriptor>>]) -> Result<usize, Return> {
-    value(Err(Return::ErrorResource), || Some(CQS.get(cq).and_then(|cq| cq.cq.poll(found).map_err(code))))
-}
-
-/// A completion as programs have it.
-fn told(completion: &Completion<RawDescriptor>) -> ExtCompletion {
-    ExtCompletion {
-        // The VI is called by its handle.
-        vi: std::ptr::without_provenance_mut(completion.vi.number() as usize),
-        context: user_data(completion.context),
-        descriptor: completion.descriptor.address().as_ptr().cast(),
-        receive: (completion.direction == Direction::Receive).into(),
-    }
+fn poll_general(cq: Pvoid, most: usize, found: &mut Found) -> Result<(), Return> {
+    value(Err(Return::ErrorResource), || {
+        let polled = CQS
+            .get(cq)
+            .and_then(|cq| cq.cq.poll_each(most, |completion| found.put(&completion)).map_err(code));
+        Some(polled.map(drop))
+    })
 }
 
 #[no_mangle]
@@ -117,25 +145,20 @@ pub unsafe extern "C" fn VipExtCQPoll(
     if completions.is_null() || count.is_null() || room == 0 {
         return Return::InvalidParameter as VipReturn;
     }
+    let room = room as usize;
     let (mut taken, mut answer) = (0, Return::Success);
-    while taken < room as usize {
-        let mut found = [const { None }; TURN];
-        let turn = TURN.min(room as usize - taken);
-        let new = match poll(cq, &mut found[..turn]) {
-            Ok(new) => new,
+    while taken < room {
+        let mut found = Found { completions: [const { MaybeUninit::uninit() }; TURN], count: 0 };
+        let most = TURN.min(room - taken);
+        if let Err(error) = poll(cq, most, &mut found) {
             // It comes again, when there is nothing before it.
-            Err(_) if taken > 0 => break,
-            Err(error) => {
-                answer = error;
-                break;
-            }
-        };
-        for completion in found[..new].iter().flatten() {
-            // SAFETY: vipl_ext.h: there is room for so many, which need not be aligned.
-            unsafe { completions.add(taken).write_unaligned(told(completion)) };
-            taken += 1;
+            answer = if taken == 0 { error } else { Return::Success };
+            break;
         }
-        if new < turn {
+        // SAFETY: vipl_ext.h: there is room for so many.
+        unsafe { found.copy(completions.add(taken)) };
+        taken += found.count;
+        if found.count < most {
             break;
         }
     }

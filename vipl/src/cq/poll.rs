@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use viaduct_driver::queues::lock::Held;
 
-use super::{Cq, State, Taken};
+use super::{Cq, CqEntry, State, Taken};
 use crate::{
     form::Form,
     queue::Try,
@@ -71,15 +71,33 @@ impl Cq {
     pub fn poll<D: Form>(&self, out: &mut [Option<Completion<D>>]) -> Result<usize, Error> {
         // Before the lock is taken: a descriptor may be the last that keeps its memory registered.
         out.fill_with(|| None);
+        let most = out.len();
+        let mut places = out.iter_mut();
+        self.poll_each(most, |completion| {
+            if let Some(place) = places.next() {
+                *place = Some(completion);
+            }
+        })
+    }
+
+    /// [`Cq::poll`], which gives each completion to `each`, `most` at most. `each` runs with the queue's lock held: it calls nothing of the library's.
+    ///
+    /// # Errors
+    /// As [`Cq::poll`].
+    pub fn poll_each<D: Form>(
+        &self,
+        most: usize,
+        mut each: impl FnMut(Completion<D>),
+    ) -> Result<usize, Error> {
         let inner = &*self.0;
         let mut found = 0;
         let outcome = loop {
-            let filled = inner.state.lock().fill(out, &mut found);
+            let filled = inner.state.lock().fill(most, &mut found, &mut each);
             match filled {
                 Ok(Some(Busy { queues, taken })) => {
                     // No lock is held: whoever has the work queue may want the completion queue's.
                     let popped = queues.queue(taken.direction()).pop();
-                    put(out, &mut found, &queues, taken.direction(), popped);
+                    give(&mut each, &mut found, &queues, taken.direction(), popped);
                 }
                 Ok(None) => break Ok(()),
                 Err(error) => break Err(error),
@@ -97,26 +115,28 @@ impl Cq {
         }
     }
 
-    /// [`Cq::poll`] for a caller that holds the queue's lock: it does the usual, or nothing. All of `out` is None.
+    /// [`Cq::poll_each`] for a caller that holds the queue's lock: it does the usual, or nothing.
     ///
     /// # Safety
     /// `held` is the lock that the queue was created with, and this is no child of the process that did so.
-    pub unsafe fn try_poll<D: Form>(
+    #[inline]
+    pub unsafe fn try_poll_each<D: Form>(
         &self,
         held: &mut Held<'_>,
-        out: &mut [Option<Completion<D>>],
+        most: usize,
+        mut each: impl FnMut(Completion<D>),
     ) -> Try<usize> {
         let inner = &*self.0;
         // SAFETY: the caller's promise.
         let state = unsafe { inner.state.held(held) };
         let mut found = 0;
-        match state.fill(out, &mut found) {
+        match state.fill(most, &mut found, &mut each) {
             Ok(None) if found == 0 => {
                 // SAFETY: the queue has the NIC, which has the agent.
                 let is_silent = !unsafe { inner.ends.have_come() } && inner.backoff.is_silent();
                 return if is_silent { Try::Nothing } else { Try::Unusual };
             }
-            // Somebody has the queue, and may want the lock that the caller holds: its entry is the next call's.
+            // Somebody has the work queue, and may want the lock that the caller holds: its entry is the next call's.
             Ok(Some(Busy { taken, .. })) => state.entries.push_front(taken),
             // An error comes again, when there is nothing before it.
             Ok(None) | Err(_) => {}
@@ -136,17 +156,20 @@ struct Busy<D> {
 }
 
 impl State {
-    /// Fills `out` from `found` on, until it is full or nothing more is complete: None. It waits for no work queue: [`Busy`].
+    /// Gives what is complete to `each`, until `found` is `most` or nothing more is complete: None. It waits for no work queue: [`Busy`].
     ///
     /// # Errors
     /// As [`Cq::poll`].
+    #[inline]
     fn fill<D: Form>(
         &mut self,
-        out: &mut [Option<Completion<D>>],
+        most: usize,
         found: &mut usize,
+        each: &mut impl FnMut(Completion<D>),
     ) -> Result<Option<Busy<D>>, Error> {
-        while *found < out.len() {
-            let Some(taken) = self.take()? else { break };
+        self.cq.check_process()?;
+        while *found < most {
+            let Some(taken) = self.take_usual()? else { break };
             let Some(member) = self.members.get(usize::from(taken.index)).and_then(Option::as_ref) else {
                 continue;
             };
@@ -157,15 +180,34 @@ impl State {
             let Some(popped) = queues.queue(taken.direction()).try_pop() else {
                 return Ok(Some(Busy { queues: Arc::clone(queues), taken }));
             };
-            put(out, found, queues, taken.direction(), popped);
+            give(each, found, queues, taken.direction(), popped);
         }
         Ok(None)
     }
+
+    /// [`State::take`], which first tries what is usual, for a caller that has seen that this is no child of a fork.
+    #[inline]
+    fn take_usual(&mut self) -> Result<Option<Taken>, Error> {
+        if self.entries.is_empty() && self.held.is_empty() {
+            match self.cq.try_take() {
+                Ok(None) => return Ok(None),
+                Ok(Some(entry)) => {
+                    if let Some(&Some(vi)) = self.vis.get(usize::from(entry.vi)) {
+                        let entry_of_vi = CqEntry { vi, receive: entry.receive };
+                        return Ok(Some(Taken { index: entry.vi, entry: entry_of_vi }));
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+        self.take()
+    }
 }
 
-/// Puts what was at the head of a queue behind what was found, if it is complete.
-fn put<D>(
-    out: &mut [Option<Completion<D>>],
+/// Gives what was at the head of a queue to `each`, if it is complete.
+#[inline(always)]
+fn give<D>(
+    each: &mut impl FnMut(Completion<D>),
     found: &mut usize,
     queues: &ViQueues<D>,
     direction: Direction,
@@ -173,7 +215,7 @@ fn put<D>(
 ) {
     if let Popped::Thing(descriptor) = popped {
         let (vi, context) = (queues.id(), queues.context());
-        out[*found] = Some(Completion { vi, context, direction, descriptor });
+        each(Completion { vi, context, direction, descriptor });
         *found += 1;
     }
 }

@@ -83,13 +83,13 @@ impl Vi {
             return Err(Error::OtherNic);
         }
         let mut one = Some(descriptor);
-        self.post_next(direction, 1, |_| one.take().map(Ok)).1
+        self.post_next(direction, 1, |_| one.take().map(with_token)).1
     }
 
     fn post_many(&self, direction: Direction, descriptors: &mut VecDeque<Descriptor>) -> Result<(), Error> {
         let count = descriptors.len();
         let next = |_: &mut Found| match descriptors.front()?.region().nic().is(&self.queues.nic) {
-            true => descriptors.pop_front().map(Ok),
+            true => descriptors.pop_front().map(with_token),
             false => Some(Err(Error::OtherNic)),
         };
         self.post_next(direction, count, next).1
@@ -102,7 +102,7 @@ impl<D: Form> Vi<D> {
         &self,
         direction: Direction,
         count: usize,
-        next: impl FnMut(&mut Found) -> Option<Result<D, Error>>,
+        next: impl FnMut(&mut Found) -> Option<Result<(D, u64), Error>>,
     ) -> (usize, Result<(), Error>) {
         let mut progress = Progress::default();
         let queue = self.queues.queue(direction);
@@ -132,7 +132,7 @@ impl Vi<RawDescriptor> {
         }
         // SAFETY: the caller's promise.
         let mut one = Some(unsafe { RawDescriptor::new(region, address) }?);
-        self.post_next(direction, 1, |_| one.take().map(Ok)).1
+        self.post_next(direction, 1, |_| one.take().map(with_token)).1
     }
 
     /// [`Vi::post_at`], in the region of this VI's NIC that has a handle. A receive may have to wait until the device has its doorbell; the region
@@ -173,26 +173,39 @@ impl Vi<RawDescriptor> {
         })
     }
 
-    /// The descriptor at an address, in the registration that was found, or in another one, which is the one that was found then.
+    /// The descriptor at an address, with its token, in the registration that was found, or in another one, which is the one that was found then.
     ///
     /// # Safety
     /// As [`Vi::post_at`]; what was found is of this VI's NIC.
+    #[inline(always)]
     unsafe fn describe(
         &self,
         found: &mut Found,
         handle: u32,
         address: *mut u8,
-    ) -> Result<RawDescriptor, Error> {
+    ) -> Result<(RawDescriptor, u64), Error> {
         // SAFETY: the caller's promise.
-        if let Some((descriptor, _)) = unsafe { RawDescriptor::of(found, handle, address) } {
-            return Ok(descriptor);
+        match unsafe { RawDescriptor::of(found, handle, address) } {
+            Some(described) => Ok(described),
+            // SAFETY: as above.
+            None => unsafe { self.describe_elsewhere(found, handle, address) },
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn describe_elsewhere(
+        &self,
+        found: &mut Found,
+        handle: u32,
+        address: *mut u8,
+    ) -> Result<(RawDescriptor, u64), Error> {
         let other = self.queues.nic.registered().find(handle).unwrap_or_default();
-        // SAFETY: as above.
-        let descriptor = unsafe { RawDescriptor::of(&other, handle, address) };
-        let (descriptor, _) = descriptor.ok_or(Error::NoRegion { handle, address: address.addr() })?;
+        // SAFETY: the caller's promise.
+        let described = unsafe { RawDescriptor::of(&other, handle, address) };
+        let described = described.ok_or(Error::NoRegion { handle, address: address.addr() })?;
         *found = other;
-        Ok(descriptor)
+        Ok(described)
     }
 
     /// From now on the caller hears of each post: [`crate::ViQueues::try_post`] makes none.
@@ -208,4 +221,10 @@ impl Vi<RawDescriptor> {
     pub fn wake_poller(&self) -> Result<(), Error> {
         Ok(self.queues.vi.wake_poller()?)
     }
+}
+
+/// A descriptor, with its token at ring position 0.
+fn with_token<D: Form>(descriptor: D) -> Result<(D, u64), Error> {
+    let token = descriptor.token();
+    Ok((descriptor, token))
 }
