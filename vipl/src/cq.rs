@@ -16,7 +16,10 @@ use std::{
 use viaduct_driver::{
     agent::{cqs::Cq as AgentCq, vis::Direction},
     kernel_agent::CqName,
-    queues::lock::{Held, Locked, Place},
+    queues::{
+        entries::Entry,
+        lock::{Held, Locked, Place},
+    },
 };
 
 pub use self::poll::Completion;
@@ -162,20 +165,14 @@ impl Cq {
         let inner = &*self.0;
         // SAFETY: the caller's promise.
         let state = unsafe { inner.state.held(held) };
-        if !state.entries.is_empty() || !state.held.is_empty() {
-            return Try::Unusual;
-        }
-        let Ok(found) = state.cq.try_take() else { return Try::Unusual };
-        let Some(entry) = found else {
+        match state.try_take() {
+            Try::Done(taken) => {
+                inner.backoff.end();
+                Try::Done(taken.entry)
+            }
             // SAFETY: the queue has the NIC, which has the agent.
-            let is_silent = !unsafe { inner.ends.have_come() } && inner.backoff.is_silent();
-            return if is_silent { Try::Nothing } else { Try::Unusual };
-        };
-        inner.backoff.end();
-        match state.vis.get(usize::from(entry.vi)) {
-            Some(&Some(vi)) => Try::Done(CqEntry { vi, receive: entry.receive }),
-            // It was nobody's: the next one is due.
-            _ => Try::Unusual,
+            Try::Nothing if !unsafe { inner.ends.have_come() } && inner.backoff.is_silent() => Try::Nothing,
+            Try::Nothing | Try::Unusual => Try::Unusual,
         }
     }
 
@@ -326,6 +323,23 @@ impl State {
             return self.next();
         }
         Ok(self.entries.pop_front())
+    }
+
+    /// [`State::take`], if nothing stands against it, for a caller that has seen that this is no child of a fork.
+    #[inline(always)]
+    fn try_take(&mut self) -> Try<Taken> {
+        if !self.entries.is_empty() || !self.held.is_empty() {
+            return Try::Unusual;
+        }
+        match self.cq.try_take() {
+            Ok(None) => Try::Nothing,
+            Ok(Some(Entry { vi: index, receive, .. })) => match self.vis.get(usize::from(index)) {
+                Some(&Some(vi)) => Try::Done(Taken { index, entry: CqEntry { vi, receive } }),
+                // It was nobody's: the next one is due.
+                _ => Try::Unusual,
+            },
+            Err(_) => Try::Unusual,
+        }
     }
 
     /// The oldest entry on the ring.

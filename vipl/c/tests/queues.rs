@@ -269,5 +269,4 @@ fn each_descriptor_comes_to_one_of_those_who_take_while_others_post_and_change_t
         assert!(places.into_iter().eq(EACH * context..EACH * (context + 1)));
     }
     assert!(taken.load(Ordering::Relaxed) >= TAKEN, "{taken:?} were taken");
-    assert!(matches!(cq.done(), Err(Error::NotDone)));
 }

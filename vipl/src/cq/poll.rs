@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use viaduct_driver::queues::lock::Held;
 
-use super::{Cq, CqEntry, State, Taken};
+use super::{Cq, State, Taken};
 use crate::{
     form::Form,
     queue::Try,
@@ -169,7 +169,14 @@ impl State {
     ) -> Result<Option<Busy<D>>, Error> {
         self.cq.check_process()?;
         while *found < most {
-            let Some(taken) = self.take_usual()? else { break };
+            let taken = match self.try_take() {
+                Try::Done(taken) => taken,
+                Try::Nothing => break,
+                Try::Unusual => match self.take()? {
+                    Some(taken) => taken,
+                    None => break,
+                },
+            };
             let Some(member) = self.members.get(usize::from(taken.index)).and_then(Option::as_ref) else {
                 continue;
             };
@@ -183,24 +190,6 @@ impl State {
             give(each, found, queues, taken.direction(), popped);
         }
         Ok(None)
-    }
-
-    /// [`State::take`], which first tries what is usual, for a caller that has seen that this is no child of a fork.
-    #[inline]
-    fn take_usual(&mut self) -> Result<Option<Taken>, Error> {
-        if self.entries.is_empty() && self.held.is_empty() {
-            match self.cq.try_take() {
-                Ok(None) => return Ok(None),
-                Ok(Some(entry)) => {
-                    if let Some(&Some(vi)) = self.vis.get(usize::from(entry.vi)) {
-                        let entry_of_vi = CqEntry { vi, receive: entry.receive };
-                        return Ok(Some(Taken { index: entry.vi, entry: entry_of_vi }));
-                    }
-                }
-                Err(_) => {}
-            }
-        }
-        self.take()
     }
 }
 
