@@ -1,5 +1,7 @@
 //! Completion queues.
 
+mod poll;
+
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt,
@@ -15,15 +17,22 @@ use std::{
 use viaduct_driver::{
     agent::{cqs::Cq as AgentCq, vis::Direction},
     kernel_agent::CqName,
-    queues::lock::{Held, Locked, Place},
+    queues::{
+        entries::Entry,
+        lock::{Held, Locked, Place},
+    },
     wakeup::Wakeup,
 };
 
+pub use self::poll::Completion;
 use crate::{
     backoff::{Backoff, NEVER},
-    queue::{Ends, Try},
+    ends::Ends,
+    form::RawDescriptor,
+    queue::Try,
     readiness::Readiness,
-    Error, Nic,
+    vi::ViQueues,
+    Descriptor, Error, Nic,
 };
 
 /// Tells a VI from every other one that this process has made.
@@ -63,7 +72,8 @@ pub struct CqEntry {
 /// descriptor that completes there makes one entry here. Clones are the same queue; it is destroyed when the last clone and
 /// all VIs that have it are dropped.
 ///
-/// An entry says that the head of a work queue is complete; `send_done` or `recv_done` then takes it.
+/// An entry says that the head of a work queue is complete; `send_done` or `recv_done` then takes it. [`Cq::poll`] takes entries and
+/// descriptors, several at a time.
 #[derive(Clone)]
 pub struct Cq(Arc<Inner>);
 
@@ -81,10 +91,39 @@ struct State {
     cq: AgentCq,
     /// The VIs that have it, by the index that entries carry.
     vis: Vec<Option<ViId>>,
+    /// Their work queues, by the same. A VI that ends takes itself out.
+    members: Vec<Option<Member>>,
     /// Entries that are off the ring.
-    entries: VecDeque<CqEntry>,
+    entries: VecDeque<Taken>,
     /// VIs whose receives are being put back, and how many entries of theirs have come meanwhile.
     held: BTreeMap<ViId, usize>,
+}
+
+/// A VI that has the queue, by the form of its descriptors.
+#[derive(Debug)]
+pub enum Member {
+    /// They own their memory.
+    Owned(Arc<ViQueues<Descriptor>>),
+    /// The program writes them.
+    Raw(Arc<ViQueues<RawDescriptor>>),
+}
+
+/// An entry that is off the ring.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    /// The place of its VI in [`State::vis`] and [`State::members`].
+    index: u16,
+    entry: CqEntry,
+}
+
+impl Taken {
+    /// The work queue.
+    fn direction(self) -> Direction {
+        match self.entry.receive {
+            true => Direction::Receive,
+            false => Direction::Send,
+        }
+    }
 }
 
 impl Nic {
@@ -104,7 +143,8 @@ impl Nic {
     pub fn create_cq_at(&self, entries: usize, lock: Place) -> Result<Cq, Error> {
         let cq = Arc::clone(self.agent()).create_cq(entries)?;
         let (name, vector, ends) = (cq.name(), cq.vector(), Ends::of(&**self.agent()));
-        let state = State { cq, vis: Vec::new(), entries: VecDeque::new(), held: BTreeMap::new() };
+        let (vis, members) = (Vec::new(), Vec::new());
+        let state = State { cq, vis, members, entries: VecDeque::new(), held: BTreeMap::new() };
         let (nic, state, backoff) = (self.clone(), Locked::new(lock, state), Backoff::default());
         let readiness = Readiness::default();
         Ok(Cq(Arc::new(Inner { nic, name, vector, state, backoff, ends, readiness })))
@@ -130,20 +170,14 @@ impl Cq {
         let inner = &*self.0;
         // SAFETY: the caller's promise.
         let state = unsafe { inner.state.held(held) };
-        if !state.entries.is_empty() || !state.held.is_empty() {
-            return Try::Unusual;
-        }
-        let Ok(found) = state.cq.try_take() else { return Try::Unusual };
-        let Some(entry) = found else {
+        match state.try_take() {
+            Try::Done(taken) => {
+                inner.backoff.end();
+                Try::Done(taken.entry)
+            }
             // SAFETY: the queue has the NIC, which has the agent.
-            let is_silent = !unsafe { inner.ends.have_come() } && inner.backoff.is_silent();
-            return if is_silent { Try::Nothing } else { Try::Unusual };
-        };
-        inner.backoff.end();
-        match state.vis.get(usize::from(entry.vi)) {
-            Some(&Some(vi)) => Try::Done(CqEntry { vi, receive: entry.receive }),
-            // It was nobody's: the next one is due.
-            _ => Try::Unusual,
+            Try::Nothing if !unsafe { inner.ends.have_come() } && inner.backoff.is_silent() => Try::Nothing,
+            Try::Nothing | Try::Unusual => Try::Unusual,
         }
     }
 
@@ -242,14 +276,16 @@ impl Cq {
     }
 
     /// A VI that has it, with nothing posted yet: what is on the ring is of an earlier VI's of that index.
-    pub(crate) fn add(&self, index: u16, vi: ViId) -> Result<(), Error> {
+    pub(crate) fn add(&self, index: u16, vi: ViId, queues: Member) -> Result<(), Error> {
         let mut state = self.0.state.lock();
         state.collect()?;
         let index = usize::from(index);
         if state.vis.len() <= index {
             state.vis.resize(index + 1, None);
+            state.members.resize_with(index + 1, || None);
         }
         state.vis[index] = Some(vi);
+        state.members[index] = Some(queues);
         Ok(())
     }
 
@@ -257,22 +293,30 @@ impl Cq {
     pub(crate) fn forget(&self, index: u16, vi: ViId) -> Result<(), Error> {
         let mut state = self.0.state.lock();
         let collected = state.collect();
-        if let Some(place) = state.vis.get_mut(usize::from(index)).filter(|place| **place == Some(vi)) {
-            *place = None;
+        let index = usize::from(index);
+        if state.vis.get(index) == Some(&Some(vi)) {
+            state.vis[index] = None;
+            state.members[index] = None;
         }
-        state.entries.retain(|entry| entry.vi != vi);
+        state.entries.retain(|taken| taken.entry.vi != vi);
         collected
     }
 
     /// Descriptors that the NIC could not complete are flushed: their entries, behind those that it has made.
-    pub(crate) fn flushed(&self, vi: ViId, direction: Direction, count: usize) -> Result<(), Error> {
+    pub(crate) fn flushed(
+        &self,
+        index: u16,
+        vi: ViId,
+        direction: Direction,
+        count: usize,
+    ) -> Result<(), Error> {
         if count == 0 {
             return Ok(());
         }
         let mut state = self.0.state.lock();
         state.collect()?;
         let entry = CqEntry { vi, receive: direction == Direction::Receive };
-        state.entries.extend(std::iter::repeat_n(entry, count));
+        state.entries.extend(std::iter::repeat_n(Taken { index, entry }, count));
         drop(state);
         // The NIC has made no interrupt for them.
         self.wake();
@@ -284,19 +328,19 @@ impl Cq {
         let mut state = self.0.state.lock();
         state.collect()?;
         let before = state.entries.len();
-        state.entries.retain(|entry| entry.vi != vi || !entry.receive);
+        state.entries.retain(|taken| taken.entry.vi != vi || !taken.entry.receive);
         let kept = before - state.entries.len();
         state.held.insert(vi, kept);
         Ok(())
     }
 
     /// They are back: of the entries that were kept, those of `flushed` receives are nobody's.
-    pub(crate) fn release(&self, vi: ViId, flushed: usize) -> Result<(), Error> {
+    pub(crate) fn release(&self, index: u16, vi: ViId, flushed: usize) -> Result<(), Error> {
         let mut state = self.0.state.lock();
         let collected = state.collect();
         let kept = state.held.remove(&vi).unwrap_or(0);
         drop(state);
-        collected.and(self.flushed(vi, Direction::Receive, kept.saturating_sub(flushed)))
+        collected.and(self.flushed(index, vi, Direction::Receive, kept.saturating_sub(flushed)))
     }
 }
 
@@ -310,30 +354,47 @@ impl Inner {
     }
 
     fn take(&self) -> Result<Option<CqEntry>, Error> {
-        self.state.lock().take()
+        Ok(self.state.lock().take()?.map(|taken| taken.entry))
     }
 }
 
 impl State {
     /// Takes the oldest entry.
     #[inline]
-    fn take(&mut self) -> Result<Option<CqEntry>, Error> {
+    fn take(&mut self) -> Result<Option<Taken>, Error> {
         if self.entries.is_empty() {
             return self.next();
         }
         Ok(self.entries.pop_front())
     }
 
+    /// [`State::take`], if nothing stands against it, for a caller that has seen that this is no child of a fork.
+    #[inline(always)]
+    fn try_take(&mut self) -> Try<Taken> {
+        if !self.entries.is_empty() || !self.held.is_empty() {
+            return Try::Unusual;
+        }
+        match self.cq.try_take() {
+            Ok(None) => Try::Nothing,
+            Ok(Some(Entry { vi: index, receive, .. })) => match self.vis.get(usize::from(index)) {
+                Some(&Some(vi)) => Try::Done(Taken { index, entry: CqEntry { vi, receive } }),
+                // It was nobody's: the next one is due.
+                _ => Try::Unusual,
+            },
+            Err(_) => Try::Unusual,
+        }
+    }
+
     /// The oldest entry on the ring.
     #[inline]
-    fn next(&mut self) -> Result<Option<CqEntry>, Error> {
+    fn next(&mut self) -> Result<Option<Taken>, Error> {
         while let Some(entry) = self.cq.take()? {
             // An entry of nobody's is the NIC's error, and nobody's business.
             let Some(&Some(vi)) = self.vis.get(usize::from(entry.vi)) else { continue };
             if entry.receive && !self.held.is_empty() && self.keep(vi) {
                 continue;
             }
-            return Ok(Some(CqEntry { vi, receive: entry.receive }));
+            return Ok(Some(Taken { index: entry.vi, entry: CqEntry { vi, receive: entry.receive } }));
         }
         Ok(None)
     }
@@ -346,8 +407,8 @@ impl State {
 
     /// Takes everything off the ring.
     fn collect(&mut self) -> Result<(), Error> {
-        while let Some(entry) = self.next()? {
-            self.entries.push_back(entry);
+        while let Some(taken) = self.next()? {
+            self.entries.push_back(taken);
         }
         Ok(())
     }

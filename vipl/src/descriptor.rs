@@ -1,6 +1,6 @@
 //! Descriptors: what is posted, and what comes back.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use viaduct_driver::queues::Direction;
 use viaduct_spec::descriptor::{
@@ -9,7 +9,9 @@ use viaduct_spec::descriptor::{
 };
 
 use crate::{
+    cq::Member,
     form::{sealed, shortened, Segment, Words},
+    vi::ViQueues,
     Error, Region,
 };
 
@@ -229,6 +231,14 @@ impl Descriptor {
         }
     }
 
+    /// An error of the descriptor's is one of the call's.
+    pub(crate) fn judged(self) -> Result<Self, Error> {
+        if self.status().is_error() {
+            return Err(Error::Descriptor(Box::new(self)));
+        }
+        Ok(self)
+    }
+
     /// Bytes transferred.
     pub fn length(&self) -> usize {
         self.completion.length as usize
@@ -280,6 +290,17 @@ impl sealed::Form for Descriptor {
 
     fn renew(&mut self) {
         self.prepare();
+    }
+
+    fn member(queues: Arc<ViQueues<Self>>) -> Member {
+        Member::Owned(queues)
+    }
+
+    fn of_member(member: &Member) -> Option<&Arc<ViQueues<Self>>> {
+        match member {
+            Member::Owned(queues) => Some(queues),
+            Member::Raw(_) => None,
+        }
     }
 
     fn finish(&mut self) -> bool {

@@ -71,6 +71,9 @@ pub enum Error {
     /// The work queue has a completion queue: that one is waited for.
     #[error("the work queue has a completion queue: wait for that, and then ask the work queue whether it is done")]
     HasCq,
+    /// A completion queue has a VI whose descriptors have another form than those that are asked for.
+    #[error("the completion queue has a virtual interface whose descriptors have another form than those that are polled for: poll for that form, or take its entries one by one")]
+    OtherForm,
     /// The queue is not empty.
     #[error("receives are posted, under the protection tag that the virtual interface has")]
     Posted,
@@ -182,6 +185,7 @@ impl Error {
             | Self::Backlog
             | Self::ReadOnly
             | Self::HasCq
+            | Self::OtherForm
             | Self::OtherNic => Return::InvalidParameter,
             Self::Agent(error) => agent_code(error),
         }

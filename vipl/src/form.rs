@@ -4,7 +4,10 @@
 use std::{
     fmt,
     ptr::NonNull,
-    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+    sync::{
+        atomic::{AtomicU32, AtomicU64, Ordering},
+        Arc,
+    },
 };
 
 use viaduct_driver::{agent::vis::Direction, barrier};
@@ -15,7 +18,9 @@ use viaduct_spec::{
 };
 
 use crate::{
+    cq::Member,
     registered::{Found, Registration},
+    vi::ViQueues,
     Error, Region, Status,
 };
 
@@ -25,7 +30,10 @@ pub trait Form: sealed::Form {}
 impl<D: sealed::Form> Form for D {}
 
 pub(crate) mod sealed {
+    use std::sync::Arc;
+
     use super::{fmt, Direction};
+    use crate::{cq::Member, vi::ViQueues};
 
     pub trait Form: fmt::Debug + Send {
         /// Whether the NIC is done with it. What it wrote before is visible when this is true.
@@ -49,6 +57,14 @@ pub(crate) mod sealed {
         fn is_flushed(&self) -> bool;
         /// It is about to be posted once more, as it was.
         fn renew(&mut self);
+        /// A VI with descriptors of this form, for a table of VIs with descriptors of any.
+        fn member(queues: Arc<ViQueues<Self>>) -> Member
+        where
+            Self: Sized;
+        /// The VI in such a table, if its descriptors have this form.
+        fn of_member(member: &Member) -> Option<&Arc<ViQueues<Self>>>
+        where
+            Self: Sized;
     }
 }
 
@@ -312,6 +328,18 @@ impl sealed::Form for RawDescriptor {
         // Of memory that is gone the NIC says so.
         if self.is_live() {
             self.segment.word(3).store(self.word, Ordering::Relaxed);
+        }
+    }
+
+    fn member(queues: Arc<ViQueues<Self>>) -> Member {
+        Member::Raw(queues)
+    }
+
+    #[inline]
+    fn of_member(member: &Member) -> Option<&Arc<ViQueues<Self>>> {
+        match member {
+            Member::Raw(queues) => Some(queues),
+            Member::Owned(_) => None,
         }
     }
 }

@@ -144,6 +144,7 @@ mod bytes;
 pub mod connections;
 mod cq;
 mod descriptor;
+mod ends;
 mod error;
 mod form;
 mod host_address;
@@ -158,7 +159,7 @@ mod ring;
 mod vi;
 mod wire;
 
-pub use cq::{Cq, CqEntry, ViId};
+pub use cq::{Completion, Cq, CqEntry, ViId};
 pub use descriptor::{Descriptor, DescriptorBuilder, Operation, Remote, Status};
 pub use error::{Error, Return};
 pub use form::{Form, RawDescriptor};
@@ -167,7 +168,7 @@ pub use memory::{MemAttributes, Region, StillRegistered};
 pub use names::full_name;
 pub use nic::{Nic, NicAttributes, Ptag};
 pub use queue::Try;
-pub use vi::{Direction, ReliabilityLevel, Vi, ViAttributes, ViQuery, ViSlot, ViState};
+pub use vi::{Direction, ReliabilityLevel, Vi, ViAttributes, ViQuery, ViQueues, ViSlot, ViState};
 pub use viaduct_driver::{
     address::{ConnectionInfo, Mac, Mtu},
     agent::{Event, NicKind},

@@ -1,25 +1,25 @@
 //! A work queue as the program sees it: what is posted, in order.
 
+mod posted;
+
 use std::{
     ops::{Deref, DerefMut},
-    ptr::NonNull,
-    sync::{
-        atomic::{AtomicBool, AtomicU32, Ordering},
-        Mutex, MutexGuard, PoisonError,
-    },
+    sync::{atomic::AtomicBool, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use viaduct_driver::{
     agent::vis::{Direction, Vi as AgentVi},
     barrier,
-    kernel_agent::KernelAgent,
     queues::lock::{Guard, Held, Locked, Place},
 };
 use viaduct_spec::doorbell::token;
 
+use self::posted::is_from;
+pub(crate) use self::posted::Posted;
 use crate::{
     backoff::Backoff,
+    ends::Ends,
     form::Form,
     registered::Found,
     ring::{Popped, Ring},
@@ -40,33 +40,6 @@ pub(crate) struct Queue<D> {
     ends: Ends,
 }
 
-/// Words that are 0 as long as the agent is there: `KernelAgent::end_words`.
-#[derive(Debug)]
-pub(crate) struct Ends([NonNull<AtomicU32>; 2]);
-
-// SAFETY: the pointers are to atomics.
-unsafe impl Send for Ends {}
-// SAFETY: as above.
-unsafe impl Sync for Ends {}
-
-impl Ends {
-    pub(crate) fn of(agent: &dyn KernelAgent) -> Self {
-        static NEVER: AtomicU32 = AtomicU32::new(0);
-        Self(agent.end_words().map(|word| word.unwrap_or(&NEVER).into()))
-    }
-
-    /// Whether one of them is not 0 any more: the agent has gone.
-    ///
-    /// # Safety
-    /// The agent is still there.
-    #[inline]
-    pub(crate) unsafe fn have_come(&self) -> bool {
-        // SAFETY: the words stay as long as the agent.
-        let [one, other] = self.0.map(|word| unsafe { word.as_ref() }.load(Ordering::Relaxed));
-        one | other != 0
-    }
-}
-
 /// What came of a call that does the usual alone, without waiting and without errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Try<T> {
@@ -76,6 +49,15 @@ pub enum Try<T> {
     Nothing,
     /// The call has done nothing: the general call is due, and finds out why.
     Unusual,
+}
+
+/// How far a post of several descriptors has come.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    /// On the queue.
+    pub(crate) posted: usize,
+    /// Those of them that the library has flushed: the VI is being connected.
+    pub(crate) flushed: usize,
 }
 
 /// A queue at rest: nobody posts, or looks.
@@ -100,22 +82,6 @@ impl<D> DerefMut for Rest<'_, D> {
     }
 }
 
-/// The descriptors on a work queue.
-#[derive(Debug)]
-pub(crate) struct Posted<D> {
-    /// Ring position of the next one: counts every descriptor. A token has the low bits of it.
-    position: u64,
-    descriptors: Ring<D>,
-    /// The VI is being connected: the NIC gets nothing, and what is posted is flushed.
-    held: bool,
-    /// Somebody is to hear of each post.
-    told: bool,
-    /// The first that was not complete when it began to be connected: its number in `descriptors`.
-    begun: usize,
-    /// What the last post has found of registered memory.
-    pub(crate) found: Found,
-}
-
 impl<D: Form> Queue<D> {
     /// A queue of a VI; its lock is at `lock`, and its descriptors have all the room that they need.
     pub(crate) fn new(vi: &AgentVi, direction: Direction, lock: Place) -> Self {
@@ -131,11 +97,6 @@ impl<D: Form> Queue<D> {
             backoff: Backoff::default(),
             ends: Ends::of(&**vi.agent()),
         }
-    }
-
-    /// Which one it is.
-    pub(crate) fn direction(&self) -> Direction {
-        self.direction
     }
 
     /// Brings the queue to rest: no doorbell is on its way.
@@ -179,6 +140,22 @@ impl<D: Form> Queue<D> {
         Try::Done(bell.ring(token))
     }
 
+    /// Keeps what `find` finds of registered memory for the next [`Queue::try_post`], in place of what the last post has found. False: it finds
+    /// nothing, or another thing stands against a post.
+    ///
+    /// # Safety
+    /// As [`Queue::try_post`].
+    pub(crate) unsafe fn try_find(&self, held: &mut Held<'_>, find: impl FnOnce() -> Option<Found>) -> bool {
+        // SAFETY: the caller's promise.
+        let posted = unsafe { self.posted.held(held) };
+        if !posted.descriptors.is_open() {
+            return false;
+        }
+        let Some(found) = find() else { return false };
+        posted.found = found;
+        true
+    }
+
     /// Takes the head off the queue if it is complete, if nothing stands against it.
     ///
     /// # Safety
@@ -198,45 +175,83 @@ impl<D: Form> Queue<D> {
         }
     }
 
-    /// Posts a descriptor: token into the ring, then the doorbell. Whether it was flushed at once: the VI is being connected.
-    /// `release` looks whether it still is.
+    /// Takes the head off the queue if it is complete; None: somebody else has the queue at the moment. It waits for nobody.
+    #[inline]
+    pub(crate) fn try_pop(&self) -> Option<Popped<D>> {
+        Some(self.posted.try_lock()?.descriptors.pop_if(D::finish))
+    }
+
+    /// [`Queue::try_pop`], which waits until it has the queue.
+    pub(crate) fn pop(&self) -> Popped<D> {
+        self.look().descriptors.pop_if(D::finish)
+    }
+
+    /// Posts the descriptors that `next` makes, with tokens at ring position 0 that say nothing of their length, `count` at most, in this order: their tokens into the ring, then one doorbell, with the token of the
+    /// last one, which says that all slots up to its own are written. Ends early when `next` has no more, or with an error. What was posted
+    /// before the error is posted and rung for; `progress` says how many. The one that the error is of was not made, or is dropped.
+    ///
+    /// While the VI is being connected each is flushed at once; `release` looks first whether it still is.
+    ///
+    /// # Errors
+    /// [`Error::Overrun`], before `next` is asked; those of `next`, of `release` and of the device. If the doorbell itself fails, what `progress` says is
+    /// posted all the same: the NIC may find it in the ring.
     pub(crate) fn post(
         &self,
         vi: &AgentVi,
-        mut descriptor: D,
+        count: usize,
+        mut next: impl FnMut(&mut Found) -> Option<Result<(D, u64), Error>>,
         release: impl FnOnce(&mut Posted<D>) -> Result<(), Error>,
-    ) -> Result<bool, Error> {
+        progress: &mut Progress,
+    ) -> Result<(), Error> {
         vi.check_process()?;
         let bell = vi.bell(self.direction);
         let _doorbell = bell.is_none().then(|| lock(&self.doorbell));
         let mut posted = self.look();
-        // The NIC has completed, hence read, what is off the queue: its slot is free.
-        if posted.descriptors.is_full() {
-            return Err(Error::Overrun(self.slots));
-        }
-        if posted.held {
+        if posted.held && count > 0 {
             release(&mut posted)?;
         }
-        descriptor.prepare();
-        if posted.held {
-            descriptor.flush(self.direction);
-            posted.descriptors.push(descriptor);
-            return Ok(true);
-        }
-        let token = put(&mut posted.position, vi, self.direction, descriptor.token());
-        // From here on the NIC may find it, doorbell or not: it is posted.
-        posted.descriptors.push(descriptor);
-        if let Some(bell) = bell {
-            let is_heard = bell.ring(token);
-            drop(posted);
-            if !is_heard {
-                vi.wake_poller()?;
+        let (mut last, mut outcome) = (None, Ok(()));
+        for _ in 0..count {
+            // The NIC has completed, hence read, what is off the queue: its slot is free.
+            if posted.descriptors.is_full() {
+                outcome = Err(Error::Overrun(self.slots));
+                break;
             }
-            return Ok(false);
+            let (mut descriptor, token) = match next(&mut posted.found) {
+                Some(Ok(described)) => described,
+                Some(Err(error)) => {
+                    outcome = Err(error);
+                    break;
+                }
+                None => break,
+            };
+            descriptor.prepare();
+            if posted.held {
+                descriptor.flush(self.direction);
+                progress.flushed += 1;
+            } else {
+                // From here on the NIC may find it, doorbell or not: it is posted.
+                let token = descriptor.shortened(token);
+                last = Some(put(&mut posted.position, vi, self.direction, token));
+            }
+            posted.descriptors.push(descriptor);
+            progress.posted += 1;
         }
-        drop(posted);
-        vi.ring_doorbell(self.direction, token)?;
-        Ok(false)
+        let Some(token) = last else { return outcome };
+        match bell {
+            Some(bell) => {
+                let is_heard = bell.ring(token);
+                drop(posted);
+                if !is_heard {
+                    vi.wake_poller()?;
+                }
+            }
+            None => {
+                drop(posted);
+                vi.ring_doorbell(self.direction, token)?;
+            }
+        }
+        outcome
     }
 
     /// Posts once more, in their order, what was flushed since [`Posted::begin`] on a queue that has been reset, as if nothing had
@@ -286,77 +301,11 @@ impl<D: Form> Queue<D> {
     }
 
     fn try_done(&self) -> Option<Result<D, Error>> {
-        let mut posted = self.look();
-        match posted.descriptors.pop_if(D::finish) {
+        match self.pop() {
             Popped::Empty => Some(Err(Error::Empty)),
             Popped::Stays => None,
             Popped::Thing(descriptor) => Some(Ok(descriptor)),
         }
-    }
-}
-
-impl<D: Form> Posted<D> {
-    /// Whether the VI is being connected: the NIC gets nothing, and what is posted is flushed.
-    pub(crate) fn is_held(&self) -> bool {
-        self.held
-    }
-
-    /// The VI is being connected, or not any more.
-    pub(crate) fn hold(&mut self, vi: &AgentVi, direction: Direction, is_held: bool) {
-        self.held = is_held;
-        self.weigh(vi, direction);
-    }
-
-    /// Somebody is to hear of each post: none is made by [`Queue::try_post`] any more.
-    pub(crate) fn tell(&mut self) {
-        self.told = true;
-        self.descriptors.close(true);
-    }
-
-    /// The ring is open as long as the usual is all that a post has to do: the doorbell is memory, the queue is not held, and nobody is told.
-    fn weigh(&mut self, vi: &AgentVi, direction: Direction) {
-        self.descriptors.close(self.held || self.told || vi.bell(direction).is_none());
-    }
-
-    /// Nothing is posted.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.descriptors.is_empty()
-    }
-
-    /// Ring position of the head, if that is not complete. After a reset complete descriptors of the
-    /// old ring may be left before those of the new one: positions are of the latter only.
-    fn oldest(&self) -> u16 {
-        (self.position.wrapping_sub(self.descriptors.len() as u64) & token::POSITION.mask()) as u16
-    }
-
-    /// The VI begins to be connected: what is complete is so for good.
-    pub(crate) fn begin(&mut self) {
-        let old = self.descriptors.iter().take_while(|descriptor| descriptor.is_complete()).count();
-        self.begun = self.descriptors.taken().wrapping_add(old);
-    }
-
-    /// How many have been flushed since.
-    pub(crate) fn flushed(&self) -> usize {
-        let numbered = self.descriptors.iter().enumerate();
-        let since = numbered.filter(|(n, _)| is_from(self.begun, self.descriptors.taken().wrapping_add(*n)));
-        since.filter(|(_, descriptor)| descriptor.is_flushed()).count()
-    }
-
-    /// Everything posted is complete. The NIC completes in order: the last one tells.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.descriptors.iter().next_back().is_none_or(|last| last.is_complete())
-    }
-
-    /// The NIC has forgotten the queue: what it did not complete is flushed, and the ring starts
-    /// anew. How many it did not complete.
-    pub(crate) fn reset(&mut self, direction: Direction) -> usize {
-        let mut flushed = 0;
-        for descriptor in self.descriptors.iter().filter(|descriptor| !descriptor.is_complete()) {
-            descriptor.flush(direction);
-            flushed += 1;
-        }
-        self.position = 0;
-        flushed
     }
 }
 
@@ -375,9 +324,4 @@ fn put(position: &mut u64, vi: &AgentVi, direction: Direction, token: u64) -> u6
     barrier::to_device();
     *position = position.wrapping_add(1);
     token
-}
-
-/// Whether a descriptor with this number is the one with the number `first`, or came later.
-fn is_from(first: usize, number: usize) -> bool {
-    number.wrapping_sub(first) <= usize::MAX / 2
 }

@@ -111,6 +111,11 @@ impl<T> Ring<T> {
         Popped::Thing(thing)
     }
 
+    /// Takes all, which are dropped.
+    pub(crate) fn clear(&mut self) {
+        while let Popped::Thing(_) = self.pop_if(|_| true) {}
+    }
+
     /// All, the oldest first.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         // SAFETY: the slots are the ring's own, which is borrowed.
@@ -175,6 +180,10 @@ mod tests {
         }
         ring.push((put, Arc::clone(&thing)));
         assert_eq!(Arc::strong_count(&thing), 2, "what is taken is gone");
+        ring.push((put + 1, Arc::clone(&thing)));
+        ring.clear();
+        assert_eq!((ring.len(), Arc::strong_count(&thing)), (0, 1));
+        ring.push((put + 2, Arc::clone(&thing)));
         drop(ring);
         assert_eq!(Arc::strong_count(&thing), 1);
     }

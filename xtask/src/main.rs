@@ -145,7 +145,7 @@ enum Task {
     Same(same::Options),
     /// Synthesises the core for ECP5 and simulates the netlist beside the RTL: both must do the same, cycle by cycle
     Netlist,
-    /// Puts under a prefix what users need: vipl.h, libvipl, viaduct, viad, the manual pages
+    /// Puts under a prefix what users need: vipl.h, vipl_ext.h, libvipl, viaduct, viad, the manual pages
     Install(install::Options),
     /// Builds the pages of docs/ as a book, with mdBook, and beside it the documentation of the Rust interfaces
     Book,

@@ -10,11 +10,13 @@
 #include <unistd.h>
 #include <valgrind/callgrind.h>
 
-#include <vipl.h>
+#include <vipl_ext.h>
 
 #define CALLS 10000
 /* Posted at a time; a ring has 1024 slots. */
 #define BATCH 500
+/* Posted, or taken, by one call of those that take several. */
+#define MANY 20
 /* The stand-in keeps a descriptor with this immediate data. */
 #define KEEP 0x6b656570
 #define BYTES (BATCH * 64)
@@ -118,6 +120,36 @@ static void empty(int receive, VIP_VI_HANDLE vi, const char *dones)
     CALLGRIND_DUMP_STATS_AT(dones);
 }
 
+/* Posts of several, with a doorbell for MANY, and polls that find as many. */
+static void many(int receive, VIP_VI_HANDLE vi, VIP_CQ_HANDLE cq, const char *posts, const char *polls)
+{
+    static VIP_DESCRIPTOR *all[BATCH];
+    static VIP_MEM_HANDLE handles[BATCH];
+    static VIP_EXT_COMPLETION completions[MANY];
+    VIP_ULONG count;
+    int round, n;
+    for (round = 0; round < CALLS / BATCH; round++) {
+        for (n = 0; n < BATCH; n++) {
+            all[n] = descriptor(n);
+            handles[n] = handle;
+        }
+        for (n = 0; n < BATCH; n += MANY) {
+            OK(receive ? VipExtPostRecvMany(vi, all + n, handles + n, MANY, &count)
+                       : VipExtPostSendMany(vi, all + n, handles + n, MANY, &count));
+            if (count != MANY)
+                exit(5);
+        }
+        CALLGRIND_DUMP_STATS_AT(posts);
+        settle(vi, BATCH - 1);
+        for (n = 0; n < BATCH; n += MANY) {
+            OK(VipExtCQPoll(cq, completions, MANY, &count));
+            if (count != MANY || completions[MANY - 1].ViHandle != vi || completions[MANY - 1].Descriptor != all[n + MANY - 1])
+                exit(6);
+        }
+        CALLGRIND_DUMP_STATS_AT(polls);
+    }
+}
+
 /* Posts that name another region than the post before. */
 static void elsewhere(VIP_VI_HANDLE vi, const char *posts)
 {
@@ -144,6 +176,8 @@ int main(void)
     int n;
     VIP_VI_HANDLE from;
     VIP_BOOLEAN receive;
+    VIP_EXT_COMPLETION completion;
+    VIP_ULONG count;
     OK(VipOpenNic((const VIP_CHAR *)"nic0", &nic));
     OK(VipCreatePtag(nic, &tag));
     if (posix_memalign(&place, 4096, BYTES + 4096))
@@ -157,12 +191,17 @@ int main(void)
     found(0, new_vi(NULL, NULL), NULL, "post send", "send done", "");
     found(1, new_vi(NULL, NULL), NULL, "post recv", "recv done", "");
     found(0, new_vi(cq, NULL), cq, "post send, cq", "send done, cq", "cq done");
+    many(0, new_vi(cq, NULL), cq, "post many sends", "cq poll, sends");
+    many(1, new_vi(NULL, cq), cq, "post many recvs", "cq poll, recvs");
     elsewhere(new_vi(NULL, NULL), "post send, elsewhere");
     empty(0, new_vi(NULL, NULL), "empty send done");
     empty(1, new_vi(NULL, NULL), "empty recv done");
     for (n = 0; n < CALLS; n++)
         IS(VipCQDone(cq, &from, &receive), VIP_NOT_DONE);
     CALLGRIND_DUMP_STATS_AT("empty cq done");
+    for (n = 0; n < CALLS; n++)
+        IS(VipExtCQPoll(cq, &completion, 1, &count), VIP_NOT_DONE);
+    CALLGRIND_DUMP_STATS_AT("empty cq poll");
     /* What is posted stays so: there is no orderly end. */
     _exit(0);
 }

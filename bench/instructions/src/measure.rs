@@ -22,7 +22,16 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// viad stays awake for so long without a doorbell, in microseconds.
 const AWAKE_US: u64 = 600_000_000;
 /// The entry points in which instructions are counted.
-const COUNTED: [&str; 5] = ["VipPostSend", "VipPostRecv", "VipSendDone", "VipRecvDone", "VipCQDone"];
+const COUNTED: [&str; 8] = [
+    "VipPostSend",
+    "VipPostRecv",
+    "VipSendDone",
+    "VipRecvDone",
+    "VipCQDone",
+    "VipExtPostSendMany",
+    "VipExtPostRecvMany",
+    "VipExtCQPoll",
+];
 
 /// What doorbells are rung on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,4 +6,5 @@
 mod doorbells;
 mod lock;
 mod sleepers;
+mod two_locks;
 mod waits;

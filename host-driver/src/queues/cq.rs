@@ -127,6 +127,15 @@ impl Cq {
         self.consumer.take()
     }
 
+    /// Whether this is the process that it was made in, and no child of a fork.
+    ///
+    /// # Errors
+    /// It is a child.
+    #[inline]
+    pub fn check_process(&self) -> Result<(), DeviceError> {
+        self.consumer.doorbells.check_process()
+    }
+
     /// [`Consumer::try_take`].
     #[inline(always)]
     pub fn try_take(&mut self) -> Result<Option<Entry>, Unusual> {

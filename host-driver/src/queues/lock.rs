@@ -145,6 +145,13 @@ impl<T> Locked<T> {
         Guard { value: &self.value, _held: held }
     }
 
+    /// Takes the lock if nobody holds it. Who holds another lock may do that in whatever order: it waits for nobody.
+    #[inline]
+    pub fn try_lock(&self) -> Option<Guard<'_, T>> {
+        let held = self.lock.try_hold()?;
+        Some(Guard { value: &self.value, _held: held })
+    }
+
     /// The value, for a caller that holds its lock already.
     ///
     /// # Safety
@@ -223,12 +230,14 @@ mod tests {
             // It pauses before it has it.
             let waits = scope.spawn(|| *shared.lock());
             sleep(Duration::from_millis(20));
+            assert!(scope.spawn(|| shared.try_lock().is_none()).join().expect("it waits for nobody"));
             // SAFETY: it is its lock.
             let value = unsafe { shared.held(&mut held) };
             *value += 1;
             assert!(!waits.is_finished());
             drop(held);
             assert_eq!(waits.join().expect("it ends"), 2);
+            assert_eq!(shared.try_lock().map(|value| *value), Some(2));
         });
     }
 

@@ -28,7 +28,7 @@ const DOORS: usize = 2;
 /// What VipCreateCQ gave.
 pub static CQS: Slots<Cq, KIND, DOORS, COUNT> = Slots::new();
 /// The door of a completion queue in [`CQS`] that looks go through, with its lock.
-const LOOK: usize = 0;
+pub const LOOK: usize = 0;
 
 /// A completion queue.
 pub struct Cq {

@@ -1,6 +1,9 @@
 //! Beside VIPL: what programs of one maker's NICs call.
 
-use std::{ffi::c_ulong, ptr::null_mut, sync::atomic::Ordering};
+use std::{
+    ffi::c_ulong,
+    ptr::{null_mut, with_exposed_provenance_mut},
+};
 
 use via::Return;
 
@@ -11,15 +14,20 @@ use crate::{
     vi::VIS,
 };
 
+/// The word that a program keeps with a VI, which is the VI's context.
+pub fn user_data(context: u64) -> Pvoid {
+    with_exposed_provenance_mut(context as usize)
+}
+
 #[no_mangle]
 pub extern "C" fn VipGetUserData(vi_handle: Pvoid) -> Pvoid {
-    value(null_mut(), || Some(VIS.get(vi_handle).ok()?.user_data.load(Ordering::Acquire)))
+    value(null_mut(), || Some(user_data(VIS.get(vi_handle).ok()?.vi.context())))
 }
 
 #[no_mangle]
 pub extern "C" fn VipSetUserData(vi_handle: Pvoid, data: Pvoid) {
     value((), || {
-        VIS.get(vi_handle).ok()?.user_data.store(data, Ordering::Release);
+        VIS.get(vi_handle).ok()?.vi.set_context(data.expose_provenance() as u64);
         Some(())
     });
 }

@@ -10,6 +10,7 @@
 mod address;
 mod connect;
 mod cq;
+mod data_path;
 mod entry;
 mod events;
 mod extensions;

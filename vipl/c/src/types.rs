@@ -67,6 +67,16 @@ pub struct MemAttributes {
     pub enable_rdma_read: Boolean,
 }
 
+/// VIP_EXT_COMPLETION.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct ExtCompletion {
+    pub vi: Pvoid,
+    pub context: Pvoid,
+    pub descriptor: DescriptorPtr,
+    pub receive: Boolean,
+}
+
 /// VIP_ERROR_DESCRIPTOR.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -180,4 +190,5 @@ const _: () = {
     assert!(size_of::<ErrorDescriptor>() == 48);
     assert!(size_of::<ConnEvent>() == 80);
     assert!(size_of::<ExtNic>() == 568);
+    assert!(size_of::<ExtCompletion>() == 32);
 };

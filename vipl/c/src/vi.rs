@@ -4,14 +4,14 @@ use std::{
     num::NonZeroU64,
     ptr::null_mut,
     sync::{
-        atomic::{AtomicBool, AtomicPtr, Ordering},
+        atomic::{AtomicBool, Ordering},
         Arc, Mutex,
     },
 };
 
 use via::{
     connections::{PeerRequest, RemoteAttributes},
-    Direction, NotReady, RawDescriptor, Return, ViId, ViSlot, ViState,
+    Direction, NotReady, RawDescriptor, Return, ViId, ViQueues, ViSlot, ViState,
 };
 use viaduct_driver::queues::lock::Place;
 
@@ -45,6 +45,8 @@ pub struct Vi {
     pub open: Arc<OpenNic>,
     /// A peer request has it too.
     pub vi: Arc<via::Vi<RawDescriptor>>,
+    /// Its work queues, one step nearer.
+    pub queues: Arc<ViQueues<RawDescriptor>>,
     /// The tag's handle, and what keeps it from being destroyed.
     tag: Mutex<(Pvoid, Option<Arc<Tag>>)>,
     pub send_notifier: Notifier<ViCallback>,
@@ -59,7 +61,6 @@ pub struct Vi {
     pub context: AtomicPtr<std::ffi::c_void>,
     /// The private data that its peer has sent last.
     pub peer_data: Mutex<Vec<u8>>,
-    pub user_data: AtomicPtr<std::ffi::c_void>,
     /// It has been destroyed: waits end.
     pub dead: AtomicBool,
     /// Given back behind the VI, whose locks are there.
@@ -177,6 +178,7 @@ pub unsafe extern "C" fn VipCreateVi(
         let vi = Arc::new(Vi {
             handle,
             open,
+            queues: Arc::clone(vi.queues()),
             vi,
             tag: Mutex::new((given.ptag, tag)),
             send_notifier: Notifier::new(),
@@ -186,7 +188,6 @@ pub unsafe extern "C" fn VipCreateVi(
             pending: Pending::new(),
             context: AtomicPtr::default(),
             peer_data: Mutex::default(),
-            user_data: AtomicPtr::default(),
             dead: AtomicBool::new(false),
             slot,
         });

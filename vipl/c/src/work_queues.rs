@@ -23,26 +23,57 @@ const fn queue(door: usize) -> Direction {
     }
 }
 
-/// VipPostSend and VipPostRecv: at once, if nothing stands against it, else [`post_general`].
+/// A post, if nothing stands against it. `ELSEWHERE`: its descriptor is in another region than that of the post before.
+#[inline(always)]
+unsafe fn try_post<const DOOR: usize, const ELSEWHERE: bool>(
+    vi: Pvoid,
+    descriptor: DescriptorPtr,
+    handle: MemHandle,
+) -> Option<VipReturn> {
+    let mut entered = VIS.try_enter(vi, DOOR)?;
+    let (thing, held) = entered.parts();
+    // SAFETY: the door's lock is the queue's, and handles name nothing in a child.
+    if ELSEWHERE && !unsafe { thing.queues.try_find(queue(DOOR), held, handle) } {
+        return None;
+    }
+    // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue. And as above.
+    match unsafe { thing.queues.try_post(queue(DOOR), held, handle, descriptor.cast()) } {
+        Try::Done(true) => Some(Return::Success as VipReturn),
+        Try::Done(false) => {
+            let vi = entered.handle();
+            drop(entered);
+            Some(wake_poller(vi))
+        }
+        _ => None,
+    }
+}
+
+/// VipPostSend and VipPostRecv: at once, if nothing stands against it, else [`post_elsewhere`].
 #[inline(always)]
 unsafe fn post<const DOOR: usize>(vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
-    if let Some(mut entered) = VIS.try_enter(vi, DOOR) {
-        let (thing, held) = entered.parts();
-        // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue. The door's lock is the
-        // queue's, and handles name nothing in a child.
-        let posted = unsafe { thing.vi.try_post(queue(DOOR), held, handle, descriptor.cast()) };
-        match posted {
-            Try::Done(true) => return Return::Success as VipReturn,
-            Try::Done(false) => {
-                let vi = entered.handle();
-                drop(entered);
-                return wake_poller(vi);
-            }
-            _ => {}
-        }
+    // SAFETY: the caller's promise.
+    match unsafe { try_post::<DOOR, false>(vi, descriptor, handle) } {
+        Some(answer) => answer,
+        // SAFETY: the caller's promise. What was entered has been left.
+        None => unsafe { post_elsewhere::<DOOR>(vi, descriptor, handle) },
     }
-    // SAFETY: the caller's promise. What was entered has been left.
-    unsafe { post_general::<DOOR>(vi, descriptor, handle) }
+}
+
+/// A post that is not like the one before: most likely its descriptor is in another region, which is found, and then it is at once, too. Else
+/// [`post_general`].
+#[cold]
+#[inline(never)]
+unsafe extern "C" fn post_elsewhere<const DOOR: usize>(
+    vi: Pvoid,
+    descriptor: DescriptorPtr,
+    handle: MemHandle,
+) -> VipReturn {
+    // SAFETY: the caller's promise.
+    match unsafe { try_post::<DOOR, true>(vi, descriptor, handle) } {
+        Some(answer) => answer,
+        // SAFETY: as in `post`.
+        None => unsafe { post_general::<DOOR>(vi, descriptor, handle) },
+    }
 }
 
 /// Something was posted: whoever polls its doorbell is woken for it.
@@ -91,7 +122,7 @@ unsafe fn done<const DOOR: usize>(vi: Pvoid, descriptor: *mut DescriptorPtr) -> 
         if let Some(mut entered) = VIS.try_enter(vi, DOOR) {
             let (thing, held) = entered.parts();
             // SAFETY: the door's lock is the queue's, and handles name nothing in a child.
-            let taken = unsafe { thing.vi.try_done(queue(DOOR), held) };
+            let taken = unsafe { thing.queues.try_done(queue(DOOR), held) };
             // Before the program's memory is touched: where that faults, its handler may use the queue.
             drop(entered);
             let (taken, code) = match taken {

@@ -86,6 +86,7 @@ programs! {
     connections_that_nobody_waits_for: "queue",
     nics_that_are_found: "list",
     calls_under_way: "under_way",
+    several_descriptors_at_once: "data_path" and through_viad_on_rtl,
 }
 
 #[test]
@@ -104,6 +105,7 @@ fn every_statement_is_in_the_documents() {
         "queue",
         "list",
         "under_way",
+        "data_path",
     ] {
         for name in listed(program) {
             assert!(text.contains(&name), "{program}.c: {name}");

@@ -20,10 +20,10 @@ impl<D: Form> Vi<D> {
     /// # Errors
     /// [`crate::Return::InvalidState`] unless idle; a peer whose level or transfer size differ.
     pub fn connect(&self, peer: &ConnectionInfo) -> Result<(), Error> {
-        let mut sends = self.send.rest();
+        let mut sends = self.queues.send.rest();
         // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
         self.wait_complete(&[&sends])?;
-        self.vi.connect(peer)?;
+        self.queues.vi.connect(peer)?;
         self.reset(Direction::Send, &mut sends)
     }
 
@@ -64,7 +64,7 @@ impl<D: Form> Vi<D> {
 
     /// The peer hears that the connection ends, and nobody connects it any more.
     pub(super) fn part(&self) {
-        if let Some(wire) = self.nic.wire_if_begun() {
+        if let Some(wire) = self.queues.nic.wire_if_begun() {
             // The VI is disconnected whatever becomes of the peer.
             let _ = wire.part(self.name());
         }
@@ -72,23 +72,23 @@ impl<D: Form> Vi<D> {
 
     /// What is left of [`Vi::disconnect`] when its peer knows.
     fn idle(&self) -> Result<(), Error> {
-        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
-        match self.vi.state()? {
+        let (mut sends, mut receives) = (self.queues.send.rest(), self.queues.receive.rest());
+        match self.queues.vi.state()? {
             ViState::Idle => {}
             // It never was connected, to its program: receives stay posted, as they do in an idle VI.
             _ if sends.is_held() => self.take_back(&mut sends, &mut receives)?,
             _ => self.flush(&mut sends, &mut receives)?,
         }
         // From now on the NIC gets what is posted.
-        sends.hold(&self.vi, Direction::Send, false);
+        sends.hold(&self.queues.vi, Direction::Send, false);
         Ok(())
     }
 
     /// Has the NIC complete everything, and makes the VI idle.
     fn make_idle(&self, sends: &Posted<D>, receives: &Posted<D>) -> Result<(), Error> {
-        self.vi.break_off()?;
+        self.queues.vi.break_off()?;
         self.wait_complete(&[sends, receives])?;
-        Ok(self.vi.make_idle()?)
+        Ok(self.queues.vi.make_idle()?)
     }
 
     /// Completes everything and makes the VI idle.
@@ -108,7 +108,7 @@ impl<D: Form> Vi<D> {
     pub(super) fn flushed(&self, direction: Direction, count: usize) -> Result<(), Error> {
         match self.cq(direction) {
             _ if count == 0 => Ok(()),
-            Some(cq) => cq.flushed(self.id, direction, count),
+            Some(cq) => cq.flushed(self.index(), self.id(), direction, count),
             None => {
                 self.wake(direction);
                 Ok(())
@@ -118,19 +118,19 @@ impl<D: Form> Vi<D> {
 
     /// The agent may connect it from now on: see [`crate::connections::Endpoint::begin`].
     pub(crate) fn begin_connect(&self) -> Result<(), Error> {
-        let mut sends = self.send.rest();
+        let mut sends = self.queues.send.rest();
         // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
         self.wait_complete(&[&sends])?;
-        self.receive.look().begin();
-        sends.hold(&self.vi, Direction::Send, true);
+        self.queues.receive.look().begin();
+        sends.hold(&self.queues.vi, Direction::Send, true);
         Ok(())
     }
 
     /// The send queue is held no longer, if the agent has connected the VI. One thread may hear from the peer, and answer, before
     /// another hears that there is a connection.
     pub(super) fn release(&self, sends: &mut Posted<D>) -> Result<(), Error> {
-        if sends.is_held() && self.vi.state()? == ViState::Connected {
-            sends.hold(&self.vi, Direction::Send, false);
+        if sends.is_held() && self.queues.vi.state()? == ViState::Connected {
+            sends.hold(&self.queues.vi, Direction::Send, false);
             // The send ring has started anew.
             self.reset(Direction::Send, sends)?;
         }
@@ -140,7 +140,7 @@ impl<D: Form> Vi<D> {
     /// The agent has connected it, or has not: see [`crate::connections::Endpoint::end`].
     pub(crate) fn end_connect(&self, connected: bool) -> Result<(), Error> {
         if connected {
-            return self.release(&mut self.send.rest());
+            return self.release(&mut self.queues.send.rest());
         }
         // It may have been connected, before it came to nothing.
         self.idle()
@@ -150,24 +150,24 @@ impl<D: Form> Vi<D> {
     /// have had the time to use any; those that it has used are complete.
     fn take_back(&self, sends: &mut Posted<D>, receives: &mut Posted<D>) -> Result<(), Error> {
         if let Some(cq) = &self.receive_cq {
-            cq.hold(self.id)?;
+            cq.hold(self.id())?;
         }
         let idle = self.make_idle(sends, receives);
         // Those that the NIC has flushed, here or when its agent has broken it, have entries; those that it did not get to have none.
         let flushed = receives.flushed();
         receives.reset(Direction::Receive);
-        let told = self.receive_cq.as_ref().map_or(Ok(()), |cq| cq.release(self.id, flushed));
+        let told = self.receive_cq.as_ref().map_or(Ok(()), |cq| cq.release(self.index(), self.id(), flushed));
         idle.and(told)?;
         self.reset(Direction::Send, sends)?;
-        self.receive.restore(&self.vi, receives)
+        self.queues.receive.restore(&self.queues.vi, receives)
     }
 
     /// Waits until the NIC has completed what is posted, or will not any more.
     pub(super) fn wait_complete(&self, queues: &[&Posted<D>]) -> Result<(), Error> {
         let start = Instant::now();
         while !queues.iter().all(|posted| posted.is_complete()) && start.elapsed() < FLUSH_LIMIT {
-            self.nic.agent().pause();
-            self.nic.agent().check()?;
+            self.queues.nic.agent().pause();
+            self.queues.nic.agent().check()?;
         }
         Ok(())
     }

@@ -2,16 +2,21 @@
 
 mod connection;
 mod post;
+mod queues;
 
 use std::{
-    sync::{atomic::AtomicBool, Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+    },
     time::Duration,
 };
 
+pub use self::queues::ViQueues;
 pub use viaduct_driver::agent::vis::{Direction, ViState};
 use viaduct_driver::{
     address::{ConnectionInfo, Mtu, Service},
-    agent::vis::{Vi as AgentVi, ViAttributes as AgentViAttributes, MAX_RING_LOG2},
+    agent::vis::{ViAttributes as AgentViAttributes, MAX_RING_LOG2},
     cm::NotReady,
     kernel_agent::ViName,
     queues::lock::Place,
@@ -47,12 +52,14 @@ pub struct ViAttributes {
     pub send_cq: Option<Cq>,
     /// Completion queue of its receives; it may be the same.
     pub receive_cq: Option<Cq>,
+    /// A word of the program's, with which completion queues give the VI's descriptors ([`Cq::poll`]): [`Vi::set_context`].
+    pub context: u64,
 }
 
 impl ViAttributes {
     /// Reliable Delivery, messages of up to 1 MiB, packets that fit Ethernet frames of 1500 bytes,
-    /// 1024 descriptors, no completion queues; the peer may neither write nor read memory by itself, and a message that finds no receive
-    /// breaks the connection.
+    /// 1024 descriptors, no completion queues, context 0; the peer may neither write nor read memory by itself, and a message that finds no
+    /// receive breaks the connection.
     pub fn new(ptag: &Ptag) -> Self {
         Self {
             reliability_level: Service::ReliableDelivery,
@@ -65,6 +72,7 @@ impl ViAttributes {
             not_ready: NotReady::Break,
             send_cq: None,
             receive_cq: None,
+            context: 0,
         }
     }
 }
@@ -89,14 +97,10 @@ pub struct ViQuery {
 /// ([`crate::RawDescriptor`]).
 #[derive(Debug)]
 pub struct Vi<D: Form = Descriptor> {
-    nic: Nic,
-    id: ViId,
-    vi: AgentVi,
+    queues: Arc<ViQueues<D>>,
     attributes: Mutex<ViAttributes>,
     send_cq: Option<Cq>,
     receive_cq: Option<Cq>,
-    send: Queue<D>,
-    receive: Queue<D>,
 }
 
 /// What a program's own table of VIs gives a new one. It lets the table's locks be those of the queues, so that a call takes one lock and not two.
@@ -138,18 +142,22 @@ impl Nic {
     pub fn create_vi_at<D: Form>(&self, attributes: &ViAttributes, slot: ViSlot) -> Result<Vi<D>, Error> {
         let [send_lock, receive_lock] = slot.locks;
         let vi = Arc::clone(self.agent()).create_vi(self.agent_attributes(attributes)?)?;
-        let vi = Vi {
+        let queues = ViQueues {
             nic: self.clone(),
             id: slot.id,
+            context: AtomicU64::new(attributes.context),
             send: Queue::new(&vi, Direction::Send, send_lock),
             receive: Queue::new(&vi, Direction::Receive, receive_lock),
             vi,
+        };
+        let vi = Vi {
+            queues: Arc::new(queues),
             attributes: Mutex::new(attributes.clone()),
             send_cq: attributes.send_cq.clone(),
             receive_cq: attributes.receive_cq.clone(),
         };
         for cq in vi.cqs() {
-            cq.add(vi.vi.index(), vi.id)?;
+            cq.add(vi.index(), vi.id(), D::member(Arc::clone(&vi.queues)))?;
         }
         Ok(vi)
     }
@@ -177,28 +185,28 @@ impl Nic {
 impl<D: Form> Vi<D> {
     /// The NIC that it is on.
     pub fn nic(&self) -> &Nic {
-        &self.nic
+        &self.queues.nic
     }
 
     /// What completion queues call it.
     pub fn id(&self) -> ViId {
-        self.id
+        self.queues.id
     }
 
     /// Its number on its NIC, which another VI may have later: what [`crate::Event`]s call it.
     pub fn index(&self) -> u16 {
-        self.vi.index()
+        self.queues.vi.index()
     }
 
     /// Whether an event is of this VI, and not of another that has had its number.
     pub fn is_of(&self, event: &crate::Event) -> bool {
-        let name = self.vi.name();
+        let name = self.queues.vi.name();
         (name.index, u64::from(name.life)) == (event.vi, event.life)
     }
 
     /// What the peer has to know to connect to this VI. It is new for each connection.
     pub fn connection_info(&self) -> ConnectionInfo {
-        self.vi.info()
+        self.queues.vi.info()
     }
 
     /// Takes the oldest descriptor off a work queue if it is complete, however it completed.
@@ -206,7 +214,7 @@ impl<D: Form> Vi<D> {
     /// # Errors
     /// [`Error::NotDone`]; [`Error::Empty`] when nothing is posted; now and then, the device's errors.
     pub fn done(&self, direction: Direction) -> Result<D, Error> {
-        self.queue(direction).done(&self.vi)
+        self.queues.queue(direction).done(&self.queues.vi)
     }
 
     /// [`Vi::done`], as soon as it is complete; it looks for a moment, then sleeps until the NIC's interrupt. None: for ever,
@@ -230,17 +238,32 @@ impl<D: Form> Vi<D> {
         given_up: &AtomicBool,
     ) -> Result<D, Error> {
         self.alone(direction)?;
-        self.queue(direction).wait(&self.vi, timeout, given_up)
+        self.queues.queue(direction).wait(&self.queues.vi, timeout, given_up)
     }
 
     /// Wakes those who wait for the head of a queue: they look whether it is complete, and whether they have given up.
     pub fn wake(&self, direction: Direction) {
-        self.nic.agent().wake(self.vi.vector(direction));
+        self.queues.nic.agent().wake(self.queues.vi.vector(direction));
     }
 
     /// What it was created with, or given since.
     pub fn attributes(&self) -> ViAttributes {
-        self.lock_attributes().clone()
+        ViAttributes { context: self.context(), ..self.lock_attributes().clone() }
+    }
+
+    /// The word of the program's that completion queues give with its descriptors.
+    pub fn context(&self) -> u64 {
+        self.queues.context()
+    }
+
+    /// Gives it another one. Descriptors that a completion queue has given before came with the old one.
+    pub fn set_context(&self, context: u64) {
+        self.queues.context.store(context, Ordering::Release);
+    }
+
+    /// Its work queues, for who keeps VIs in a table of its own.
+    pub fn queues(&self) -> &Arc<ViQueues<D>> {
+        &self.queues
     }
 
     /// Breaks the connection: the VI goes into Error, and everything posted is flushed.
@@ -248,27 +271,27 @@ impl<D: Form> Vi<D> {
     /// # Errors
     /// The device's.
     pub fn break_off(&self) -> Result<(), Error> {
-        Ok(self.vi.break_off()?)
+        Ok(self.queues.vi.break_off()?)
     }
 
     /// State, attributes, and whether the queues are empty (VipQueryVi).
     pub fn query(&self) -> Result<ViQuery, Error> {
         Ok(ViQuery {
-            state: self.vi.state()?,
-            attributes: self.lock_attributes().clone(),
-            send_queue_empty: self.send.look().is_empty(),
-            receive_queue_empty: self.receive.look().is_empty(),
+            state: self.queues.vi.state()?,
+            attributes: self.attributes(),
+            send_queue_empty: self.queues.send.look().is_empty(),
+            receive_queue_empty: self.queues.receive.look().is_empty(),
         })
     }
 
-    /// Gives an idle VI another tag, level, size, other rights, and another way with messages that find no receive (VipSetViAttributes). Depth, packets and completion queues
-    /// stay as they are.
+    /// Gives an idle VI another tag, level, size, other rights, and another way with messages that find no receive (VipSetViAttributes). Depth,
+    /// packets, completion queues and context stay as they are.
     ///
     /// # Errors
     /// [`crate::Return::InvalidState`] unless idle, and of another tag while receives are posted: they were posted under the
     /// one that it has; otherwise as [`Nic::create_vi`].
     pub fn set_attributes(&self, new: &ViAttributes) -> Result<(), Error> {
-        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
+        let (mut sends, mut receives) = (self.queues.send.rest(), self.queues.receive.rest());
         let mut attributes = self.lock_attributes();
         let new = ViAttributes {
             mtu: attributes.mtu,
@@ -277,14 +300,14 @@ impl<D: Form> Vi<D> {
             receive_cq: self.receive_cq.clone(),
             ..new.clone()
         };
-        let wanted = self.nic.agent_attributes(&new)?;
+        let wanted = self.queues.nic.agent_attributes(&new)?;
         // Sends posted to an idle VI are flushed.
         self.wait_complete(&[&sends])?;
         let anew = receives.is_complete();
-        if wanted.tag != attributes.ptag.tag_of(&self.nic)? && !anew {
+        if wanted.tag != attributes.ptag.tag_of(&self.queues.nic)? && !anew {
             return Err(Error::Posted);
         }
-        self.vi.set_attributes(wanted, anew)?;
+        self.queues.vi.set_attributes(wanted, anew)?;
         if anew {
             self.reset(Direction::Send, &mut sends)?;
             self.reset(Direction::Receive, &mut receives)?;
@@ -295,15 +318,7 @@ impl<D: Form> Vi<D> {
 
     /// What its agent calls it.
     pub(crate) fn name(&self) -> ViName {
-        self.vi.name()
-    }
-
-    #[inline]
-    fn queue(&self, direction: Direction) -> &Queue<D> {
-        match direction {
-            Direction::Send => &self.send,
-            Direction::Receive => &self.receive,
-        }
+        self.queues.vi.name()
     }
 
     fn lock_attributes(&self) -> MutexGuard<'_, ViAttributes> {
@@ -331,15 +346,19 @@ impl<D: Form> Vi<D> {
 impl<D: Form> Drop for Vi<D> {
     fn drop(&mut self) {
         self.part();
-        let (mut sends, mut receives) = (self.send.rest(), self.receive.rest());
-        let unused = sends.is_empty() && receives.is_empty() && matches!(self.vi.state(), Ok(ViState::Idle));
+        let (mut sends, mut receives) = (self.queues.send.rest(), self.queues.receive.rest());
+        let unused =
+            sends.is_empty() && receives.is_empty() && matches!(self.queues.vi.state(), Ok(ViState::Idle));
         // Of a device that is gone nothing is left to destroy.
         if unused || self.flush(&mut sends, &mut receives).is_ok() {
-            let _ = self.vi.destroy();
+            let _ = self.queues.vi.destroy();
         }
         // The index is another VI's next: no entry of ours is taken for one of its.
         for cq in self.cqs() {
-            let _ = cq.forget(self.vi.index(), self.id);
+            let _ = cq.forget(self.queues.vi.index(), self.queues.id);
         }
+        // Somebody may have the queues for a moment longer, and finds them empty: a poll.
+        sends.close();
+        receives.close();
     }
 }

@@ -1,13 +1,11 @@
 //! Descriptors are posted, and taken off their queues when they are complete.
 
-use std::{ptr::NonNull, time::Duration};
+use std::{collections::VecDeque, iter::once, ptr::NonNull, time::Duration};
 
 use super::{Direction, Vi};
-use viaduct_driver::queues::lock::Held;
-
 use crate::{
-    form::RawDescriptor,
-    queue::{Queue, Try},
+    form::{Form, RawDescriptor},
+    queue::Progress,
     registered::Found,
     Descriptor, Error, Region,
 };
@@ -19,7 +17,19 @@ impl Vi {
     /// [`Error::Overrun`] when the queue is full; memory of another NIC; the device's errors. The
     /// rest is in the descriptor when it completes.
     pub fn post_send(&self, descriptor: Descriptor) -> Result<(), Error> {
-        self.post(&self.send, descriptor)
+        self.post(Direction::Send, descriptor)
+    }
+
+    /// Posts sends, the front one first, with one doorbell for all of them. What is posted is off `descriptors`: after `Ok` nothing is left there.
+    ///
+    /// An error is of the descriptor at the front of what is left. Those before it are posted, and their doorbell is rung; it and those behind it are
+    /// the caller's, as they were. One who posts more than the queue has room for calls again with what is left when something has completed. (If the
+    /// doorbell itself fails, because the device is gone, what it was for is off `descriptors`: the NIC may have found it all the same.)
+    ///
+    /// # Errors
+    /// As [`Vi::post_send`].
+    pub fn post_send_many(&self, descriptors: &mut VecDeque<Descriptor>) -> Result<(), Error> {
+        self.post_many(Direction::Send, descriptors)
     }
 
     /// Posts a receive (VipPostRecv). When it returns, the receive counts as posted: a message that
@@ -28,7 +38,16 @@ impl Vi {
     /// # Errors
     /// As [`Vi::post_send`].
     pub fn post_recv(&self, descriptor: Descriptor) -> Result<(), Error> {
-        self.post(&self.receive, descriptor)
+        self.post(Direction::Receive, descriptor)
+    }
+
+    /// Posts receives, as [`Vi::post_send_many`] posts sends. When it returns, all that it has posted count as posted: through viad it waits once for
+    /// all of them.
+    ///
+    /// # Errors
+    /// As [`Vi::post_send`].
+    pub fn post_recv_many(&self, descriptors: &mut VecDeque<Descriptor>) -> Result<(), Error> {
+        self.post_many(Direction::Receive, descriptors)
     }
 
     /// Takes the oldest send off the queue if it is complete (VipSendDone).
@@ -37,12 +56,12 @@ impl Vi {
     /// [`Error::NotDone`]; [`Error::Descriptor`] with the descriptor when it completed in error;
     /// [`Error::Empty`] when nothing is posted; now and then, the device's errors.
     pub fn send_done(&self) -> Result<Descriptor, Error> {
-        judged(self.done(Direction::Send)?)
+        self.done(Direction::Send)?.judged()
     }
 
     /// Takes the oldest receive off the queue if it is complete (VipRecvDone): as [`Vi::send_done`].
     pub fn recv_done(&self) -> Result<Descriptor, Error> {
-        judged(self.done(Direction::Receive)?)
+        self.done(Direction::Receive)?.judged()
     }
 
     /// Waits until the oldest send is complete (VipSendWait): [`Vi::wait`].
@@ -51,20 +70,45 @@ impl Vi {
     /// As [`Vi::send_done`], and [`Error::Timeout`] in place of [`Error::NotDone`]; [`Error::HasCq`]: with a completion
     /// queue one waits for that ([`crate::Cq::wait`]).
     pub fn send_wait(&self, timeout: Option<Duration>) -> Result<Descriptor, Error> {
-        judged(self.wait(Direction::Send, timeout)?)
+        self.wait(Direction::Send, timeout)?.judged()
     }
 
     /// Waits until the oldest receive is complete (VipRecvWait): as [`Vi::send_wait`].
     pub fn recv_wait(&self, timeout: Option<Duration>) -> Result<Descriptor, Error> {
-        judged(self.wait(Direction::Receive, timeout)?)
+        self.wait(Direction::Receive, timeout)?.judged()
     }
 
-    fn post(&self, queue: &Queue<Descriptor>, descriptor: Descriptor) -> Result<(), Error> {
-        if !descriptor.region().nic().is(&self.nic) {
+    fn post(&self, direction: Direction, descriptor: Descriptor) -> Result<(), Error> {
+        if !descriptor.region().nic().is(&self.queues.nic) {
             return Err(Error::OtherNic);
         }
-        let flushed = queue.post(&self.vi, descriptor, |sends| self.release(sends))?;
-        self.flushed(queue.direction(), flushed.into())
+        let mut one = Some(descriptor);
+        self.post_next(direction, 1, |_| one.take().map(with_token)).1
+    }
+
+    fn post_many(&self, direction: Direction, descriptors: &mut VecDeque<Descriptor>) -> Result<(), Error> {
+        let count = descriptors.len();
+        let next = |_: &mut Found| match descriptors.front()?.region().nic().is(&self.queues.nic) {
+            true => descriptors.pop_front().map(with_token),
+            false => Some(Err(Error::OtherNic)),
+        };
+        self.post_next(direction, count, next).1
+    }
+}
+
+impl<D: Form> Vi<D> {
+    /// Posts what `next` makes, `count` at most, with one doorbell. How many are posted, also beside an error: those before it.
+    fn post_next(
+        &self,
+        direction: Direction,
+        count: usize,
+        next: impl FnMut(&mut Found) -> Option<Result<(D, u64), Error>>,
+    ) -> (usize, Result<(), Error>) {
+        let mut progress = Progress::default();
+        let queue = self.queues.queue(direction);
+        let posted = queue.post(&self.queues.vi, count, next, |sends| self.release(sends), &mut progress);
+        let told = self.flushed(direction, progress.flushed);
+        (progress.posted, posted.and(told))
     }
 }
 
@@ -83,11 +127,12 @@ impl Vi<RawDescriptor> {
         region: &Region,
         address: NonNull<u8>,
     ) -> Result<(), Error> {
-        if !region.nic().is(&self.nic) {
+        if !region.nic().is(&self.queues.nic) {
             return Err(Error::OtherNic);
         }
         // SAFETY: the caller's promise.
-        self.post_raw(direction, unsafe { RawDescriptor::new(region, address) }?)
+        let mut one = Some(unsafe { RawDescriptor::new(region, address) }?);
+        self.post_next(direction, 1, |_| one.take().map(with_token)).1
     }
 
     /// [`Vi::post_at`], in the region of this VI's NIC that has a handle. A receive may have to wait until the device has its doorbell; the region
@@ -104,56 +149,68 @@ impl Vi<RawDescriptor> {
         handle: u32,
         address: NonNull<u8>,
     ) -> Result<(), Error> {
-        let found = self.nic.registered().find(handle).unwrap_or_default();
         // SAFETY: the caller's promise.
-        let descriptor = unsafe { RawDescriptor::of(&found, handle, address.as_ptr()) };
-        let (descriptor, _) = descriptor.ok_or(Error::NoRegion { handle, address: address.addr().get() })?;
-        self.queue(direction).look().found = found;
-        self.post_raw(direction, descriptor)
+        unsafe { self.post_in_many(direction, once((handle, address.as_ptr()))) }.1
     }
 
-    fn post_raw(&self, direction: Direction, descriptor: RawDescriptor) -> Result<(), Error> {
-        let flushed = self.queue(direction).post(&self.vi, descriptor, |sends| self.release(sends))?;
-        self.flushed(direction, flushed.into())
-    }
-
-    /// [`Vi::post_in`] for a caller that holds the queue's lock: it does the usual, or nothing. `Done(false)`: it is posted, and
-    /// [`Vi::wake_poller`] is due.
+    /// [`Vi::post_in`] for each handle and address, in this order, with one doorbell for all of them. How many are posted: all, or those before the one
+    /// that the error is of. (If the doorbell itself fails, because the device is gone, what it was for is posted all the same.)
+    ///
+    /// # Errors
+    /// As [`Vi::post_in`], in the second part of the result.
     ///
     /// # Safety
-    /// As [`Vi::post_at`]; `held` is the lock of this queue that the VI was created with, and this is no child of the process that did so.
-    #[inline(always)]
-    pub unsafe fn try_post(
+    /// As [`Vi::post_at`], of each address that is posted.
+    pub unsafe fn post_in_many(
         &self,
         direction: Direction,
-        held: &mut Held<'_>,
-        handle: u32,
-        address: *mut u8,
-    ) -> Try<bool> {
-        // SAFETY: the caller's promise; the queue keeps what a post to this VI has found.
-        let describe = |found: &Found| unsafe { RawDescriptor::of(found, handle, address) };
-        // SAFETY: as above.
-        unsafe { self.queue(direction).try_post(&self.vi, direction, held, describe) }
+        mut places: impl ExactSizeIterator<Item = (u32, *mut u8)>,
+    ) -> (usize, Result<(), Error>) {
+        self.post_next(direction, places.len(), |found| {
+            let (handle, address) = places.next()?;
+            // SAFETY: the caller's promise; the queue keeps what a post to this VI has found.
+            Some(unsafe { self.describe(found, handle, address) })
+        })
     }
 
-    /// [`Vi::done`] for a caller that holds the queue's lock: it does the usual, or nothing. The descriptor's address, and whether it
-    /// completed in error.
+    /// The descriptor at an address, with its token, in the registration that was found, or in another one, which is the one that was found then.
     ///
     /// # Safety
-    /// `held` is the lock of this queue that the VI was created with, and this is no child of the process that did so.
+    /// As [`Vi::post_at`]; what was found is of this VI's NIC.
     #[inline(always)]
-    pub unsafe fn try_done(&self, direction: Direction, held: &mut Held<'_>) -> Try<(NonNull<u8>, bool)> {
+    unsafe fn describe(
+        &self,
+        found: &mut Found,
+        handle: u32,
+        address: *mut u8,
+    ) -> Result<(RawDescriptor, u64), Error> {
         // SAFETY: the caller's promise.
-        match unsafe { self.queue(direction).try_take(held) } {
-            Try::Done(descriptor) => Try::Done((descriptor.address(), descriptor.is_error())),
-            Try::Nothing => Try::Nothing,
-            Try::Unusual => Try::Unusual,
+        match unsafe { RawDescriptor::of(found, handle, address) } {
+            Some(described) => Ok(described),
+            // SAFETY: as above.
+            None => unsafe { self.describe_elsewhere(found, handle, address) },
         }
     }
 
-    /// From now on the caller hears of each post: [`Vi::try_post`] makes none.
+    #[cold]
+    #[inline(never)]
+    unsafe fn describe_elsewhere(
+        &self,
+        found: &mut Found,
+        handle: u32,
+        address: *mut u8,
+    ) -> Result<(RawDescriptor, u64), Error> {
+        let other = self.queues.nic.registered().find(handle).unwrap_or_default();
+        // SAFETY: the caller's promise.
+        let described = unsafe { RawDescriptor::of(&other, handle, address) };
+        let described = described.ok_or(Error::NoRegion { handle, address: address.addr() })?;
+        *found = other;
+        Ok(described)
+    }
+
+    /// From now on the caller hears of each post: [`crate::ViQueues::try_post`] makes none.
     pub fn tell_posts(&self, direction: Direction) {
-        self.queue(direction).look().tell();
+        self.queues.queue(direction).look().tell();
     }
 
     /// Wakes the process that polls its doorbells, after a post that found it asleep.
@@ -162,14 +219,12 @@ impl Vi<RawDescriptor> {
     /// That process is gone.
     #[cold]
     pub fn wake_poller(&self) -> Result<(), Error> {
-        Ok(self.vi.wake_poller()?)
+        Ok(self.queues.vi.wake_poller()?)
     }
 }
 
-/// An error of the descriptor's is one of the call's.
-fn judged(descriptor: Descriptor) -> Result<Descriptor, Error> {
-    if descriptor.status().is_error() {
-        return Err(Error::Descriptor(Box::new(descriptor)));
-    }
-    Ok(descriptor)
+/// A descriptor, with its token at ring position 0.
+fn with_token<D: Form>(descriptor: D) -> Result<(D, u64), Error> {
+    let token = descriptor.token();
+    Ok((descriptor, token))
 }

@@ -2,9 +2,11 @@
 //! behind it is paper: registers that read as a NIC's and doorbells that are written down; the test
 //! completes descriptors itself. What a NIC does is tested on the RTL.
 
+mod many;
 mod memory;
 #[path = "../paper/mod.rs"]
 mod paper;
+mod polls;
 mod posts;
 mod waits;
 

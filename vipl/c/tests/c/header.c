@@ -4,10 +4,10 @@
  * the crate that owns the layouts.
  */
 #include <stddef.h>
-#include <vipl.h>
+#include <vipl_ext.h>
 #include <vipl.h>
 #include <vipl_ext.h>
-#include <vipl_ext.h>
+#include <vipl.h>
 
 #define CHECK(name, condition) typedef char check_##name[(condition) ? 1 : -1]
 #define SIZE(type, bytes) CHECK(size_of_##type, sizeof(type) == (bytes))
@@ -213,6 +213,11 @@ SIZE(VIP_AUTODISCOVERY_LIST, 24);
 AT(VIP_AUTODISCOVERY_LIST, NumberOfHops, NumberOfHops, 0);
 AT(VIP_AUTODISCOVERY_LIST, ADAddrArray, ADAddrArray, 8);
 AT(VIP_AUTODISCOVERY_LIST, NumAdAddrs, NumAdAddrs, 16);
+SIZE(VIP_EXT_COMPLETION, 32);
+AT(VIP_EXT_COMPLETION, ViHandle, ViHandle, 0);
+AT(VIP_EXT_COMPLETION, Context, Context, 8);
+AT(VIP_EXT_COMPLETION, Descriptor, Descriptor, 16);
+AT(VIP_EXT_COMPLETION, RecvQueue, RecvQueue, 24);
 
 /* Extensions. */
 IS(VIP_EXT_WITHOUT_END, 7);
@@ -323,6 +328,9 @@ VIP_RETURN VipExtCQArm(VIP_CQ_HANDLE);
 VIP_RETURN VipExtNicEventFd(VIP_NIC_HANDLE, int *);
 VIP_RETURN VipExtNicEventDone(VIP_NIC_HANDLE, VIP_ERROR_DESCRIPTOR *);
 VIP_RETURN VipExtSetNotReady(VIP_VI_HANDLE, VIP_BOOLEAN, VIP_ULONG, VIP_ULONG);
+VIP_RETURN VipExtCQPoll(VIP_CQ_HANDLE, VIP_EXT_COMPLETION *, VIP_ULONG, VIP_ULONG *);
+VIP_RETURN VipExtPostSendMany(VIP_VI_HANDLE, VIP_DESCRIPTOR *const *, const VIP_MEM_HANDLE *, VIP_ULONG, VIP_ULONG *);
+VIP_RETURN VipExtPostRecvMany(VIP_VI_HANDLE, VIP_DESCRIPTOR *const *, const VIP_MEM_HANDLE *, VIP_ULONG, VIP_ULONG *);
 #ifdef __cplusplus
 }
 #endif
