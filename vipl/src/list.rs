@@ -122,6 +122,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no sockets")]
     fn what_cannot_be_opened_says_why() {
         let reason = |name: &str| match state(name) {
             NicState::Unusable(reason) => reason,
