@@ -4,7 +4,7 @@ use std::{
     num::NonZeroU64,
     ptr::null_mut,
     sync::{
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicPtr, Ordering},
         Arc, Mutex,
     },
 };

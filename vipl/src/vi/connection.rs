@@ -34,9 +34,9 @@ impl<D: Form> Vi<D> {
     /// # Errors
     /// [`Error::Timeout`]; the device's.
     pub fn drain(&self, timeout: Option<Duration>) -> Result<(), Error> {
-        let (start, agent) = (Instant::now(), self.nic.agent());
+        let (start, agent) = (Instant::now(), self.nic().agent());
         let mut looks = 0u32;
-        while !self.send.look().is_complete() {
+        while !self.queues.send.look().is_complete() {
             if timeout.is_some_and(|timeout| start.elapsed() >= timeout) {
                 return Err(Error::Timeout);
             }
