@@ -268,8 +268,7 @@ pub fn start(settings: &Settings, stop: &Stop) -> Result<(Process, Control)> {
     Ok((process, control))
 }
 
-/// Starts a simulator that stays when this process ends, and waits until it answers. What it says
-/// goes to a file beside its sockets.
+/// Starts a simulator that stays when this process ends, and waits for its answer. It logs to a file beside its sockets.
 pub fn up(settings: &Settings, stop: &Stop) -> Result<(u32, Control)> {
     if let Ok(control) = Control::connect(&settings.dir) {
         bail!(
