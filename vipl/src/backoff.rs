@@ -148,6 +148,19 @@ impl Backoff {
             }
         }
         // Where one must not sleep.
+        self.poll(agent, left, look)
+    }
+
+    /// Looks until there is something, or until no time is `left`, and lets time pass in between. It waits for no interrupt.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`]; those of `look`; the device's.
+    pub(crate) fn poll<T>(
+        &self,
+        agent: &dyn KernelAgent,
+        left: impl Fn() -> Duration,
+        look: impl Fn() -> Result<Option<T>, Error>,
+    ) -> Result<T, Error> {
         loop {
             match self.count_and(agent, look()?, |_| agent.pause()) {
                 Err(Error::NotDone) if left().is_zero() => return Err(Error::Timeout),

@@ -5,13 +5,11 @@ use std::time::{Duration, Instant};
 use viaduct_driver::address::ConnectionInfo;
 
 use super::{Direction, Vi, ViState};
-use crate::{form::Form, queue::Posted, Error};
+use crate::{backoff::Backoff, form::Form, queue::Posted, Error};
 
 /// How long a disconnect waits for the NIC to flush what is posted. It is a matter of microseconds
 /// unless the memory of a descriptor is no longer valid.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
-/// After how many looks one who waits for sends asks whether the device still lives.
-const CHECK: u32 = 1024;
 
 impl<D: Form> Vi<D> {
     /// Connects to the VI that the peer has described. From then on its messages are received; it
@@ -34,20 +32,10 @@ impl<D: Form> Vi<D> {
     /// # Errors
     /// [`Error::Timeout`]; the device's.
     pub fn drain(&self, timeout: Option<Duration>) -> Result<(), Error> {
-        let (start, agent) = (Instant::now(), self.nic().agent());
-        let mut looks = 0u32;
-        while !self.queues.send.look().is_complete() {
-            if timeout.is_some_and(|timeout| start.elapsed() >= timeout) {
-                return Err(Error::Timeout);
-            }
-            agent.pause();
-            agent.check_here()?;
-            looks = looks.wrapping_add(1);
-            if looks % CHECK == 0 {
-                agent.check()?;
-            }
-        }
-        Ok(())
+        let start = Instant::now();
+        let left = || timeout.map_or(Duration::MAX, |timeout| timeout.saturating_sub(start.elapsed()));
+        let look = || Ok(self.queues.send.look().is_complete().then_some(()));
+        Backoff::default().poll(&**self.nic().agent(), left, look)
     }
 
     /// Ends the connection (VipDisconnect), which the peer is told, or the attempt at one: a call that is under way ends with
