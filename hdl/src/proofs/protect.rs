@@ -10,7 +10,7 @@ pub fn all() -> Vec<Proof> {
         "protect",
         || verilog(protect::Protect::default()),
         include_str!("../../formal/protect.sv"),
-        10,
+        12,
         Engine::Whole,
         &PROTECT,
     )]
@@ -142,14 +142,14 @@ const PROTECT: [Mutant; 28] = [
     mutant(
         "writes the table while one is looked up",
         "between",
-        "between = idle & ~intake_open;",
-        "between = (step == Step_Idle) & ~intake_open;",
+        "between = idle & ~intake_open & hold;",
+        "between = (step == Step_Idle) & ~intake_open & hold;",
     ),
     mutant(
         "writes the table while one can be taken",
         "between",
-        "between = idle & ~intake_open;",
-        "between = idle;",
+        "between = idle & ~intake_open & hold;",
+        "between = idle & hold;",
     ),
     mutant(
         "writes the table at any time",

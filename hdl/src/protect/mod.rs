@@ -160,9 +160,11 @@ pub struct Protect {
     issued_count: DFF<Bits<8>>,
     /// An access was refused in the cycle before.
     refused: DFF<bool>,
+    /// No access is to be taken: a commit or a drain waits, or too many commands are outstanding.
+    hold: DFF<bool>,
 
     idle: Signal<Local, bool>,
-    /// No access is half way, nor taken in this cycle.
+    /// No access is half way, nor taken in this cycle or the next one.
     between: Signal<Local, bool>,
     region_commit: Signal<Local, bool>,
     page_commit: Signal<Local, bool>,
@@ -175,7 +177,6 @@ pub struct Protect {
     whole: Signal<Local, bool>,
     offered: Signal<Local, bool>,
     go: Signal<Local, bool>,
-    hold: Signal<Local, bool>,
     /// A read cannot be issued.
     blocked: Signal<Local, bool>,
     /// The access at hand goes back to its client.
@@ -185,7 +186,6 @@ pub struct Protect {
     shown_owner: Cast<ByClient, Bits<4>>,
     done: Signal<Local, bool>,
     look: Signal<Local, bool>,
-
     region_table: Number<4, { table::REGION as u64 }>,
     page_table: Number<4, { table::PAGE as u64 }>,
 }
@@ -195,7 +195,7 @@ impl Logic for Protect {
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, step, second, client, writes, user, owner, stuck, decided, decision);
-        dff_setup!(self, clock, issued_count, refused);
+        dff_setup!(self, clock, issued_count, refused, hold);
         clock!(self, clock, intake, pages, range, outstanding, read_out, write_out);
         drive!(self, reset => read_out.reset, write_out.reset, intake.reset, outstanding.reset;
             owner.q => owner_bits.from; intake.owner => shown_owner.from);
@@ -210,18 +210,18 @@ impl Logic for Protect {
 
         // A commit is written while it is on the bus, no access is half way and none can be taken.
         self.idle.next = (self.step.q.val() == Step::Idle) & self.intake.empty.val();
-        self.between.next = self.idle.val() & !self.intake.open.val();
+        self.between.next = self.idle.val() & !self.intake.open.val() & self.hold.q.val();
         self.region_commit.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.region_table.val());
         self.page_commit.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.page_table.val());
         self.commit.ready.next = self.between.val()
             & ((self.region_commit.val() & self.intake.written.val()) | self.page_commit.val());
-        self.hold.next = self.region_commit.val()
+        self.hold.d.next = self.region_commit.val()
             | self.page_commit.val()
             | self.outstanding.hold.val()
             | self.outstanding.full.val();
-        drive!(self, hold => intake.hold; commit.data => intake.commit, page_row.from;
+        drive!(self, hold.q => intake.hold; commit.data => intake.commit, page_row.from;
             commit.data.val().row => commit_row; page_row.to.val().address => page_address);
         self.intake.write.next = self.between.val() & self.region_commit.val();
         self.pages.write_enable.next = self.between.val()
@@ -235,7 +235,7 @@ impl Logic for Protect {
         self.back.next = self.stuck.q.val()
             & (self.step.q.val() == Step::Issue)
             & self.owner_bits.to.val().any()
-            & (self.hold.val() | (self.intake.valid.val() & self.intake.access.val().write));
+            & (self.hold.q.val() | (self.intake.valid.val() & self.intake.access.val().write));
 
         // The last step of one access: a write's command goes out at once, a read's when the register before the engine is free. The cycle
         // in which the register is emptied does not count, because that is known late; the next command comes three cycles later.

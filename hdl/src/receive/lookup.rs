@@ -156,7 +156,7 @@ impl Logic for Lookup {
             (self.step.q.val() == Step::Load) | (self.step.q.val() == Step::Decide);
         self.ahead.index.next.vi = self.target.val();
         self.ahead.index.next.slot = self.known_consumed.q.val().get_bits::<RECEIVE_AHEAD_LOG2>(0);
-        drive!(self, target => posted.index; vi.q => vis.index; vis.row => status);
+        drive!(self, vi.q => posted.index, vis.index; vis.row => status);
         self.blocked.next = self.blocking.valid.val() & (self.blocking.data.val() == self.vi.q.val());
         // The same for the next VI. Each candidate is compared by itself, so that the comparison need not wait for the choice.
         self.next_blocked.next = self.blocking.valid.val()

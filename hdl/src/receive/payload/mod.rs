@@ -8,8 +8,8 @@
 //!           └──────────────┘
 //! ```
 //! Contract: a frame's steps come in this order: `held.payload_start` if its payload moves, a `grant` for each piece of it, and
-//! `held.release`. They come in different cycles, and wait in a queue of 16; one frame's are done before the next one's begin. `room` says
-//! that four more find a place: whoever gives a step has looked at it since the step before.
+//! `held.release`. A grant does not come in the cycle behind another step; the steps wait in a queue of 16, and one frame's are done before the
+//! next one's begin. `room` says that four more find a place: whoever gives a step has looked at it since the step before.
 //!
 //! For `payload_start` the store is told to show the payload (`place`). For a grant so many bytes of it go to `write` ([`PayloadMover`]):
 //! they are what the command of that access takes. For `release` the store takes back the frame's place (`free`), and what has not
@@ -20,8 +20,8 @@
 //! writes a frame of 4096 bytes. When it has taken the last byte of that, the block shows the payload of 8 bytes, moves it, and frees
 //! the frame.
 //!
-//! Latency: 1 cycle from a step to its turn; 4 cycles from `payload_start` to the first beat at `write`, and 2 from a grant. Throughput:
-//! one beat every cycle; 2 cycles between two grants, 5 between two frames.
+//! Latency: 1 cycle from a grant to its turn, and 2 from another step; 5 cycles from `payload_start` to the first beat at `write`, and 2 from a
+//! grant. Throughput: one beat every cycle; 2 cycles between two grants, 5 between two frames.
 //!
 //! Tests: `tests/receive/payload/`.
 
@@ -94,33 +94,38 @@ pub struct PayloadQueue {
     may: Signal<Local, bool>,
     shows: Signal<Local, bool>,
     number: Signal<Local, Bits<11>>,
+    /// A step of `held` came in the cycle before.
+    comes: DFF<bool>,
+    /// That step.
+    coming: DFF<Step>,
     has_room: DFF<bool>,
-    most: Number<5, 11>,
+    most: Number<5, 10>,
 }
 
 impl Logic for PayloadQueue {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, has_room);
+        dff_setup!(self, clock, has_room, comes, coming);
         clock!(self, clock, steps, mover);
         drive!(self, reset => steps.reset, mover.reset; held.frame => start.frame);
 
-        // Steps come.
-        self.steps.sink.valid.next =
-            self.held.payload_start.val() | self.grant.valid.val() | self.held.release.val();
-        self.steps.sink.data.next.deed = Deed::Show;
-        fill!(self, steps.sink.data, start.place.val().word => word; start.place.val().lane => lane;
+        // Steps come. Those of `held` are known late in their cycle: they wait for one in a register.
+        self.comes.d.next = self.held.payload_start.val() | self.held.release.val();
+        self.coming.d.next.deed = Deed::Show;
+        fill!(self, coming.d, start.place.val().word => word; start.place.val().lane => lane;
             start.place.val().length => length);
+        if self.held.release.val() {
+            self.coming.d.next.deed = Deed::Free;
+            self.coming.d.next.word = bit_cast::<11, 4>(self.held.frame.val().place);
+        }
+        self.steps.sink.valid.next = self.comes.q.val() | self.grant.valid.val();
+        self.steps.sink.data.next = self.coming.q.val();
         if self.grant.valid.val() {
             self.steps.sink.data.next.deed = Deed::Move;
             self.steps.sink.data.next.length = self.grant.data.val();
         }
-        if self.held.release.val() {
-            self.steps.sink.data.next.deed = Deed::Free;
-            self.steps.sink.data.next.word = bit_cast::<11, 4>(self.held.frame.val().place);
-        }
-        // One more may come in this cycle.
+        // Two more may come in this cycle and from the register.
         self.has_room.d.next = self.steps.level.val() <= self.most.val();
         drive!(self, has_room.q => room);
 
@@ -137,9 +142,13 @@ impl Logic for PayloadQueue {
             self.may.val() & ((self.now.val().deed != Deed::Free) | self.free.ready.val());
         Sink::<WriteBeat>::link(&mut self.payload, &mut self.mover.payload);
         Source::<WriteBeat>::link(&mut self.write, &mut self.mover.write);
-        self.busy.next = self.steps.source.valid.val() | self.mover.moving.val() | self.mover.waits.val();
+        self.busy.next = self.comes.q.val()
+            | self.steps.source.valid.val()
+            | self.mover.moving.val()
+            | self.mover.waits.val();
         if self.reset.val() {
             self.has_room.d.next = false;
+            self.comes.d.next = false;
         }
     }
 }

@@ -40,6 +40,8 @@ struct World {
     store: FrameStore,
     /// The frame in delivery, and the bytes of its payload that are not granted yet.
     hand: Option<(Info, usize)>,
+    /// The payload's start came in the cycle before: no grant comes now.
+    begins: bool,
     /// Frames that are not given back, in their order.
     delivered: VecDeque<Delivered>,
     /// All bytes that are granted, and how many of them have gone.
@@ -59,6 +61,7 @@ impl World {
             random,
             store,
             hand: None,
+            begins: false,
             delivered: VecDeque::new(),
             granted: Vec::new(),
             gone: 0,
@@ -92,6 +95,7 @@ impl World {
             self.bench.set(port, 0);
         }
         let room = self.bench.get("room") == 1;
+        let begins = std::mem::take(&mut self.begins);
         if !self.happens(pace.steps) {
             return;
         }
@@ -102,6 +106,7 @@ impl World {
                 self.delivered.push_back(Delivered { place: info.place, granted: None });
                 let moves = self.random.random_ratio(5, 6);
                 self.bench.set("held_payload_start", moves.into());
+                self.begins = moves;
                 let left = if moves { info.length as usize } else { 0 };
                 self.hand = Some((info, left));
             }
@@ -114,14 +119,15 @@ impl World {
         }
         let most = if self.random.random() { left } else { left.min(9) };
         let bytes = self.random.random_range(1..=most);
-        if room {
+        let grants = room && !begins;
+        if grants {
             self.bench.set("grant_valid", 1);
             self.bench.set("grant", bytes as u64);
             // A frame's byte 0 lies in lane 2.
             let from = info.start as usize * 8 + 2 + payload(&info) + info.length as usize - left;
             self.granted.extend((from..from + bytes).map(|at| self.store.byte(at)));
         }
-        self.hand = Some((info, if room { left - bytes } else { left }));
+        self.hand = Some((info, if grants { left - bytes } else { left }));
     }
 
     /// Bytes that wait for the write engine, which takes them in this cycle or not.
