@@ -4,11 +4,9 @@
 //! limit for sure. Placing a block takes seconds, the core minutes.
 
 use super::trial::Trial;
-use anyhow::{bail, ensure, Context, Result};
-use std::num::NonZero;
+use anyhow::{ensure, Context, Result};
+use rayon::prelude::*;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// Which blocks are fitted.
 #[derive(Clone, Debug, Default)]
@@ -60,32 +58,18 @@ impl Choice {
 /// Fits the blocks, one on each processor at a time; fails if one is slower than it promises.
 pub fn run(trial: &Trial, exported: &Path, folder: &Path, blocks: &[Promise]) -> Result<()> {
     println!("{:<24} {:>7} {:>9}  slowest path", "block", "MHz", "promised");
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut slow = Vec::new();
-        while let Some(block) = blocks.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let source = exported.join("blocks").join(format!("{}.v", block.name));
-            let (_, report) = trial
-                .run(&[source], &folder.join(block.name.replace('/', "-")))
-                .with_context(|| block.name.clone())?;
-            let path = report.worst.map(|(from, to)| format!("{from} -> {to}")).unwrap_or_default();
-            let mark = if report.slowest < f64::from(block.mhz) { "  SLOW" } else { "" };
-            println!("{:<24} {:>7.1} {:>9}  {path}{mark}", block.name, report.slowest, block.mhz);
-            if !mark.is_empty() {
-                slow.push(block.name.as_str());
-            }
-        }
-        Ok(slow)
-    };
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(blocks.len());
-    let slow: Result<Vec<Vec<&str>>> = thread::scope(|scope| {
-        let running: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        running
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| bail!("a thread panicked")))
-            .collect()
+    let slow = blocks.par_iter().map(|block| {
+        let source = exported.join("blocks").join(format!("{}.v", block.name));
+        let (_, report) = trial
+            .run(&[source], &folder.join(block.name.replace('/', "-")))
+            .with_context(|| block.name.clone())?;
+        let path = report.worst.map(|(from, to)| format!("{from} -> {to}")).unwrap_or_default();
+        let is_slow = report.slowest < f64::from(block.mhz);
+        let mark = if is_slow { "  SLOW" } else { "" };
+        println!("{:<24} {:>7.1} {:>9}  {path}{mark}", block.name, report.slowest, block.mhz);
+        Ok(is_slow.then_some(block.name.as_str()))
     });
-    let slow = slow?.concat();
+    let slow: Vec<&str> = slow.filter_map(Result::transpose).collect::<Result<_>>()?;
     ensure!(slow.is_empty(), "slower than promised: {}", slow.join(", "));
     Ok(())
 }

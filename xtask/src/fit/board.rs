@@ -17,11 +17,10 @@ use crate::need::Need;
 use crate::project::{read, write, Project};
 use crate::setup;
 use anyhow::{ensure, Context, Result};
+use rayon::prelude::*;
 use serde_json::{json, Value};
 use sha2::{Digest, Sha256};
-use std::num::NonZero;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Instant;
 
 /// What is to be built.
@@ -131,19 +130,13 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
         Report::parse(&read(&folder.join(report))?, |net| netlist.source(net))
     };
     let seeds: Vec<u32> = (seed..).take(order.seeds.max(1) as usize).collect();
-    let mut reports = Vec::new();
     // nextpnr uses one processor and a gigabyte.
-    for together in seeds.chunks(thread::available_parallelism().map_or(1, NonZero::get)) {
-        let placed: Vec<Result<Report>> = thread::scope(|scope| {
-            let running: Vec<_> = together.iter().map(|seed| scope.spawn(|| place(*seed))).collect();
-            running.into_iter().map(|one| one.join().expect("a placement panicked")).collect()
-        });
-        for (seed, report) in together.iter().zip(placed) {
-            let report = report.with_context(|| format!("seed {seed}"))?;
-            println!("\nseed {seed}\n{}", report.text());
-            reports.push((*seed, report));
-        }
-    }
+    let reports = seeds.into_par_iter().map(|seed| {
+        let report = place(seed).with_context(|| format!("seed {seed}"))?;
+        println!("\nseed {seed}\n{}", report.text());
+        Ok((seed, report))
+    });
+    let reports: Vec<(u32, Report)> = reports.collect::<Result<_>>()?;
     let config = format!("top-{seed}.config");
     timed(&tool("yowasp-ecppack").args(["--compress", &config, "top.bit"]))?;
     let bitstream = digest(&folder.join("top.bit"))?;
