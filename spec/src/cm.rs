@@ -1,7 +1,14 @@
 //! Connections on the wire: InfiniBand's communication management (InfiniBand Architecture 1.4 volume 1, chapter 12) in
 //! management datagrams (13.4) to queue pair 1, the header that Linux's rdma_cm puts into their private data (annex A11),
-//! and VIA's own behind it; ARP.
+//! and VIA's own behind it; ARP. The driver's connection manager writes and reads them (`host-driver/src/cm/`).
 
+mod address_resolution;
+mod private_data;
+
+pub use self::{
+    address_resolution::{arp, arp_operation},
+    private_data::{rdma_cm, via, VIA_MAGIC, VIA_VERSION},
+};
 use crate::{codes, packet};
 
 /// The queue pair of management.
@@ -345,99 +352,5 @@ packet! {
         ADDITIONAL: 24, 0, 576;
         /// Private data.
         PRIVATE: 96, 0, 1088;
-    }
-}
-
-packet! {
-    /// The header that rdma_cm puts in front of a REQ's private data.
-    rdma_cm: 36 {
-        /// Version: 0.
-        VERSION: 0, 0, 8;
-        /// IP version: 4 or 6.
-        IP_VERSION: 1, 0, 4;
-        /// The sender's port.
-        PORT: 2, 0, 16;
-        /// The sender's address; IPv4 in the last four bytes.
-        SOURCE: 4, 0, 128;
-        /// The receiver's address.
-        TARGET: 20, 0, 128;
-    }
-}
-
-packet! {
-    /// What a VI's side tells of itself, in a REQ's private data behind rdma_cm, in a REP's at its start. In an RTU only MAGIC,
-    /// VERSION and PROBE.
-    via: 12 {
-        /// 0x5649: there is a VI.
-        MAGIC: 0, 0, 16;
-        /// Version of this layout: 1.
-        VERSION: 2, 0, 4;
-        /// RTU: answer with the REP, to show that you are there.
-        PROBE: 2, 7, 1;
-        /// REQ: a peer request; else a client's.
-        PEER: 3, 0, 1;
-        /// The sender's VI lets its peer write memory that is open to it.
-        RDMA_WRITE: 3, 1, 1;
-        /// The sender's VI lets its peer read memory that is open to it.
-        RDMA_READ: 3, 2, 1;
-        /// The sender stays connected when a message finds no receive; else it breaks.
-        RNR_STAY: 3, 3, 1;
-        /// Reliability level: see service.
-        LEVEL: 3, 6, 2;
-        /// MaxTransferSize in bytes.
-        MAX_TRANSFER: 4, 0, 32;
-        /// Bytes of the sender's discriminator, which stands behind this header (REQ).
-        FROM_LENGTH: 8, 0, 8;
-        /// Bytes of the discriminator that is asked for, behind that (REQ).
-        TO_LENGTH: 9, 0, 8;
-        /// Largest packet that the sender takes: 1 is 256 bytes, 5 is 4096.
-        MTU: 10, 0, 3;
-        /// Timer code of its receiver-not-ready answers.
-        RNR_TIMER: 10, 3, 5;
-        /// Bytes of the consumer's own, behind the discriminators.
-        DATA_LENGTH: 11, 0, 8;
-    }
-}
-
-/// What marks VIA's private data.
-pub const VIA_MAGIC: u16 = 0x5649;
-/// Version of its layout.
-pub const VIA_VERSION: u8 = 1;
-
-packet! {
-    /// ARP over Ethernet, for IPv4 (RFC 826; the inverse is RFC 2390).
-    arp: 28 {
-        /// Hardware: 1 is Ethernet.
-        HARDWARE: 0, 0, 16;
-        /// Protocol: 0x0800 is IPv4.
-        PROTOCOL: 2, 0, 16;
-        /// Bytes of a hardware address: 6.
-        HARDWARE_LENGTH: 4, 0, 8;
-        /// Bytes of a protocol address: 4.
-        PROTOCOL_LENGTH: 5, 0, 8;
-        /// See arp_operation.
-        OPERATION: 6, 0, 16;
-        /// The sender's MAC address.
-        SENDER_MAC: 8, 0, 48;
-        /// The sender's IPv4 address.
-        SENDER_IP: 14, 0, 32;
-        /// The target's MAC address.
-        TARGET_MAC: 18, 0, 48;
-        /// The target's IPv4 address.
-        TARGET_IP: 24, 0, 32;
-    }
-}
-
-codes! {
-    /// Operations of ARP.
-    arp_operation: u16 {
-        /// Who has this IPv4 address?
-        REQUEST = 1;
-        /// I have.
-        REPLY = 2;
-        /// Which IPv4 address has this MAC address?
-        INVERSE_REQUEST = 8;
-        /// This one.
-        INVERSE_REPLY = 9;
     }
 }

@@ -1,72 +1,36 @@
-//! Completion queues.
+//! Completion queues: what programs ask of them. A queue's lock guards its [`State`]; a look that finds something takes that lock and no other.
 
+mod entry;
+mod members;
 mod poll;
+mod state;
 
 use std::{
-    collections::{BTreeMap, VecDeque},
     fmt,
-    num::NonZeroU64,
     os::fd::BorrowedFd,
-    sync::{
-        atomic::{AtomicBool, AtomicU64, Ordering},
-        Arc,
-    },
+    sync::{atomic::AtomicBool, Arc},
     time::Duration,
 };
 
 use viaduct_driver::{
-    agent::{cqs::Cq as AgentCq, vis::Direction},
     kernel_agent::CqName,
-    queues::{
-        entries::Entry,
-        lock::{Held, Locked, Place},
-    },
+    queues::lock::{Held, Locked, Place},
     wakeup::Wakeup,
 };
 
-pub use self::poll::Completion;
+use self::state::State;
+pub use self::{
+    entry::{CqEntry, ViId},
+    poll::Completion,
+    state::Member,
+};
 use crate::{
     backoff::{Backoff, NEVER},
     ends::Ends,
-    form::RawDescriptor,
     queue::Try,
     readiness::Readiness,
-    vi::ViQueues,
-    Descriptor, Error, Nic,
+    Error, Nic,
 };
-
-/// Tells a VI from every other one that this process has made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ViId(NonZeroU64);
-
-impl ViId {
-    pub(crate) fn new() -> Self {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        let number = LAST.fetch_add(1, Ordering::Relaxed).saturating_add(1);
-        Self(NonZeroU64::new(number).unwrap_or(NonZeroU64::MAX))
-    }
-
-    /// A number of the caller's, who gives no other VI of a completion queue the same: [`crate::ViSlot`].
-    pub fn of(number: NonZeroU64) -> Self {
-        Self(number)
-    }
-
-    /// The number; never 0.
-    #[inline]
-    pub fn number(self) -> u64 {
-        self.0.get()
-    }
-}
-
-/// What a completion queue says: a descriptor of this work queue is complete.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CqEntry {
-    /// The VI: [`crate::Vi::id`].
-    pub vi: ViId,
-    /// Its receive queue; else its send queue.
-    pub receive: bool,
-}
 
 /// A completion queue (VIP_CQ_HANDLE). VIs are created with it, any number, for either of their work queues; each
 /// descriptor that completes there makes one entry here. Clones are the same queue; it is destroyed when the last clone and
@@ -87,45 +51,6 @@ struct Inner {
     readiness: Readiness,
 }
 
-struct State {
-    cq: AgentCq,
-    /// The VIs that have it, by the index that entries carry.
-    vis: Vec<Option<ViId>>,
-    /// Their work queues, by the same. A VI that ends takes itself out.
-    members: Vec<Option<Member>>,
-    /// Entries that are off the ring.
-    entries: VecDeque<Taken>,
-    /// VIs whose receives are being put back, and how many entries of theirs have come meanwhile.
-    held: BTreeMap<ViId, usize>,
-}
-
-/// A VI that has the queue, by the form of its descriptors.
-#[derive(Debug)]
-pub enum Member {
-    /// They own their memory.
-    Owned(Arc<ViQueues<Descriptor>>),
-    /// The program writes them.
-    Raw(Arc<ViQueues<RawDescriptor>>),
-}
-
-/// An entry that is off the ring.
-#[derive(Debug, Clone, Copy)]
-struct Taken {
-    /// The place of its VI in [`State::vis`] and [`State::members`].
-    index: u16,
-    entry: CqEntry,
-}
-
-impl Taken {
-    /// The work queue.
-    fn direction(self) -> Direction {
-        match self.entry.receive {
-            true => Direction::Receive,
-            false => Direction::Send,
-        }
-    }
-}
-
 impl Nic {
     /// Creates a completion queue for at most `entries` entries that are not taken (VipCreateCQ). One more is lost, and breaks
     /// its VI: event CQ_OVERRUN.
@@ -143,9 +68,7 @@ impl Nic {
     pub fn create_cq_at(&self, entries: usize, lock: Place) -> Result<Cq, Error> {
         let cq = Arc::clone(self.agent()).create_cq(entries)?;
         let (name, vector, ends) = (cq.name(), cq.vector(), Ends::of(&**self.agent()));
-        let (vis, members) = (Vec::new(), Vec::new());
-        let state = State { cq, vis, members, entries: VecDeque::new(), held: BTreeMap::new() };
-        let (nic, state, backoff) = (self.clone(), Locked::new(lock, state), Backoff::default());
+        let (nic, state, backoff) = (self.clone(), Locked::new(lock, State::new(cq)), Backoff::default());
         let readiness = Readiness::default();
         Ok(Cq(Arc::new(Inner { nic, name, vector, state, backoff, ends, readiness })))
     }
@@ -274,74 +197,6 @@ impl Cq {
             Err(Error::OtherNic)
         }
     }
-
-    /// A VI that has it, with nothing posted yet: what is on the ring is of an earlier VI's of that index.
-    pub(crate) fn add(&self, index: u16, vi: ViId, queues: Member) -> Result<(), Error> {
-        let mut state = self.0.state.lock();
-        state.collect()?;
-        let index = usize::from(index);
-        if state.vis.len() <= index {
-            state.vis.resize(index + 1, None);
-            state.members.resize_with(index + 1, || None);
-        }
-        state.vis[index] = Some(vi);
-        state.members[index] = Some(queues);
-        Ok(())
-    }
-
-    /// The VI is gone, and its entries with it. Its index may be another's already.
-    pub(crate) fn forget(&self, index: u16, vi: ViId) -> Result<(), Error> {
-        let mut state = self.0.state.lock();
-        let collected = state.collect();
-        let index = usize::from(index);
-        if state.vis.get(index) == Some(&Some(vi)) {
-            state.vis[index] = None;
-            state.members[index] = None;
-        }
-        state.entries.retain(|taken| taken.entry.vi != vi);
-        collected
-    }
-
-    /// Descriptors that the NIC could not complete are flushed: their entries, behind those that it has made.
-    pub(crate) fn flushed(
-        &self,
-        index: u16,
-        vi: ViId,
-        direction: Direction,
-        count: usize,
-    ) -> Result<(), Error> {
-        if count == 0 {
-            return Ok(());
-        }
-        let mut state = self.0.state.lock();
-        state.collect()?;
-        let entry = CqEntry { vi, receive: direction == Direction::Receive };
-        state.entries.extend(std::iter::repeat_n(Taken { index, entry }, count));
-        drop(state);
-        // The NIC has made no interrupt for them.
-        self.wake();
-        Ok(())
-    }
-
-    /// The receives of a VI are flushed, and put back after: entries of theirs that are not taken, and those that come, are kept.
-    pub(crate) fn hold(&self, vi: ViId) -> Result<(), Error> {
-        let mut state = self.0.state.lock();
-        state.collect()?;
-        let before = state.entries.len();
-        state.entries.retain(|taken| taken.entry.vi != vi || !taken.entry.receive);
-        let kept = before - state.entries.len();
-        state.held.insert(vi, kept);
-        Ok(())
-    }
-
-    /// They are back: of the entries that were kept, those of `flushed` receives are nobody's.
-    pub(crate) fn release(&self, index: u16, vi: ViId, flushed: usize) -> Result<(), Error> {
-        let mut state = self.0.state.lock();
-        let collected = state.collect();
-        let kept = state.held.remove(&vi).unwrap_or(0);
-        drop(state);
-        collected.and(self.flushed(index, vi, Direction::Receive, kept.saturating_sub(flushed)))
-    }
 }
 
 impl Inner {
@@ -355,62 +210,6 @@ impl Inner {
 
     fn take(&self) -> Result<Option<CqEntry>, Error> {
         Ok(self.state.lock().take()?.map(|taken| taken.entry))
-    }
-}
-
-impl State {
-    /// Takes the oldest entry.
-    #[inline]
-    fn take(&mut self) -> Result<Option<Taken>, Error> {
-        if self.entries.is_empty() {
-            return self.next();
-        }
-        Ok(self.entries.pop_front())
-    }
-
-    /// [`State::take`], if nothing stands against it, for a caller that has seen that this is no child of a fork.
-    #[inline(always)]
-    fn try_take(&mut self) -> Try<Taken> {
-        if !self.entries.is_empty() || !self.held.is_empty() {
-            return Try::Unusual;
-        }
-        match self.cq.try_take() {
-            Ok(None) => Try::Nothing,
-            Ok(Some(Entry { vi: index, receive, .. })) => match self.vis.get(usize::from(index)) {
-                Some(&Some(vi)) => Try::Done(Taken { index, entry: CqEntry { vi, receive } }),
-                // It was nobody's: the next one is due.
-                _ => Try::Unusual,
-            },
-            Err(_) => Try::Unusual,
-        }
-    }
-
-    /// The oldest entry on the ring.
-    #[inline]
-    fn next(&mut self) -> Result<Option<Taken>, Error> {
-        while let Some(entry) = self.cq.take()? {
-            // An entry of nobody's is the NIC's error, and nobody's business.
-            let Some(&Some(vi)) = self.vis.get(usize::from(entry.vi)) else { continue };
-            if entry.receive && !self.held.is_empty() && self.keep(vi) {
-                continue;
-            }
-            return Ok(Some(Taken { index: entry.vi, entry: CqEntry { vi, receive: entry.receive } }));
-        }
-        Ok(None)
-    }
-
-    /// Whether an entry of a receive of this VI's is kept.
-    #[cold]
-    fn keep(&mut self, vi: ViId) -> bool {
-        self.held.get_mut(&vi).map(|kept| *kept += 1).is_some()
-    }
-
-    /// Takes everything off the ring.
-    fn collect(&mut self) -> Result<(), Error> {
-        while let Some(taken) = self.next()? {
-            self.entries.push_back(taken);
-        }
-        Ok(())
     }
 }
 

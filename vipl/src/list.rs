@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use viaduct_driver::{
     name::Place,
-    pci::{Function, Machine},
+    pci::{Function, Machine, Obstacle},
 };
 
 use crate::{
@@ -96,7 +96,7 @@ fn state(full_name: &str) -> NicState {
                         None => NicState::Free,
                         Some(obstacle) => unusable(&obstacle.reason()),
                     },
-                    Ok(None) => unusable(&format_args!("there is no PCI function {address}")),
+                    Ok(None) => unusable(&Obstacle::NoFunction { address }.reason()),
                     Err(error) => unusable(&error),
                 }
             }
@@ -130,7 +130,9 @@ mod tests {
         };
         assert!(reason("vfio-user:/nowhere/nic0.sock").contains("no socket /nowhere/nic0.sock"));
         assert!(reason("viad:/nowhere/viad.sock").contains("/nowhere/viad.sock"));
-        assert!(reason("vfio:ffff:ff:1f.7").contains("ffff:ff:1f.7"));
+        // As `Nic::open` says it.
+        let address = "ffff:ff:1f.7".parse().expect("an address");
+        assert_eq!(reason("vfio:ffff:ff:1f.7"), Obstacle::NoFunction { address }.reason());
         assert!(reason("vfio:").contains("vfio:"));
     }
 }

@@ -14,6 +14,8 @@ mod hardware;
 mod install;
 mod instructions;
 mod lanes;
+#[cfg(test)]
+mod lines;
 mod links;
 mod lints;
 mod manual;

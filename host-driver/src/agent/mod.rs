@@ -222,7 +222,7 @@ impl Agent {
             mac,
             ip,
             pkey,
-            arena: vis::arena(arena, handle),
+            arena: Arena::registered(arena, handle),
             system_tag,
             dma_bytes: state.regions.dma_bytes(),
             interrupts,

@@ -12,6 +12,7 @@ use super::{
     message::{Dreq, Message, Mra, Rej, Rep, Req, Rtu},
     rdma_cm::RdmaCm,
     request::{Party, Target},
+    state::State,
     via::Via,
 };
 use crate::{
@@ -39,37 +40,13 @@ pub(super) enum Model {
     Peer,
 }
 
-/// Where a connection is. docs/connections.md has it as a diagram.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    /// The host's addresses are asked for.
-    Resolving,
-    /// Peer request: the other side has not asked yet, and is asked again later.
-    Unmet,
-    /// A REQ is out.
-    Asked,
-    /// A REP is here; the owner makes this end ready.
-    Answered,
-    /// A REQ is here; the consumer makes up its mind.
-    Pending,
-    /// Peer request: the other side's REQ is here; the owner makes this end ready.
-    Matched,
-    /// A REP is out.
-    Replied,
-    /// Both ends are ready.
-    Established,
-    /// A DREQ is out.
-    Leaving,
-    /// It is over; what comes late is answered.
-    Over,
-}
-
 /// A connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) id: u32,
     /// Whose it is.
     pub(super) party: Party,
+    /// [`Connection::enter`] changes it.
     pub(super) state: State,
     pub(super) model: Model,
     /// This side's REQ, or knock, began it.
@@ -102,6 +79,12 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// Comes into another state, one that its own leads to.
+    pub(super) fn enter(&mut self, next: State) {
+        debug_assert!(self.state.leads_to(next), "{:?} does not lead to {next:?}", self.state);
+        self.state = next;
+    }
+
     /// This side's end. A connection has one before it sends what needs it.
     fn own(&self) -> Option<&End> {
         self.own.as_ref()

@@ -22,6 +22,7 @@ mod outbox;
 pub mod progress;
 pub mod rdma_cm;
 pub mod request;
+mod state;
 pub mod via;
 pub mod wrong;
 

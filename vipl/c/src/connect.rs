@@ -13,10 +13,10 @@ use via::{
 
 use crate::{
     address::{address, local},
-    entry::{call, code, timeout, Out},
+    entry::{call, code, lock, timeout, Out},
     handles::Table,
     names::ADDRESS_BYTES,
-    nic::{keep, lock, NICS},
+    nic::{keep, NICS},
     private_data::{private_data, put_private_data},
     request::Request,
     types::{NetAddressHead, Pvoid, ViAttributes, VipReturn},

@@ -10,7 +10,7 @@ use std::{
     ptr::NonNull,
     sync::{
         atomic::{AtomicU32, Ordering},
-        Once,
+        Mutex, MutexGuard, Once, PoisonError,
     },
     time::Duration,
 };
@@ -63,6 +63,11 @@ pub fn value<T>(otherwise: T, body: impl FnOnce() -> Option<T>) -> T {
         return otherwise;
     }
     catch_unwind(AssertUnwindSafe(body)).ok().flatten().unwrap_or(otherwise)
+}
+
+/// Takes a lock, also after a thread has panicked with it: no step leaves what it guards half changed.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// VIA's code for an error.

@@ -17,8 +17,9 @@ use viaduct_spec::{descriptor::status, register::event_code};
 
 use crate::{
     cq::CQS,
-    entry::call,
-    nic::{lock, Device, OpenNic, NICS},
+    device::Device,
+    entry::{call, lock},
+    nic::{OpenNic, NICS},
     types::{resource, ErrorDescriptor, ErrorHandler, Pvoid, VipReturn, CATASTROPHIC},
     vi::VIS,
 };

@@ -10,8 +10,10 @@ use std::{
 use via::{Region, Return, StillRegistered};
 
 use crate::{
-    entry::{call, code, read, Out},
-    nic::{keep, lock, Device, OpenNic, Tag, NICS},
+    device::Device,
+    entry::{call, code, lock, read, Out},
+    nic::{keep, OpenNic, NICS},
+    ptags::Tag,
     types::{MemAttributes, MemHandle, Pvoid, VipReturn},
 };
 

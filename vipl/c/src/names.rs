@@ -8,9 +8,9 @@ use std::{
 use via::{Mac, Return};
 
 use crate::{
-    entry::{call, read, Out},
+    entry::{call, lock, read, Out},
     hosts::Hosts,
-    nic::{lock, OpenNic, NICS},
+    nic::{OpenNic, NICS},
     types::{NetAddressHead, Pvoid, VipReturn},
 };
 

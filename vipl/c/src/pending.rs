@@ -2,7 +2,7 @@
 
 use std::{ptr::null_mut, sync::Mutex};
 
-use crate::{nic::lock, types::Pvoid};
+use crate::{entry::lock, types::Pvoid};
 
 /// How the VI comes to a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,10 +18,11 @@ use viaduct_driver::queues::lock::Place;
 use crate::{
     connect::Connecting,
     cq::CQS,
-    entry::{call, code, read, Out},
-    nic::{keep, level, lock, OpenNic, Tag, NICS},
+    entry::{call, code, lock, read, Out},
+    nic::{keep, level, OpenNic, NICS},
     notify::Notifier,
     pending::Pending,
+    ptags::Tag,
     slots::{Reserved, Slots},
     types::{state, Boolean, Pvoid, ViAttributes, ViCallback, VipReturn},
 };

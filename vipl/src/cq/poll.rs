@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use viaduct_driver::queues::lock::Held;
 
-use super::{Cq, State, Taken};
+use super::{entry::Taken, state::State, Cq};
 use crate::{
     form::Form,
     queue::Try,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use viaduct_spec::cm::arp_operation;
 
 use super::{
-    super::{arp::Arp, config::Config, connection::State, datagram::Host, request::Target},
+    super::{arp::Arp, config::Config, datagram::Host, request::Target, state::State},
     Manager, NOBODY,
 };
 
@@ -39,12 +39,11 @@ impl Manager {
         }
     }
 
-    /// Begins to ask.
+    /// Begins a connection, which is resolving: asks for the host's addresses, if they are not known.
     pub(super) fn begin(&mut self, id: u32, now: Duration) {
         if !self.resolve(id, now) {
             let interval = self.config.timing.response;
             if let Some(connection) = self.connections.get_mut(&id) {
-                connection.state = State::Resolving;
                 connection.begin_timer(now, interval);
             }
             self.ask_address(id);

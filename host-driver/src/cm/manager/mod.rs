@@ -1,12 +1,27 @@
-//! The connection manager: what consumers ask of it.
+//! The connection manager: what consumers ask of it. The connector (`agent::connector`) owns it, calls it with its own lock held, and carries frames
+//! between it and the raw channel.
 //!
 //! Frames come in by [`Manager::frame`], the time by every call's `now` (since whatever moment its owner chooses, never
 //! backwards) and by [`Manager::tick`] at [`Manager::deadline`]. After each call [`Manager::next_frame`] and
 //! [`Manager::next_event`] are taken until there is none.
+//!
+//! | file | what it is about |
+//! |---|---|
+//! | `frames` | frames that come and go |
+//! | `addresses` | the addresses of hosts, and ARP |
+//! | `listeners` | who waits for requests |
+//! | `requests` | the REQ of somebody else |
+//! | `answers` | all other messages |
+//! | `timers` | what is due |
+//! | `transitions` | from one state to the next |
 
 mod addresses;
 mod answers;
+mod frames;
+mod listeners;
+mod requests;
 mod timers;
+mod transitions;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -17,37 +32,22 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_spec::cm::{reason, subject};
 
+pub use self::frames::Heard;
+use self::listeners::Listener;
 use super::{
-    arp::Arp,
     config::Config,
-    connection::{Connection, Model, State, NO_MESSAGE},
-    datagram::Datagram,
+    connection::{Connection, Model, NO_MESSAGE},
     discriminator::Discriminator,
     end::End,
     error::CmError,
-    event::{Event, Refusal},
-    id::{ConnectionId, ListenerId},
-    mad::Mad,
-    message::Message,
+    event::Event,
+    id::ConnectionId,
     neighbours::Neighbours,
     outbox::Outbox,
-    progress::{Phase, Progress},
+    progress::Progress,
     request::{Party, Request},
-    wrong::{need, Wrong},
+    state::State,
 };
-
-/// What [`Manager::frame`] made of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
-    /// It was about a connection.
-    Connection,
-    /// It was ARP's: others may want it too.
-    Arp,
-    /// It is nothing for the manager.
-    Other,
-    /// It was for the manager, and wrong.
-    Wrong(Wrong),
-}
 
 /// What has been counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,14 +60,6 @@ pub struct Counts {
     pub forgotten: u64,
     /// Frames that found no room on their way out.
     pub frames_dropped: u64,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Listener {
-    party: Party,
-    discriminator: Discriminator,
-    /// How many requests may wait to be decided on; None: it listens for one request.
-    backlog: Option<usize>,
 }
 
 /// The connection manager of one NIC.
@@ -92,8 +84,6 @@ pub const REP_ROOM: usize = 196 - viaduct_spec::cm::via::BYTES;
 pub const REJ_ROOM: usize = 148 - viaduct_spec::cm::via::BYTES;
 /// Who sends what is nobody's connection: answers to those who ask for what is not there.
 const NOBODY: Party = 0;
-/// Frames to ourselves that are taken in a call; more wait for the next tick.
-const LOOPED: usize = 64;
 
 impl Manager {
     /// A manager that knows of nothing.
@@ -118,31 +108,6 @@ impl Manager {
         &self.config
     }
 
-    /// Waits for requests for a discriminator: for the next one, or for all until [`Manager::unlisten`]. Of several listeners
-    /// for one discriminator the oldest gets the request.
-    pub fn listen(&mut self, discriminator: Discriminator, once: bool) -> ListenerId {
-        self.listen_for(NOBODY, discriminator, (!once).then_some(usize::MAX))
-    }
-
-    /// [`Manager::listen`] of one of several parties. `backlog`: for all requests, of which so many may wait to be decided on, and more are
-    /// refused ([`reason::NO_RESOURCES`]); None: for the next one.
-    pub fn listen_for(
-        &mut self,
-        party: Party,
-        discriminator: Discriminator,
-        backlog: Option<usize>,
-    ) -> ListenerId {
-        let id = self.next_listener;
-        self.next_listener += 1;
-        self.listeners.insert(id, Listener { party, discriminator, backlog });
-        ListenerId(id)
-    }
-
-    /// Waits no longer. Requests that are there already stay.
-    pub fn unlisten(&mut self, listener: ListenerId) {
-        self.listeners.remove(&listener.0);
-    }
-
     /// Bytes of a consumer's own that a request between two discriminators can carry.
     pub fn room(from: Discriminator, to: Discriminator) -> usize {
         let [from, to] = [from, to].map(|of| of.as_bytes().len());
@@ -165,6 +130,7 @@ impl Manager {
         self.request(request, Model::Peer, now)
     }
 
+    /// Begins a connection that this side asks for.
     fn request(&mut self, request: Request, model: Model, now: Duration) -> Result<ConnectionId, CmError> {
         let Request { party, own, target, from, to, data, timeout } = request;
         own.fits()?;
@@ -199,7 +165,7 @@ impl Manager {
         }
         self.connections.insert(id, connection);
         self.begin(id, now);
-        self.turn_round(now);
+        self.hear_own_frames(now);
         Ok(ConnectionId(id))
     }
 
@@ -226,7 +192,7 @@ impl Manager {
         connection.own = Some(own);
         connection.data = data.to_vec();
         self.reply(id.0, now);
-        self.turn_round(now);
+        self.hear_own_frames(now);
         Ok(())
     }
 
@@ -245,7 +211,7 @@ impl Manager {
             State::Matched => self.reply(id.0, now),
             _ => return Err(CmError::Gone(id.0)),
         }
-        self.turn_round(now);
+        self.hear_own_frames(now);
         Ok(())
     }
 
@@ -266,7 +232,7 @@ impl Manager {
         let rej = connection.rej(about, reason::CONSUMER, data);
         self.send(id.0, &rej);
         self.linger(id.0, Some(rej), now);
-        self.turn_round(now);
+        self.hear_own_frames(now);
         Ok(())
     }
 
@@ -293,25 +259,7 @@ impl Manager {
             State::Replied | State::Established => self.leave(id.0, now),
             State::Leaving | State::Over => {}
         }
-        self.turn_round(now);
-    }
-
-    /// A frame has come.
-    pub fn frame(&mut self, frame: &[u8], now: Duration) -> Heard {
-        let heard = match self.hear(frame, now) {
-            Ok(heard) => heard,
-            Err(wrong) => {
-                self.counts.wrong += 1;
-                Heard::Wrong(wrong)
-            }
-        };
-        self.turn_round(now);
-        heard
-    }
-
-    /// The next frame that is to be sent.
-    pub fn next_frame(&mut self) -> Option<Vec<u8>> {
-        self.outbox.next()
+        self.hear_own_frames(now);
     }
 
     /// The next thing that has happened.
@@ -337,17 +285,7 @@ impl Manager {
     /// How far a connection is; None when it is over.
     pub fn progress(&self, id: ConnectionId) -> Option<Progress> {
         let connection = self.connections.get(&id.0)?;
-        let phase = match connection.state {
-            State::Resolving => Phase::Resolving,
-            State::Unmet => Phase::Unmet,
-            State::Asked => Phase::Asked,
-            State::Answered | State::Matched => Phase::Met,
-            State::Pending => Phase::Pending,
-            State::Replied => Phase::Replied,
-            State::Established => Phase::Established,
-            State::Leaving => Phase::Leaving,
-            State::Over => return None,
-        };
+        let phase = connection.state.phase()?;
         let Connection { host, from, to, tries: repeated, .. } = *connection;
         Some(Progress { phase, host, from, to, repeated })
     }
@@ -357,154 +295,17 @@ impl Manager {
         self.connections.len()
     }
 
+    /// The state of a connection that is not forgotten.
     fn state(&self, id: u32) -> Option<State> {
         self.connections.get(&id).map(|connection| connection.state)
     }
 
+    /// A number that no connection has.
     fn fresh_id(&mut self) -> u32 {
         loop {
             self.next_id = self.next_id.wrapping_add(1);
             if self.next_id != 0 && !self.connections.contains_key(&self.next_id) {
                 return self.next_id;
-            }
-        }
-    }
-
-    fn hear(&mut self, frame: &[u8], now: Duration) -> Result<Heard, Wrong> {
-        if let Some(arp) = Arp::decode(frame)? {
-            self.hear_arp(&arp, now);
-            return Ok(Heard::Arp);
-        }
-        let Some(datagram) = Datagram::decode(frame)? else { return Ok(Heard::Other) };
-        let Datagram { target, source, pkey, .. } = datagram;
-        let rule = "our address";
-        need(target.ip == self.config.own.ip, "the IPv4 target", u32::from(target.ip), rule)?;
-        let good = !(source.ip.is_unspecified() || source.ip.is_broadcast() || source.ip.is_multicast());
-        need(good, "the IPv4 source", u32::from(source.ip), "the address of one host")?;
-        let rule = "the address of one NIC";
-        need(source.mac.is_unicast(), "the Ethernet source", source.mac.0[0], rule)?;
-        let same = (pkey ^ self.config.pkey) & 0x7fff == 0;
-        need(same, "the P_Key", pkey, "ours, apart from the membership bit")?;
-        let mad = Mad::decode(&datagram.mad)?;
-        self.hear_mad(source, &mad, now)?;
-        Ok(Heard::Connection)
-    }
-
-    /// Sends the REQ, for the first time or after a pause.
-    fn ask(&mut self, id: u32, now: Duration) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        connection.state = State::Asked;
-        connection.begin_timer(now, self.config.timing.response);
-        let req = connection.req(&self.config);
-        self.send_some(id, req);
-    }
-
-    /// Sends the REP.
-    fn reply(&mut self, id: u32, now: Duration) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        connection.state = State::Replied;
-        connection.active = false;
-        connection.limit = None;
-        connection.begin_timer(now, self.config.timing.response);
-        let rep = connection.rep(&self.config);
-        self.send_some(id, rep);
-    }
-
-    /// Sends the DREQ.
-    fn leave(&mut self, id: u32, now: Duration) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        connection.state = State::Leaving;
-        connection.ended = now;
-        connection.transaction = u64::from(self.agent) << 32 | u64::from(id);
-        connection.begin_timer(now, self.config.timing.response);
-        let dreq = connection.dreq();
-        self.send(id, &dreq);
-        // Who has ended so many that nobody answers for is not waited for any longer.
-        if let Some(id) = self.too_many(State::Leaving, self.config.limits.leaving) {
-            self.linger(id, None, now);
-        }
-    }
-
-    fn establish(&mut self, id: u32, now: Duration) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        connection.state = State::Established;
-        connection.limit = None;
-        self.heard(id, now);
-        self.events.push_back(Event::Established { id: ConnectionId(id) });
-    }
-
-    /// The other side of an established connection lives.
-    fn heard(&mut self, id: u32, now: Duration) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        if connection.state != State::Established {
-            return;
-        }
-        connection.tries = 0;
-        connection.interval = self.config.timing.response;
-        // What is no VI does not answer a probe.
-        let silence = self.config.timing.probe.filter(|_| connection.native);
-        connection.timer =
-            silence.map(|silence| now + if connection.active { silence } else { silence + silence / 2 });
-    }
-
-    /// It is over; it is remembered for a while.
-    fn linger(&mut self, id: u32, answer: Option<Message>, now: Duration) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        connection.state = State::Over;
-        connection.ended = now;
-        connection.answer = answer;
-        connection.limit = None;
-        connection.timer = Some(now + self.config.timing.linger);
-        if let Some(oldest) = self.too_many(State::Over, self.config.limits.over) {
-            self.connections.remove(&oldest);
-            self.counts.forgotten += 1;
-        }
-    }
-
-    /// Where more than `most` connections are in a state: the one that has been so for longest, of the party that has the most of them.
-    fn too_many(&self, state: State, most: usize) -> Option<u32> {
-        let all = || self.connections.values().filter(|one| one.state == state);
-        if all().count() <= most {
-            return None;
-        }
-        let mut shares: BTreeMap<Party, usize> = BTreeMap::new();
-        all().for_each(|one| *shares.entry(one.party).or_default() += 1);
-        let (&greedy, _) = shares.iter().max_by_key(|(_, count)| **count)?;
-        all().filter(|one| one.party == greedy).min_by_key(|one| one.ended).map(|one| one.id)
-    }
-
-    /// It came to nothing, and is forgotten.
-    fn refuse(&mut self, id: u32, refusal: Refusal, data: Vec<u8>) {
-        self.connections.remove(&id);
-        self.events.push_back(Event::Refused { id: ConnectionId(id), refusal, data });
-    }
-
-    /// The other end is gone. Should it live, it hears of it.
-    fn lose(&mut self, id: u32, now: Duration) {
-        self.events.push_back(Event::Lost { id: ConnectionId(id) });
-        self.leave(id, now);
-    }
-
-    fn send_some(&mut self, id: u32, message: Option<Message>) {
-        if let Some(message) = message {
-            self.send(id, &message);
-        }
-    }
-
-    /// Sends a message to the other end of a connection.
-    fn send(&mut self, id: u32, message: &Message) {
-        let Some(connection) = self.connections.get(&id) else { return };
-        if let Some(host) = connection.host {
-            self.outbox.message(connection.party, host, connection.transaction, message);
-        }
-    }
-
-    /// Takes what we have sent to ourselves.
-    fn turn_round(&mut self, now: Duration) {
-        for _ in 0..LOOPED {
-            let Some(frame) = self.outbox.next_looped() else { return };
-            if self.hear(&frame, now).is_err() {
-                self.counts.wrong += 1;
             }
         }
     }

@@ -6,9 +6,10 @@ use viaduct_spec::cm::subject;
 
 use super::{
     super::{
-        connection::{Model, State, NO_MESSAGE},
+        connection::{Model, NO_MESSAGE},
         event::{Event, Refusal},
         id::ConnectionId,
+        state::State,
     },
     Manager,
 };
@@ -35,7 +36,7 @@ impl Manager {
                 self.expire(id, now);
             }
         }
-        self.turn_round(now);
+        self.hear_own_frames(now);
     }
 
     /// The consumer's time is over, or patience is.
@@ -46,6 +47,7 @@ impl Manager {
         self.refuse(id, refusal, Vec::new());
     }
 
+    /// A connection's timer has run out: says again what was not answered, or gives up.
     fn expire(&mut self, id: u32, now: Duration) {
         let timing = self.config.timing;
         let Some(connection) = self.connections.get_mut(&id) else { return };
@@ -100,12 +102,5 @@ impl Manager {
             // These wait for their owner; only the consumer's time ends them.
             State::Answered | State::Matched => connection.timer = None,
         }
-    }
-
-    /// Peer request: the other side has not asked yet.
-    pub(super) fn wait_for_peer(&mut self, id: u32, now: Duration) {
-        let Some(connection) = self.connections.get_mut(&id) else { return };
-        connection.state = State::Unmet;
-        connection.begin_timer(now, self.config.timing.peer_retry);
     }
 }

@@ -9,9 +9,9 @@ use via::Return;
 
 use crate::{
     cq::CQS,
-    entry::{call, code, Out},
+    entry::{call, code, lock, Out},
     events::Waiting,
-    nic::{lock, NICS},
+    nic::NICS,
     types::{ErrorDescriptor, Pvoid, VipReturn},
 };
 

@@ -1,31 +1,30 @@
 //! Registered memory: rows of the region and page tables, and the handles that name them.
+//!
+//! A registration and its end have three steps each. The one in the middle may take its time, as it pins memory or lets go of it, and needs nothing
+//! of the tables. So `agent/registrations.rs` holds the agent's lock for the first and the last one only:
+//!
+//! | | first: what is free of the tables is taken, or the NIC's row is cleared | then, without the lock | last |
+//! |---|---|---|---|
+//! | a registration | [`Regions::reserve`] | [`Draft::map`], [`Draft::map_file`] | [`Regions::enter`] |
+//! | its end | [`Regions::end`] | [`End::unmap`] | [`Regions::forget`] |
+//!
+//! So the NIC never has a row whose memory is not mapped. For the agent's own rings [`Regions::register`] and [`Regions::deregister`] do all three.
+
+mod place;
+mod request;
 
 use std::{collections::VecDeque, os::fd::BorrowedFd};
 
-use viaduct_spec::{
-    handle::memory_handle,
-    tables::{region, table},
-};
+use viaduct_spec::{handle::memory_handle, tables::table};
 
+use self::place::{Place, Places};
+pub use self::request::{whole_pages, MemoryAttributes, Request};
 use super::{admin::Admin, tags::Tags, AgentError};
 use crate::{
     device::{DeviceError, DmaAccess, PciDevice},
     dma_space::DmaSpace,
-    memory::{self, Mapping},
-    pages::{self, Cover},
-    rows,
+    memory, rows,
 };
-
-/// What memory is registered for (VIP_MEM_ATTRIBUTES).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct MemoryAttributes {
-    /// Protection tag.
-    pub tag: u16,
-    /// Remote peers of VIs with this tag may write it.
-    pub rdma_write: bool,
-    /// Remote peers of VIs with this tag may read it.
-    pub rdma_read: bool,
-}
 
 /// The region and page tables, as the agent keeps them.
 #[derive(Debug)]
@@ -35,9 +34,7 @@ pub struct Regions {
     /// Free rows, the longest free first: a stale handle meets its row's next owner as late as
     /// possible.
     free: VecDeque<u16>,
-    /// Rows of the page table in use.
-    pages: Vec<bool>,
-    space: DmaSpace,
+    places: Places,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -93,73 +90,10 @@ impl End {
     }
 }
 
-/// Where the device finds a region: DMA addresses and page table rows of its own.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    iova: u64,
-    /// Bytes, whole pages.
-    bytes: u64,
-    cover: Cover,
-    first_page: usize,
-}
-
-impl Place {
-    fn unmap(&self, device: &dyn PciDevice) -> Result<(), DeviceError> {
-        device.unmap_dma(self.iova, self.bytes as usize)
-    }
-}
-
-/// A region as its owner asks for it.
-#[derive(Debug, Clone, Copy)]
-pub struct Request {
-    /// First byte.
-    pub address: u64,
-    /// Bytes.
-    pub length: u64,
-    /// Tag and rights.
-    pub attributes: MemoryAttributes,
-    /// An arena of the agent's.
-    pub system: bool,
-    /// Random bits for the handle.
-    pub key: u16,
-}
-
-impl Request {
-    /// For memory that holds rings: under the agent's own tag, with no right of any peer's.
-    pub fn system(memory: &Mapping, tag: u16, key: u16) -> Self {
-        Self {
-            address: memory.start().as_ptr() as u64,
-            length: memory.length() as u64,
-            attributes: MemoryAttributes { tag, rdma_write: false, rdma_read: false },
-            system: true,
-            key,
-        }
-    }
-
-    /// The whole pages that it touches: first byte, and bytes.
-    pub fn pages(&self) -> Result<(u64, u64), AgentError> {
-        whole_pages(self.address, self.length)
-    }
-}
-
-/// The whole pages that `length` bytes from `address` on touch: first byte, and bytes.
-///
-/// # Errors
-/// No region has so many, or none.
-pub fn whole_pages(address: u64, length: u64) -> Result<(u64, u64), AgentError> {
-    let whole = (length <= region::LENGTH.mask()).then(|| pages::whole_pages(address, length)).flatten();
-    whole.ok_or(AgentError::Range { address, length })
-}
-
 impl Regions {
     /// Empty tables of a NIC, and all DMA addresses of its function free.
     pub fn new(rows: u16, pages: u32, space: DmaSpace) -> Self {
-        Self {
-            rows: vec![None; rows.into()],
-            free: (1..rows).collect(),
-            pages: vec![false; pages as usize],
-            space,
-        }
+        Self { rows: vec![None; rows.into()], free: (1..rows).collect(), places: Places::new(pages, space) }
     }
 
     /// Registers memory of this process, of any alignment and length: all steps at once, for the agent's own.
@@ -197,10 +131,9 @@ impl Regions {
             return Err(AgentError::RightToWrite(address));
         }
         let index = *self.free.front().ok_or(AgentError::Full(self.rows.len() - 1, "region"))?;
-        let place = self.place(start, bytes, most)?;
+        let place = self.places.take(start, bytes, most)?;
         tags.take(attributes.tag)?;
         self.free.pop_front();
-        self.take_pages(place, true);
         let row = rows::Region {
             base: address,
             length,
@@ -335,7 +268,7 @@ impl Regions {
 
     /// DMA addresses, free or not.
     pub fn dma_bytes(&self) -> u64 {
-        self.space.bytes()
+        self.places.dma_bytes()
     }
 
     /// What a handle was registered with.
@@ -367,41 +300,14 @@ impl Regions {
             .ok_or(AgentError::UnknownHandle(handle))
     }
 
-    /// Finds a region DMA addresses and page table rows, as few as can be. The addresses are taken, the
-    /// rows are not yet.
-    fn place(&mut self, start: u64, bytes: u64, most: u64) -> Result<Place, AgentError> {
-        for (smaller, cover) in Cover::all(start, bytes).take_while(|cover| cover.count <= most).enumerate() {
-            let first_page = match self.find_pages(cover.count) {
-                Some(page) => page,
-                None if smaller == 0 => return Err(AgentError::Full(self.pages.len(), "page")),
-                // With addresses for larger pages the rows would have done.
-                None => break,
-            };
-            if let Some(iova) = self.space.allocate(bytes, start, cover.size()) {
-                return Ok(Place { iova, bytes, cover, first_page });
-            }
-        }
-        Err(AgentError::DmaAddresses { length: bytes, all: self.space.bytes() })
-    }
-
     /// What a region had that is not mapped any more is free, but for its row.
     fn release(&mut self, tags: &mut Tags, tag: u16, place: Place) {
         tags.give_back(tag);
-        self.take_pages(place, false);
-        self.space.release(place.iova, place.bytes);
-    }
-
-    fn take_pages(&mut self, place: Place, taken: bool) {
-        self.pages[place.first_page..][..place.cover.count as usize].fill(taken);
-    }
-
-    /// The first run of `count` free rows of the page table.
-    fn find_pages(&self, count: u64) -> Option<usize> {
-        let count = usize::try_from(count).ok()?;
-        self.pages.windows(count).position(|run| run.iter().all(|used| !used))
+        self.places.give_back(place);
     }
 }
 
+/// The handle of the region in a row.
 fn handle(index: u16, key: u16) -> u32 {
     let mut word = [0];
     memory_handle::INDEX.put(&mut word, index.into());
