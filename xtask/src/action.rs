@@ -43,7 +43,7 @@ pub enum Action {
     Budget,
     /// Placement and routing of the slowest blocks.
     Speed,
-    /// Bitstreams of the smallest design.
+    /// Bitstreams of the smallest design, and the record of the card's placements.
     Board,
     /// The synthesised core beside the RTL.
     Netlist,
@@ -166,7 +166,10 @@ impl Tests<'_> {
             }
             Action::Budget => hardware::budget(project, exporter, None),
             Action::Speed => fit::blocks(project, exporter, &fit::Choice::part(), fit::SEED),
-            Action::Board => fit::quick(project, exporter),
+            Action::Board => {
+                fit::quick(project, exporter)?;
+                fit::record(project, exporter)
+            }
             Action::Netlist => netlist::run(project, exporter),
             Action::Icarus => self.icarus()?.run(),
             Action::Prove => hardware::prove(project, exporter, None),

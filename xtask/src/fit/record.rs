@@ -1,5 +1,5 @@
-//! `docs/fit.json`: what several placements of the card gave, and of which Verilog. A placement takes a quarter of an hour, so it is made apart,
-//! and `cargo xtask fit --recorded` only asks whether the record is of today's Verilog, but for comments.
+//! `docs/fit.json`: what several placements of the card gave, and of which Verilog. A placement takes half an hour to an hour, so it is made apart. The part
+//! `board` of the suite and `cargo xtask fit --recorded` only ask whether the record is of today's Verilog, but for comments.
 
 use super::board::{code_digest, Made, Order};
 use super::budget::Budget;
@@ -17,7 +17,7 @@ const TOP: &str = "nic";
 /// So many placements make a record.
 const SEEDS: usize = 3;
 /// What to do about a record that does not hold.
-const ADVICE: &str = "`cargo xtask fit --seeds 3` makes docs/fit.json anew; it takes half an hour";
+const ADVICE: &str = "`cargo xtask fit --seeds 3` makes docs/fit.json anew; it takes an hour and a half";
 
 fn file(project: &Project) -> PathBuf {
     project.root.join("docs").join("fit.json")
