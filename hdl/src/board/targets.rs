@@ -62,6 +62,7 @@ pub fn all() -> Vec<Target> {
         Target {
             lut4: 34_000,
             block_rams: 93,
+            spare_percent: 5,
             ..target("versa-ecp5", "nic", DCU_45K, |options| {
                 with_room(|| verilog(NicBoard::<0xff>::new(VERSA, options)))
             })
@@ -73,6 +74,7 @@ pub fn all() -> Vec<Target> {
         Target {
             lut4: 34_000,
             block_rams: 93,
+            spare_percent: 5,
             ..target("ulx4m-ld", "nic", DCU_85K, |options| {
                 with_room(|| verilog(NicWithReference::<0>::new(ULX4M, options)))
             })
