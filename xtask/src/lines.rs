@@ -1,7 +1,7 @@
 //! No source is so long that a reader loses the thread: each file of Rust has one noun, and so many lines at most, its tests and its comments
 //! among them. What has outgrown that is split along a noun, and not in the middle.
 
-use crate::{alone, project::Project};
+use crate::{alone, project::Project, sources};
 use std::path::{Path, PathBuf};
 
 /// The folders of sources, and how many lines a file there has at most. Of a block of the card a reader has to keep all in mind at once.
@@ -19,24 +19,10 @@ const LIMITS: [(&str, usize); 11] = [
     ("xtask", 400),
 ];
 
-/// The files of Rust in a folder, and in those inside it.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        // What cargo has built there is nobody's to read.
-        if path.is_dir() && !path.ends_with("target") {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 /// How many files of Rust a folder of `root` has, and a complaint about each that has more than `most` lines.
 fn check(root: &Path, folder: &str, most: usize) -> (usize, Vec<String>) {
-    let mut found = Vec::new();
-    sources(&root.join(folder), &mut found);
-    found.sort();
+    // What cargo has built there is nobody's to read.
+    let found = sources::of(&root.join(folder), &|inside| !inside.ends_with("target"));
     let complaint = |file: &PathBuf| {
         let lines = std::fs::read_to_string(file).unwrap().lines().count();
         let name = file.strip_prefix(root).unwrap().display();

@@ -33,6 +33,8 @@ mod setup;
 mod shared;
 mod soak;
 #[cfg(test)]
+mod sources;
+#[cfg(test)]
 mod spawns;
 mod speed;
 mod suite;

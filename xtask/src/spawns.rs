@@ -1,7 +1,7 @@
 //! The libraries start threads in one way alone: in programs that know nothing of them, a thread of a library's blocks signals from its first
 //! instruction (`host-driver/src/thread.rs`).
 
-use crate::project::Project;
+use crate::{project::Project, sources};
 use std::path::{Path, PathBuf};
 
 /// What is linked into programs. viad is a program of its own, and takes signals.
@@ -24,23 +24,13 @@ fn starts(source: &str) -> Vec<&str> {
     code.lines().filter(|line| STARTS.iter().any(|start| line.contains(start))).collect()
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            // Folders of tests, and models that loom runs, are in no program.
-            true if path.ends_with("tests") || path.ends_with("models") => {}
-            true => sources(&path, found),
-            false => found.push(path),
-        }
-    }
-}
-
 #[test]
 fn the_libraries_start_threads_in_one_place() {
     let root = Project::find().unwrap().root;
-    let mut found = Vec::new();
-    LIBRARIES.iter().for_each(|library| sources(&root.join(library), &mut found));
+    // Folders of tests, and models that loom runs, are in no program.
+    let enter = |inside: &Path| !(inside.ends_with("tests") || inside.ends_with("models"));
+    let found: Vec<PathBuf> =
+        LIBRARIES.iter().flat_map(|library| sources::of(&root.join(library), &enter)).collect();
     let mut places = Vec::new();
     for file in found.iter().filter(|file| !file.ends_with("models.rs") && !file.ends_with("tests.rs")) {
         let source = std::fs::read_to_string(file).unwrap();

@@ -25,17 +25,7 @@ fn models(project: &Project, folder: &Path) -> Result<Cmd> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Every file in a folder and those below it.
-    fn files(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => files(&path, found),
-                false => found.push(path),
-            }
-        }
-    }
+    use crate::sources;
 
     /// A package with models that is not run would promise what nobody looks at.
     #[test]
@@ -43,9 +33,7 @@ mod tests {
         let root = Project::find().unwrap().root;
         let crates = [("host-driver", "viaduct-driver"), ("host-driver/viad", "viad"), ("vipl", "vipl")];
         for (folder, package) in crates.into_iter().chain([("vipl/c", "vipl-c")]) {
-            let mut sources = Vec::new();
-            files(&root.join(folder).join("src"), &mut sources);
-            let has = sources
+            let has = sources::of(&root.join(folder).join("src"), &|_| true)
                 .iter()
                 .any(|file| std::fs::read_to_string(file).unwrap().contains("loom))]\nmod models;"));
             assert_eq!(has, PACKAGES.contains(&package), "{package}");

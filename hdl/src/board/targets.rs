@@ -54,31 +54,26 @@ pub fn all() -> Vec<Target> {
         seed: 1,
         verilog,
     };
+    // What the card is to keep within, on whichever board.
+    let card = |board, device, verilog| Target {
+        lut4: 34_000,
+        block_rams: 93,
+        spare_percent: 5,
+        ..target(board, "nic", device, verilog)
+    };
     vec![
         Target {
             spare_percent: 20,
             ..target("versa-ecp5", "mac-echo", CABGA381_45K, |_| verilog(EchoBoard::<4, 0xf>::new(VERSA)))
         },
-        Target {
-            lut4: 34_000,
-            block_rams: 93,
-            spare_percent: 5,
-            ..target("versa-ecp5", "nic", DCU_45K, |options| {
-                with_room(|| verilog(NicBoard::<0xff>::new(VERSA, options)))
-            })
-        },
+        card("versa-ecp5", DCU_45K, |options| with_room(|| verilog(NicBoard::<0xff>::new(VERSA, options)))),
         Target {
             spare_percent: 20,
             ..target("ulx4m-ld", "mac-echo", CABGA381_85K, |_| verilog(EchoWithReference::<4>::new(ULX4M)))
         },
-        Target {
-            lut4: 34_000,
-            block_rams: 93,
-            spare_percent: 5,
-            ..target("ulx4m-ld", "nic", DCU_85K, |options| {
-                with_room(|| verilog(NicWithReference::<0>::new(ULX4M, options)))
-            })
-        },
+        card("ulx4m-ld", DCU_85K, |options| {
+            with_room(|| verilog(NicWithReference::<0>::new(ULX4M, options)))
+        }),
         Target {
             spare_percent: 20,
             ..target("ecpix-5", "mac-echo", CABGA554_85K, |_| verilog(EchoBoard::<4, 0xf>::new(ECPIX)))
