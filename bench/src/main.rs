@@ -37,11 +37,13 @@ mod tests {
     }
     use Bar::{Cycles, Share, Times};
 
-    const BARS: [(&str, Bar); 17] = [
+    const BARS: [(&str, Bar); 19] = [
         ("send_8B_latency_link1", Times(1.42)),
         ("send_8B_latency_link8", Times(1.6)),
         ("send_8B_latency_pcie_link1", Times(2.35)),
         ("send_8B_latency_pcie_link8", Times(2.75)),
+        ("pcie_added_latency_link1", Times(5.0)),
+        ("pcie_added_latency_link8", Times(5.0)),
         ("send_64K_goodput_link1", Share(0.97)),
         ("send_64K_goodput_link8", Share(0.97)),
         ("write_64K_goodput_link1", Share(0.97)),

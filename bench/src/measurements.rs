@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{ensure, Context, Result};
 use vipl::Mtu;
 
+use crate::bound::Bound;
 use crate::conditions::Conditions;
 use crate::figure::Figure;
 use crate::goodput::{self, goodput, rate};
@@ -49,6 +50,8 @@ pub const MEASUREMENTS: &[Measurement] = &[
     row("send_8B_latency_link8", latency::conditions(8), one_latency),
     row("send_8B_latency_pcie_link1", behind_a_lane(latency::conditions(1)), one_latency),
     row("send_8B_latency_pcie_link8", behind_a_lane(latency::conditions(8)), one_latency),
+    row("pcie_added_latency_link1", behind_a_lane(latency::conditions(1)), added_latency),
+    row("pcie_added_latency_link8", behind_a_lane(latency::conditions(8)), added_latency),
     row("send_64K_goodput_link1", long(Way::Send, 1), one_goodput),
     row("send_64K_goodput_link8", long(Way::Send, 8), one_goodput),
     row("write_64K_goodput_link1", long(Way::Write, 1), one_goodput),
@@ -102,6 +105,23 @@ fn one_latency(name: &str, conditions: &Conditions, options: &Options) -> Result
         }
         Ok(measured.figure)
     })
+}
+
+/// What two endpoints with their lanes add to a message: its latency under these conditions, less that at the cores' own edges.
+fn added_latency(name: &str, conditions: &Conditions, options: &Options) -> Result<Figure> {
+    ensure!(options.trace.is_none(), "{name} is of two runs, which have no waveform: ask for another figure");
+    let latency = |lane| {
+        let conditions = Conditions { lane, ..*conditions };
+        measured(&conditions, options, |pair| Ok(latency::measure(name, pair)?.figure))
+    };
+    let (with, without) = (latency(true)?, latency(false)?);
+    let parts = format!(
+        "packets over two lanes {}, less those at two edges {}",
+        with.bound.value, without.bound.value
+    );
+    let bound = Bound { value: with.bound.value - without.bound.value, parts };
+    let how = format!("{} cycles with both endpoints and lanes, less {} without", with.value, without.value);
+    Ok(Figure { name: name.into(), value: with.value - without.value, unit: "cycles", bound, how })
 }
 
 fn one_goodput(name: &str, conditions: &Conditions, options: &Options) -> Result<Figure> {

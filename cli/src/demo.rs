@@ -116,7 +116,7 @@ pub fn run(arguments: Arguments) -> Result<()> {
         sent.kind, got.kind
     );
     if arguments.link == Link::Pcie {
-        link::report(&status.nics)?;
+        link::report(status.nics.iter().map(|nic| nic.pcie))?;
     }
     println!(
         "  frames      {} from the sender, {} back ({} acknowledgements)",

@@ -44,11 +44,11 @@ struct Trouble {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let findings = look(&Machine::default())?;
     if arguments.json {
-        return crate::print(&serde_json::to_string_pretty(&findings)?);
+        return crate::output::print(&serde_json::to_string_pretty(&findings)?);
     }
     let mut text = Vec::new();
     print(&mut text, &findings)?;
-    crate::print(String::from_utf8_lossy(&text).trim_end())
+    crate::output::print(String::from_utf8_lossy(&text).trim_end())
 }
 
 fn look(machine: &Machine) -> Result<Findings> {

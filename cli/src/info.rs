@@ -5,10 +5,13 @@ use std::{collections::BTreeMap, fmt::Debug, sync::Arc};
 use anyhow::{bail, Context, Result};
 use clap::Args;
 use serde::Serialize;
-use viaduct_driver::viad::{place::Place, Client};
+use viaduct_driver::viad::{
+    place::{Place, Way},
+    Client,
+};
 use vipl::{full_name, Nic};
 
-use crate::{note, print};
+use crate::{note, output::print};
 
 /// The NIC of a viad.
 #[derive(Args)]
@@ -36,8 +39,9 @@ impl Arguments {
 
     /// A session with its viad, and the name of the NIC.
     pub fn session(&self) -> Result<(String, Arc<Client>)> {
-        let (name, Place { socket, user }) = self.viad()?;
-        let viad = Client::open_of(socket, user).with_context(|| name.clone())?;
+        let (name, place) = self.viad()?;
+        // Who only looks hands no memory over.
+        let viad = Client::open_at(&Place { way: Way::Pools, ..place }).with_context(|| name.clone())?;
         Ok((name, viad))
     }
 }

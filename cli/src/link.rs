@@ -4,8 +4,6 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use serde::Deserialize;
 
-use crate::simulator::NicStatus;
-
 /// What is between a NIC and its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Link {
@@ -42,9 +40,9 @@ pub struct LinkStatus {
 ///
 /// # Errors
 /// A NIC has no link.
-pub fn report(nics: &[NicStatus]) -> Result<()> {
-    for (who, nic) in ["sender", "receiver"].iter().zip(nics) {
-        let link = nic.pcie.with_context(|| format!("the {who}'s NIC has no PCI Express link"))?;
+pub fn report(links: impl IntoIterator<Item = Option<LinkStatus>>) -> Result<()> {
+    for (who, link) in ["sender", "receiver"].iter().zip(links) {
+        let link = link.with_context(|| format!("the {who}'s NIC has no PCI Express link"))?;
         println!(
             "  PCI Express {} packets to the {who}'s NIC and {} from it; {} and {} more than once",
             link.to_nic, link.from_nic, link.to_nic_again, link.from_nic_again

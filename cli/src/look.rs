@@ -116,11 +116,12 @@ impl Look {
 
 impl Session {
     fn lines(&self, lines: &mut Vec<String>) {
-        let SessionReport { session, pid, uid, seconds, cqs, regions, bytes, .. } = self.session;
+        let SessionReport { session, pid, uid, seconds, cqs, regions, bytes, trusted, .. } = self.session;
         let program = self.program.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
         lines.push(format!(
-            "  session {session}: process {pid}{program}, user {uid}, for {seconds} s: {cqs} completion queues, \
-             {regions} regions of {bytes} bytes"
+            "  session {session}: process {pid}{program}, user {uid}{}, for {seconds} s: {cqs} completion queues, \
+             {regions} regions of {bytes} bytes",
+            if trusted { ", trusted" } else { "" }
         ));
         self.virtual_interfaces.iter().for_each(|vi| vi.lines(lines));
     }

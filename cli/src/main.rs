@@ -2,14 +2,18 @@
 //! another over them.
 
 mod bench;
+mod bind;
+mod bridge;
 mod demo;
 mod devices;
+mod doctor;
 mod info;
 mod link;
 mod look;
 #[cfg(test)]
 mod manual;
 mod note;
+mod output;
 mod peer;
 mod perf;
 mod program;
@@ -20,10 +24,7 @@ mod stop;
 mod top;
 mod transfer;
 
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use viaduct_driver::log;
@@ -43,6 +44,12 @@ enum Command {
     Sim(sim::Command),
     /// The NICs of this machine, and what each still needs
     Devices(devices::Arguments),
+    /// Gives a board to vfio-pci, so that programs may drive it, and says what was changed
+    Bind(bind::BindArguments),
+    /// Takes a board from vfio-pci, and says what was changed
+    Unbind(bind::UnbindArguments),
+    /// Whether this machine and its boards are as they should be: IOMMU, groups, limits, power, links
+    Doctor(doctor::Arguments),
     /// What the NIC of a running viad is, and what this user may have of it
     Info(info::Arguments),
     /// What the NIC of a running viad has counted, and what its clients' virtual interfaces wait for
@@ -65,15 +72,6 @@ enum Command {
 const LOG: &str = "VIADUCT_LOG=FILTER in the environment writes to standard error what the command and the library do: LEVEL and PART=LEVEL, with \
                    commas between (debug; warn,viaduct_driver::vfio=trace).";
 
-/// Prints to standard output.
-fn print(text: &str) -> anyhow::Result<()> {
-    match writeln!(io::stdout().lock(), "{text}") {
-        // A reader that has seen enough, such as `head`.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => Ok(other?),
-    }
-}
-
 fn main() -> ExitCode {
     let command = Arguments::parse().command;
     let result = log::start(None).map_err(Into::into).and_then(|()| run(command));
@@ -90,6 +88,9 @@ fn run(command: Command) -> anyhow::Result<()> {
     match command {
         Command::Sim(command) => sim::run(command),
         Command::Devices(arguments) => devices::run(&arguments),
+        Command::Bind(arguments) => bind::bind(&arguments),
+        Command::Unbind(arguments) => bind::unbind(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
         Command::Info(arguments) => info::run(&arguments),
         Command::Stat(arguments) => stat::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),

@@ -4,8 +4,10 @@ use std::{ffi::OsString, path::PathBuf};
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
+use vipl::Mac;
 
 use crate::{
+    bridge,
     simulator::{self, default_dir, nic_socket, Control, Settings},
     stop::Stop,
 };
@@ -19,6 +21,8 @@ pub enum Command {
     Down(Place),
     /// Says what it is doing
     Status(Place),
+    /// Puts a network interface of this machine's on a port of its switch; it needs CAP_NET_ADMIN
+    Tap(Tap),
 }
 
 /// Which simulator.
@@ -54,6 +58,21 @@ pub struct Up {
     more: Vec<OsString>,
 }
 
+/// Which port, and the interface.
+#[derive(Args)]
+pub struct Tap {
+    /// The port's number, below the simulator's --ports
+    port: u8,
+    /// Name of the interface, which is made
+    #[arg(long, value_name = "NAME")]
+    name: String,
+    /// Its Ethernet address [default: the kernel's choice]
+    #[arg(long)]
+    mac: Option<Mac>,
+    #[command(flatten)]
+    place: Place,
+}
+
 /// `viaduct sim`.
 pub fn run(command: Command) -> Result<()> {
     match command {
@@ -68,6 +87,9 @@ pub fn run(command: Command) -> Result<()> {
         Command::Down(place) => {
             let pid = simulator::down(&place.dir())?;
             println!("simulator down: process {pid}");
+        }
+        Command::Tap(Tap { port, name, mac, place }) => {
+            bridge::run(&place.dir(), port, &name, mac)?;
         }
         Command::Status(place) => {
             let status = Control::connect(&place.dir())?.status()?;

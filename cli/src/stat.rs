@@ -6,7 +6,7 @@ use clap::Args;
 use crate::{
     info,
     look::{Counter, Look},
-    print,
+    output::print,
 };
 
 /// The NIC of a viad.

@@ -166,6 +166,11 @@ impl FromStr for Mtu {
     }
 }
 
+/// A NIC of ours acknowledges within 4.2 ms: 4.096 us * 2^10, its own time-out.
+pub const ACK_TIME: u8 = 10;
+/// Queue pairs up to this one are InfiniBand's management's.
+const MANAGEMENT: u32 = 1;
+
 /// What one end of a connection tells the other, over whatever channel the two have.
 ///
 /// It comes from another process: [`ConnectionInfo::check`] is done before it is used. Connection
@@ -178,14 +183,26 @@ pub struct ConnectionInfo {
     pub ip: Ipv4Addr,
     /// Queue pair number: the VI and its generation.
     pub queue_pair: u32,
-    /// PSN of the first packet that this end sends.
-    pub first_psn: u32,
+    /// PSN of the first packet that the other end sends (IBA 12.7.31, Starting PSN): this end expects it.
+    pub starting_psn: u32,
+    /// PSN of the first packet that this end sends, if it chooses that itself: so do verbs programs that tell each other their numbers without a
+    /// connection manager. `None`: it is the other end's `starting_psn`.
+    #[serde(default)]
+    pub first_psn: Option<u32>,
     /// Largest packet that this end takes. The smaller one of both is used.
     pub mtu: Mtu,
     /// Reliability level; the same at both ends.
     pub service: Service,
     /// MaxTransferSize in bytes; the same at both ends.
     pub max_transfer: u32,
+    /// It takes up to 4.096 us * 2^n to acknowledge, n from 0 to 31, and the other one waits that long before it sends again (IBA 12.7.34,
+    /// Local ACK Timeout). In JSON it may be left out: a NIC of ours is meant.
+    #[serde(default = "ack_time")]
+    pub ack_time: u8,
+}
+
+fn ack_time() -> u8 {
+    ACK_TIME
 }
 
 /// What is wrong with a peer's [`ConnectionInfo`].
@@ -222,16 +239,12 @@ pub enum PeerError {
 }
 
 impl ConnectionInfo {
-    /// Whether a connection from this end (`self`) to the VI that `peer` describes can be.
+    /// Whether a connection from this end (`self`) to the VI, or the queue pair of another NIC's, that `peer` describes can be.
+    ///
+    /// # Errors
+    /// A number outside its field, or one of the queue pairs 0 and 1, which are InfiniBand's management's (IBA 3.9.1.1); an address
+    /// that is not that of one NIC; another level, or another MaxTransferSize.
     pub fn check(&self, peer: &Self) -> Result<(), PeerError> {
-        if peer.generation() == 0 {
-            return Err(PeerError::Range { what: "queue pair number", value: peer.queue_pair.into() });
-        }
-        self.check_any(peer)
-    }
-
-    /// The same, whatever `peer`'s NIC is: not all have generations in their queue pair numbers.
-    pub fn check_any(&self, peer: &Self) -> Result<(), PeerError> {
         let range = |what, value: u32, good: bool| {
             if good {
                 Ok(())
@@ -239,8 +252,12 @@ impl ConnectionInfo {
                 Err(PeerError::Range { what, value: value.into() })
             }
         };
-        range("queue pair number", peer.queue_pair, u64::from(peer.queue_pair) >> queue_pair::BITS == 0)?;
-        range("first PSN", peer.first_psn, peer.first_psn >> 24 == 0)?;
+        let is_number = u64::from(peer.queue_pair) >> queue_pair::BITS == 0;
+        range("queue pair number", peer.queue_pair, is_number && peer.queue_pair > MANAGEMENT)?;
+        range("starting PSN", peer.starting_psn, peer.starting_psn >> 24 == 0)?;
+        let first_psn = peer.first_psn.unwrap_or_default();
+        range("first PSN", first_psn, first_psn >> 24 == 0)?;
+        range("time to acknowledge", peer.ack_time.into(), peer.ack_time < 32)?;
         if !peer.mac.is_unicast() {
             return Err(PeerError::Address(peer.mac.to_string()));
         }
@@ -260,17 +277,6 @@ impl ConnectionInfo {
     pub fn generation(&self) -> u16 {
         queue_pair::GENERATION.get(&[self.queue_pair.into()]) as u16
     }
-
-    /// As a line of JSON.
-    pub fn to_json(&self) -> String {
-        // Numbers, addresses and enumerations without data: nothing in it can fail to serialise.
-        serde_json::to_string(self).unwrap_or_default()
-    }
-
-    /// From JSON; it may still be wrong: see [`ConnectionInfo::check`].
-    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
-    }
 }
 
 #[cfg(test)]
@@ -282,10 +288,12 @@ pub(crate) mod tests {
             mac: Mac([2, 0, 0, 0, 0, 1]),
             ip: Ipv4Addr::new(10, 0, 0, 1),
             queue_pair: 0x123 << 10 | 5,
-            first_psn: 0xff_fffe,
+            starting_psn: 0xff_fffe,
+            first_psn: None,
             mtu: Mtu::DEFAULT,
             service: Service::ReliableDelivery,
             max_transfer: 1 << 20,
+            ack_time: ACK_TIME,
         }
     }
 
@@ -309,9 +317,11 @@ pub(crate) mod tests {
     #[test]
     fn information_survives_json_and_nonsense_does_not() {
         let own = info();
-        assert_eq!(ConnectionInfo::from_json(&own.to_json()).ok(), Some(own));
-        for wrong in ["", "{}", "[1,2]", &own.to_json().replace("1024", "1500")] {
-            assert!(ConnectionInfo::from_json(wrong).is_err(), "{wrong}");
+        let said = serde_json::to_string(&own).unwrap();
+        let heard = |text: &str| serde_json::from_str::<ConnectionInfo>(text);
+        assert_eq!(heard(&said).ok(), Some(own));
+        for wrong in ["", "{}", "[1,2]", &said.replace("1024", "1500")] {
+            assert!(heard(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -326,8 +336,13 @@ pub(crate) mod tests {
         };
         assert!(own.check(&info()).is_ok());
         refused(|p| p.queue_pair = 1 << 24, "queue pair");
-        refused(|p| p.queue_pair = 5, "queue pair");
-        refused(|p| p.first_psn = 1 << 24, "PSN");
+        refused(|p| p.queue_pair = 0, "queue pair");
+        refused(|p| p.queue_pair = 1, "queue pair");
+        // Other NICs, and Linux, have no generations in theirs.
+        assert!(own.check(&ConnectionInfo { queue_pair: 17, ..info() }).is_ok());
+        refused(|p| p.starting_psn = 1 << 24, "PSN");
+        refused(|p| p.first_psn = Some(1 << 24), "first PSN");
+        refused(|p| p.ack_time = 32, "acknowledge");
         refused(|p| p.mac = Mac([0xff; 6]), "ff:ff");
         refused(|p| p.mac = Mac([0; 6]), "00:00");
         refused(|p| p.ip = Ipv4Addr::new(224, 0, 0, 1), "224.0.0.1");

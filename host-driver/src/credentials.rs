@@ -57,7 +57,7 @@ impl Credentials {
         let named =
             user.map_or_else(|| "and the NIC's name names no other".into(), |user| format!("nor {user}"));
         Err(format!(
-            "its server runs as user {uid}, who is neither root nor this process's user {own}, {named}: it would reach all memory of this process"
+            "its server runs as user {uid}, who is neither root nor this process's user {own}, {named}: it would reach memory of this process"
         ))
     }
 }

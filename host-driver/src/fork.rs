@@ -68,3 +68,38 @@ impl Birth {
         FORKS.load(Ordering::Relaxed) == self.0
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::ptr::NonNull;
+
+    /// A child drops its copy of `value` when `length` bytes from `start` on are memory of its own, and must have that afterwards as before.
+    /// This process has the value as ever.
+    ///
+    /// # Safety
+    /// All of `value` that is mapped there is not given to children, and what drops it makes system calls alone.
+    pub unsafe fn drop_in_child<T>(value: T, start: NonNull<u8>, length: usize) -> T {
+        let start = start.as_ptr();
+        // SAFETY: the child makes system calls alone, and ends without anything being dropped but what it drops itself.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+            let rights = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: where nothing is, or it fails; and then one byte of what was mapped. `_exit` runs nothing.
+            unsafe {
+                let own = libc::mmap(start.cast(), length, rights, flags, -1, 0);
+                if own != start.cast() {
+                    libc::_exit(2);
+                }
+                drop(value);
+                own.cast::<u8>().write(1);
+                libc::_exit(0);
+            }
+        }
+        let mut status = 0;
+        // SAFETY: the child that was just made.
+        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+        assert_eq!(status, 0, "exit code {}, signal {}", status >> 8, status & 0x7f);
+        value
+    }
+}

@@ -9,9 +9,12 @@ use std::{
     sync::Mutex,
 };
 
-use viaduct_spec::register::{command, registers, MAGIC_VALUE, VERSION_VALUE};
+use viaduct_spec::register::{command, registers, state, MAGIC_VALUE, VERSION_VALUE};
 
-use crate::device::{Alarm, Bar, DeviceError, DmaAccess, PciDevice};
+use crate::device::{
+    sharing::{Handover, Sharing},
+    Alarm, Bar, DeviceError, DmaAccess, PciDevice,
+};
 
 /// What the agent did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +28,13 @@ pub enum Deed {
     Unmap {
         start: u64,
     },
+    /// What others have mapped there.
+    TakeBack {
+        first: u64,
+        bytes: u64,
+    },
+    /// And whether DMA is stopped.
+    LetGo(bool),
     Command {
         op: u8,
         table: u8,
@@ -63,10 +73,18 @@ pub struct Books {
     alarms: Vec<OwnedFd>,
     /// How often somebody has asked whether it lives.
     pub checks: usize,
+    /// How often its commands are still said to be running.
+    pub busy: usize,
+    /// How often somebody has paused.
+    pub pauses: usize,
     /// Maps that still succeed.
     pub maps_left: usize,
     /// Somebody is in the call that maps or unmaps.
     pub mapping: bool,
+    /// What other processes have mapped: bytes by first address.
+    pub others: BTreeMap<u64, u64>,
+    /// It skips what others have mapped, as some kernels do.
+    pub skips_others: bool,
     /// Happens at the next store to a doorbell page.
     pub at_doorbell: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -142,6 +160,12 @@ impl PciDevice for Ledger {
         let mut books = self.books();
         if offset == registers::RESULT {
             books.deeds.push(Deed::ReadResult);
+        }
+        if offset == registers::STATE && books.busy > 0 {
+            books.busy -= 1;
+            let mut word = [0];
+            state::COMMAND_BUSY.put(&mut word, 1);
+            return Ok(word[0]);
         }
         Ok(books.registers.get(&offset).copied().unwrap_or(0))
     }
@@ -256,10 +280,50 @@ impl PciDevice for Ledger {
         self.books().may_sleep
     }
 
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        Some(self)
+    }
+
     fn reset(&self) -> Result<(), DeviceError> {
         self.books().deeds.push(Deed::Reset);
         Ok(())
     }
 
-    fn pause(&self) {}
+    fn pause(&self) {
+        self.books().pauses += 1;
+    }
+}
+
+impl Sharing for Ledger {
+    fn hand_over(&self) -> Result<Handover, DeviceError> {
+        Err(refused("to hand a ledger over".into(), "it has no descriptors"))
+    }
+
+    fn take_back(&self, first: u64, bytes: u64) -> Result<u64, DeviceError> {
+        let mut books = self.books();
+        books.deeds.push(Deed::TakeBack { first, bytes });
+        if books.skips_others {
+            return Ok(0);
+        }
+        let mut sum = 0;
+        books.others.retain(|start, length| {
+            let is_there = (first..first + bytes).contains(start);
+            sum += if is_there { *length } else { 0 };
+            !is_there
+        });
+        Ok(sum)
+    }
+
+    fn try_take_back(&self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    fn let_go(&self, stop: bool) -> Result<(), DeviceError> {
+        self.books().deeds.push(Deed::LetGo(stop));
+        Ok(())
+    }
+
+    fn most_maps(&self) -> u64 {
+        65_535
+    }
 }

@@ -6,17 +6,19 @@
 //! such a function and does what VIA leaves to its Kernel Agent: memory registration, protection tags,
 //! creation and connection of virtual interfaces. It runs inside the process that uses the NIC, or in `viad`, which
 //! many processes share: [`kernel_agent::KernelAgent`] is what a library asks of either, and
-//! [`connection_agent::ConnectionAgent`] for connections. [`queues`] are what
+//! [`kernel_agent::connection_agent::ConnectionAgent`] for connections. [`queues`] are what
 //! posts and looks need, past the agent. [`cm`] makes connections over the wire. [`log`] is where a program starts the log.
 
 pub mod address;
 pub mod agent;
 pub mod barrier;
 pub mod cm;
-pub mod connection_agent;
+pub mod consumer;
 pub mod credentials;
 pub mod device;
+pub mod device_memory;
 pub mod dma_space;
+pub mod ethernet;
 pub mod fork;
 pub mod kernel_agent;
 pub mod log;

@@ -19,7 +19,8 @@ use tracing_subscriber::EnvFilter;
 pub const VARIABLE: &str = "VIADUCT_LOG";
 
 /// Who emits events. A filter names one of these, or a module of one.
-const PARTS: [&str; 6] = ["viaduct_driver", "vipl", "viad", "viaduct", "viaduct_sim", "viaduct_walk"];
+const PARTS: [&str; 7] =
+    ["viaduct_driver", "vipl", "viad", "viaduct", "viaduct_sim", "viaduct_walk", "viaduct_fi"];
 /// How much is said, from nothing on.
 const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 

@@ -57,13 +57,20 @@ impl Mapping {
     /// on kernels before 5.15 the next store of this process would take it from under the device, which goes on with the old pages. In a
     /// child there is nothing at these addresses.
     pub fn for_device(length: usize) -> io::Result<Self> {
-        let mut mapping = Self::new(length)?;
+        Self::new(length)?.kept_from_children()
+    }
+
+    /// From now on children of a fork do not get it (MADV_DONTFORK).
+    ///
+    /// # Errors
+    /// The system's; the memory is gone then.
+    pub fn kept_from_children(mut self) -> io::Result<Self> {
         if !cfg!(miri) {
             // SAFETY: all of the mapping, which this process keeps as it is.
-            unsafe { madvise(mapping.start.as_ptr().cast(), mapping.length, Advice::LinuxDontFork)? };
-            mapping.kept = Some(Birth::now());
+            unsafe { madvise(self.start.as_ptr().cast(), self.length, Advice::LinuxDontFork)? };
+            self.kept = Some(Birth::now());
         }
-        Ok(mapping)
+        Ok(self)
     }
 
     /// Memory in common with other processes: [`Mapping::new`] of a memfd that nobody can make shorter or longer. It
@@ -239,6 +246,7 @@ fn line(line: &str) -> Option<(u64, u64, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fork::tests::drop_in_child;
 
     const MAPS: &str = "\
 1000-3000 rw-p 00000000 00:00 0
@@ -299,32 +307,15 @@ mod tests {
     #[test]
     fn a_child_has_nothing_of_memory_for_a_device_and_harms_nobody_by_dropping_it() {
         let mapping = Mapping::for_device(8192).expect("memory");
-        let start = mapping.start().as_ptr();
+        let start = mapping.start();
         let smaps = fs::read_to_string("/proc/self/smaps").expect("readable");
-        let flags = smaps.split_once(&format!("{:x}-", start as usize)).expect("it is mapped").1;
+        let flags = smaps.split_once(&format!("{:x}-", start.as_ptr() as usize)).expect("it is mapped").1;
         let flags = flags.lines().find(|line| line.starts_with("VmFlags:")).expect("its flags");
         assert!(flags.split(' ').any(|flag| flag == "dc"), "not copied on fork: {flags}");
-        // SAFETY: the child makes system calls alone, and ends without anything being dropped but what it drops itself.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
-            // SAFETY: where nothing is, or it fails; and then one byte of what was mapped. `_exit` runs nothing.
-            unsafe {
-                let own = libc::mmap(start.cast(), 8192, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
-                if own != start.cast() {
-                    libc::_exit(2);
-                }
-                drop(mapping);
-                own.cast::<u8>().write(1);
-                libc::_exit(0);
-            }
-        }
-        let mut status = 0;
-        // SAFETY: the child that was just made.
-        assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-        assert_eq!(status, 0, "exit code {}, signal {}", status >> 8, status & 0x7f);
+        // SAFETY: all that is mapped there.
+        let mapping = unsafe { drop_in_child(mapping, start, 8192) };
         // SAFETY: the parent has it as ever.
-        unsafe { start.write(1) };
+        unsafe { mapping.start().as_ptr().write(1) };
     }
 
     #[test]

@@ -147,6 +147,24 @@ pub const RETRIES: u8 = 250;
 /// How often in a row it sends again to a peer that has no receive, before the VI breaks: VIA's way is at once.
 pub const RNR_RETRIES: u8 = 0;
 
+/// The longest time-out that the row has place for: 1.07 s.
+const LONGEST_TIMEOUT: u32 = (1 << 20) - 1;
+/// However long the time-out is, it ends so often in a row before the VI breaks: what InfiniBand's three bits say at most.
+const FEWEST_RETRIES: u32 = 7;
+
+/// The time-out, in ticks, for a peer that may take 4.096 us * 2^`exponent` to acknowledge, as IBA 12.7.34 counts; never less than [`TIMEOUT`].
+pub fn timeout(exponent: u8) -> u32 {
+    // Four ticks are 4.096 us.
+    let ticks = 4_u64.checked_shl(exponent.into()).unwrap_or(u64::MAX);
+    u32::try_from(ticks).unwrap_or(u32::MAX).clamp(TIMEOUT, LONGEST_TIMEOUT)
+}
+
+/// How often a time-out of so many ticks may end in a row: as often as in a second, as [`RETRIES`] of [`TIMEOUT`] do, but not less than seven times.
+pub fn retries(timeout: u32) -> u8 {
+    let second = u32::from(RETRIES) * TIMEOUT;
+    (second / timeout.max(TIMEOUT)).max(FEWEST_RETRIES) as u8
+}
+
 /// The transmit block's row of a VI; `psn` in 24 bits.
 /// `reads`: RDMA reads that may be outstanding.
 pub fn transmit(psn: u32, service: Service, loopback: bool, reads: u32) -> [u64; 2] {
@@ -205,7 +223,8 @@ impl Receive {
     /// The same, connected to `peer`.
     pub fn connected(own: &ConnectionInfo, peer: &ConnectionInfo, tag: u16, rights: Rights) -> Self {
         let mtu = own.mtu.min(peer.mtu);
-        Self { peer: peer.ip, psn: peer.first_psn, mtu, ..Self::idle(own, tag, rights) }
+        let psn = peer.first_psn.unwrap_or(own.starting_psn);
+        Self { peer: peer.ip, psn, mtu, ..Self::idle(own, tag, rights) }
     }
 
     /// The row.

@@ -13,7 +13,7 @@ use crate::setup::{HostLink, Kind, Setup};
 /// Simulated Viaduct NICs, each a PCI device on a vfio-user socket, with an Ethernet switch
 /// between them.
 ///
-/// Sockets: DIR/nic0.sock, DIR/nic1.sock, ... and DIR/control.sock. Cycles are of 8 ns.
+/// Sockets: DIR/nic0.sock, DIR/nic1.sock, ... and DIR/control.sock; DIR/port0.sock, ... with --ports. Cycles are of 8 ns.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "viaduct-sim", version)]
 pub struct Arguments {
@@ -23,6 +23,9 @@ pub struct Arguments {
     /// What each NIC is: a list, whose last item stands for the rest [default: rtl]
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     pub nic: Vec<KindArgument>,
+    /// Ports of the switch for peers outside, in QEMU's stream format: DIR/port0.sock, ...
+    #[arg(long, default_value_t = 0, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=64))]
+    pub ports: u8,
     /// Folder for the sockets [default: $XDG_RUNTIME_DIR/viaduct, or /tmp/viaduct-UID]
     #[arg(long)]
     pub dir: Option<PathBuf>,
@@ -214,6 +217,7 @@ impl Arguments {
                     ..root_complex::Options::default()
                 },
                 never_skip: self.never_skip,
+                ports: self.ports.into(),
             },
             faults: Faults {
                 flip_icrc: set(&self.flip_icrc),

@@ -52,6 +52,11 @@ pub fn nic_socket(nic: usize) -> String {
     format!("nic{nic}.sock")
 }
 
+/// Name of the socket of a port for a peer outside.
+pub fn port_socket(port: usize) -> String {
+    format!("port{port}.sock")
+}
+
 /// Where the sockets are unless somebody says otherwise: `$XDG_RUNTIME_DIR/viaduct`, or
 /// `/tmp/viaduct-UID`.
 pub fn default_path() -> PathBuf {

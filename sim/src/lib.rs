@@ -13,7 +13,7 @@
 //!   are models of `shim`.
 //! * [`port`]: which of them it is.
 //! * [`root_complex`], [`memory`], [`tlp`]: the PCI Express side.
-//! * [`fabric`]: the Ethernet side.
+//! * [`fabric`]: the Ethernet side; [`stream`]: its ports to the outside.
 //! * [`network`], [`clock`]: all of it in lockstep; [`watch`]: what each NIC is seen to do.
 //! * [`live`], [`vfio_user`], [`control`], [`directory`]: as a process with sockets.
 //! * [`in_process`], [`baton`]: inside a test.
@@ -34,6 +34,7 @@ pub mod network;
 pub mod nic;
 pub mod pcie;
 pub mod port;
+pub mod port_server;
 pub mod reach;
 pub mod root_complex;
 pub mod rtl;
@@ -41,6 +42,7 @@ pub mod served;
 pub mod setup;
 mod shim;
 pub mod slot;
+pub mod stream;
 pub mod tlp;
 pub mod vfio_user;
 pub mod watch;

@@ -22,6 +22,7 @@ use crate::root_complex::{
 };
 pub use crate::slot::Probe;
 use crate::slot::Slot;
+use crate::stream::StreamPort;
 use crate::watch::Watcher;
 
 /// Packets on their way to a NIC from which on the host should wait before it sends more.
@@ -36,6 +37,8 @@ pub struct Options {
     pub bus: root_complex::Options,
     /// Steps idle NICs too: slow, and must change nothing.
     pub never_skip: bool,
+    /// Ports of the switch for peers outside the network.
+    pub ports: usize,
 }
 
 /// What a network is doing.
@@ -51,6 +54,8 @@ pub enum Activity {
 pub struct Network {
     now: Cycle,
     slots: Vec<End>,
+    /// The ports behind the NICs' at the switch.
+    ports: Vec<StreamPort>,
     fabric: Fabric,
     never_skip: bool,
 }
@@ -63,7 +68,7 @@ impl Network {
 
     /// Connects what has just been made.
     pub fn of(ports: Vec<Port>, options: &Options, capture: Option<Capture>) -> Self {
-        let fabric = Fabric::new(ports.len(), options.link, capture);
+        let fabric = Fabric::new(ports.len() + options.ports, options.link, capture);
         let slot = |(index, port): (usize, Port)| {
             let seed = options.bus.seed.wrapping_add(index as u64);
             let bus = root_complex::Options { seed, ..options.bus.clone() };
@@ -77,7 +82,8 @@ impl Network {
             }
         };
         let slots = ports.into_iter().enumerate().map(slot).collect();
-        Self { now: 0, slots, fabric, never_skip: options.never_skip }
+        let ports = (0..options.ports).map(|_| StreamPort::new(fabric.link().rate)).collect();
+        Self { now: 0, slots, ports, fabric, never_skip: options.never_skip }
     }
 
     /// Number of NICs.
@@ -100,6 +106,16 @@ impl Network {
         self.fabric.link().latency
     }
 
+    /// Its ports for peers outside.
+    pub fn ports(&self) -> &[StreamPort] {
+        &self.ports
+    }
+
+    /// One of them. `None`: there is no port of this number.
+    pub fn port_mut(&mut self, port: usize) -> Option<&mut StreamPort> {
+        self.ports.get_mut(port)
+    }
+
     /// The fabric.
     pub fn fabric(&self) -> &Fabric {
         &self.fabric
@@ -118,8 +134,12 @@ impl Network {
             for slot in &mut self.slots {
                 slot.function_mut().step(self.now, to, self.never_skip);
             }
+            for port in &mut self.ports {
+                port.step(self.now, to);
+            }
             self.now = to;
-            self.fabric.exchange(to, self.slots.iter_mut().map(|slot| slot.function_mut().mac_mut()));
+            let nics = self.slots.iter_mut().map(|slot| slot.function_mut().mac_mut());
+            self.fabric.exchange(to, nics.chain(self.ports.iter_mut().map(StreamPort::mac_mut)));
         }
     }
 
@@ -128,9 +148,10 @@ impl Network {
         if !self.fabric.is_quiet() {
             return Activity::Busy;
         }
+        let nics = self.slots.iter().map(|slot| slot.function().sleeps_until(self.now));
         let mut first = Cycle::MAX;
-        for slot in &self.slots {
-            match slot.function().sleeps_until(self.now) {
+        for sleeps_until in nics.chain(self.ports.iter().map(StreamPort::sleeps_until)) {
+            match sleeps_until {
                 Some(wake) => first = first.min(wake),
                 None => return Activity::Busy,
             }

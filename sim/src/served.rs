@@ -1,14 +1,14 @@
-//! A live network behind its sockets: one for each NIC, and the one for control.
+//! A live network behind its sockets: one for each NIC, one for each port to the outside, and the one for control.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 
 use crate::control;
-use crate::directory::{nic_socket, Directory, DirectoryError, CONTROL};
+use crate::directory::{nic_socket, port_socket, Directory, DirectoryError, CONTROL};
 use crate::live::{Handle, Live};
 use crate::network::Network;
-use crate::vfio_user;
+use crate::{port_server, vfio_user};
 
 /// A network whose sockets are open. What drops it stops it, and takes the sockets away.
 #[derive(Debug)]
@@ -40,6 +40,9 @@ impl Served {
         for nic in 0..handle.nics() {
             vfio_user::serve(directory.listen(&nic_socket(nic))?, nic, handle.clone())?;
         }
+        for port in 0..handle.ports() {
+            port_server::serve(directory.listen(&port_socket(port))?, port, handle.clone())?;
+        }
         control::serve(directory.listen(CONTROL)?, handle.clone(), pcap)?;
         Ok((live, Self { handle, directory, running: None }))
     }
@@ -68,6 +71,11 @@ impl Served {
     /// A NIC's socket.
     pub fn socket(&self, nic: usize) -> PathBuf {
         self.folder().join(nic_socket(nic))
+    }
+
+    /// The socket of a port for a peer outside.
+    pub fn port(&self, port: usize) -> PathBuf {
+        self.folder().join(port_socket(port))
     }
 
     /// A NIC's name for those who open it.

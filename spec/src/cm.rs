@@ -122,7 +122,7 @@ packet! {
         TRANSPORT: 43, 5, 2;
         /// The sender does end-to-end flow control.
         FLOW_CONTROL: 43, 7, 1;
-        /// First PSN that the sender sends.
+        /// Starting PSN: that of the first packet that the receiver of this message sends (IBA 12.7.31).
         PSN: 44, 0, 24;
         /// Within 4.096 us * 2^n the sender answers.
         LOCAL_TIMEOUT: 47, 0, 5;
@@ -270,7 +270,7 @@ packet! {
         QUEUE_PAIR: 12, 0, 24;
         /// End-to-end context, of reliable datagrams.
         LOCAL_EEC: 16, 0, 24;
-        /// First PSN that the sender sends.
+        /// Starting PSN: that of the first packet that the receiver of this message sends (IBA 12.7.31).
         PSN: 20, 0, 24;
         /// RDMA reads that the sender answers at a time.
         RESPONDER_RESOURCES: 24, 0, 8;

@@ -4,10 +4,11 @@
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use viaduct_driver::address::{ConnectionInfo, Mac, Mtu, Service};
-use viaduct_driver::agent::vis::ViAttributes;
+use viaduct_driver::address::{ConnectionInfo, Mac, Mtu, Service, ACK_TIME};
 use viaduct_driver::agent::Options;
 use viaduct_driver::cm::NotReady;
+use viaduct_driver::consumer::Vi;
+use viaduct_driver::kernel_agent::ViAttributes;
 use viaduct_driver::{rows, template};
 use viaduct_sim::setup::Setup;
 use viaduct_spec::tables::{receive as receive_row, table, transmit, vi_states};
@@ -79,10 +80,12 @@ impl Guests {
             mac: mac(nic),
             ip: ip(nic),
             queue_pair: self.queue_pairs[nic],
-            first_psn: self.psns[nic],
+            starting_psn: self.psns[1 - nic],
+            first_psn: None,
             mtu: Mtu::try_from(self.mtu).expect("an MTU"),
             service: self.service,
             max_transfer: 1 << 20,
+            ack_time: ACK_TIME,
         }
     }
 
@@ -133,7 +136,7 @@ impl Guests {
         };
         let mut others = Vec::new();
         let vi = loop {
-            let vi = host.agent.create_vi(attributes).expect("a VI");
+            let vi = Vi::create(host.agent.clone(), attributes).expect("a VI");
             if u32::from(vi.index()) == own.queue_pair {
                 break vi;
             }
@@ -144,7 +147,7 @@ impl Guests {
         self.write_headers(world, nic, self.tos, [0; 2]);
         let gather = rows::gather(host.tag, own.service, own.mtu, own.max_transfer);
         world.commit(nic, table::GATHER, row, &gather);
-        let mut words = rows::transmit(own.first_psn, own.service, false, terms.rights.reads);
+        let mut words = rows::transmit(peer.starting_psn, own.service, false, terms.rights.reads);
         if terms.timeout != 0 {
             transmit::TIMEOUT.put(&mut words, terms.timeout.into());
         }

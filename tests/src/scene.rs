@@ -2,7 +2,7 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
-use viaduct_driver::agent::Event;
+use viaduct_driver::kernel_agent::Event;
 use viaduct_spec::descriptor::COMPLETION_OFFSET;
 use viaduct_spec::register::counter;
 

@@ -115,7 +115,7 @@ pub struct Management {
     pub service: Option<u64>,
     /// REQ and REP: the sender's queue pair; DREQ: the receiver's.
     pub queue_pair: Option<u32>,
-    /// REQ and REP: first PSN.
+    /// REQ and REP: starting PSN.
     pub psn: Option<u32>,
     /// REQ and REP: responder resources.
     pub resources: Option<u8>,

@@ -233,7 +233,7 @@ fn what_a_former_connection_left_on_the_wire_is_not_the_next_one_s() {
             _ => opcode::RC_SEND_ONLY,
         };
         for ahead in 0..6 {
-            let late = Frame::new(&former[0], &former[1], only, former[0].first_psn + ahead, &[1; 80]);
+            let late = Frame::new(&former[0], &former[1], only, former[1].starting_psn + ahead, &[1; 80]);
             world.inject(1, &late.bytes());
         }
         world.settle();

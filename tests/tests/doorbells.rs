@@ -88,12 +88,13 @@ fn other_stores_to_a_doorbell_page_are_ignored_and_counted() {
     // The real doorbells, then.
     vis[1]
         .vi
+        .queues()
         .ring_doorbell(Direction::Receive, {
             let host = &scene.hosts[1];
             host.region.token(host.memory.address(receive), 0)
         })
         .expect("the NIC is there");
-    vis[0].vi.ring_doorbell(Direction::Send, token).expect("the NIC is there");
+    vis[0].vi.queues().ring_doorbell(Direction::Send, token).expect("the NIC is there");
     assert_eq!(scene.world.complete(&scene.hosts[0], send).status, status::DONE);
     assert_eq!(scene.world.complete(&scene.hosts[1], receive).length, 100);
     assert_eq!(scene.world.counter(0, counter::DOORBELL_IGNORED), 5);
@@ -117,7 +118,7 @@ fn a_position_outside_the_ring_breaks_that_virtual_interface_alone() {
             let host = &scene.hosts[side];
             let place = places[usize::from(position % RawVi::SLOTS)];
             let token = host.region.token(host.memory.address(place), position);
-            vis[side].vi.ring_doorbell(direction, token).expect("the NIC is there");
+            vis[side].vi.queues().ring_doorbell(direction, token).expect("the NIC is there");
             scene.world.settle();
             let complete =
                 places.iter().filter(|place| Completion::read(&host.memory, **place).is_complete()).count();
@@ -153,7 +154,7 @@ fn a_slot_that_was_not_written_breaks_that_virtual_interface_alone() {
             // Slot 1 is empty, or holds what was there a turn of the ring before.
             let host = &scene.hosts[side];
             let old = host.region.token(host.memory.address(wrong.0), RawVi::SLOTS + 1);
-            vis[side].vi.ring(direction).store(1, [0, old][stale]);
+            vis[side].vi.queues().ring(direction).store(1, [0, old][stale]);
             let doorbell = doorbell(vis[side].index(), direction);
             // The high half alone: the NIC has to read the ring.
             host.device
@@ -235,7 +236,7 @@ fn what_the_ring_holds_is_flushed_when_more_is_posted() {
         // One more is in the ring; the doorbell says a hundred.
         let (last, token) = prepare(&mut scene, &mut vis, side, 100);
         let far = token.wrapping_add(100 << 50);
-        vis[side].vi.ring_doorbell(direction, far).expect("the NIC is there");
+        vis[side].vi.queues().ring_doorbell(direction, far).expect("the NIC is there");
         scene.world.settle();
         assert_eq!(vis[side].state(), ViState::Error);
         let event = vis[side].event(event_code::VI_OVERRUN, side == 1, true);

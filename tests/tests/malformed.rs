@@ -26,7 +26,7 @@ fn good(vis: &[RawVi; 2]) -> Frame {
 }
 
 fn frame(from: &ConnectionInfo, to: &ConnectionInfo, opcode: u8, ahead: u32) -> Frame {
-    Frame::new(from, to, opcode, from.first_psn.wrapping_add(ahead), &[0x33; 100])
+    Frame::new(from, to, opcode, to.starting_psn.wrapping_add(ahead), &[0x33; 100])
 }
 
 /// The good frame with some bytes changed and then sealed again.
@@ -109,7 +109,7 @@ fn strange_frames(vis: &[RawVi; 2]) -> Vec<Case> {
         frame.bytes()
     };
     let number = vis[1].vi.info().queue_pair;
-    let psn = vis[0].vi.info().first_psn;
+    let psn = vis[1].vi.info().starting_psn;
     let other_service = good(vis).opcode ^ 0x20;
     // What is behind was executed: an unreliable VI drops it, a reliable one says so again.
     let unreliable = vis[0].vi.info().service == Service::UnreliableDelivery;
@@ -222,7 +222,7 @@ fn what_may_differ_is_taken() {
         ("another UDP source port", patched(&vis, UDP, &[0xF0, 0x01])),
         ("a P_Key without the membership bit", partial_member.bytes()),
     ];
-    let psn = vis[0].vi.info().first_psn;
+    let psn = vis[1].vi.info().starting_psn;
     let marks = scene.world.counter(1, counter::CONGESTION);
     for (n, (name, frame)) in frames.into_iter().enumerate() {
         println!("{name}");

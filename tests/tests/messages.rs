@@ -1,7 +1,7 @@
 //! Random messages from end to end, over buses and links of all habits.
 
 use viaduct_driver::address::Service;
-use viaduct_driver::agent::MemoryAttributes;
+use viaduct_driver::kernel_agent::MemoryAttributes;
 use viaduct_spec::descriptor::{status, MAX_SEGMENTS};
 use viaduct_tests::raw::{Completion, Descriptor, RawVi};
 use viaduct_tests::scene::Scene;

@@ -2,7 +2,7 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
-use viaduct_driver::agent::MemoryAttributes;
+use viaduct_driver::kernel_agent::MemoryAttributes;
 use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::Setup;
@@ -37,7 +37,7 @@ impl Writer {
         let host = &scene.hosts[1];
         let attributes = MemoryAttributes { tag: host.tag, rdma_write: true, rdma_read: false };
         let region = host.register_as(AT, BYTES, attributes);
-        let mut row = rows::transmit(peer.first_psn, service, false, 0);
+        let mut row = rows::transmit(own.starting_psn, service, false, 0);
         transmit::TIMEOUT.put(&mut row, 200);
         scene.world.commit(0, table::TRANSMIT, vis[0].index().into(), &row);
         let rights = Rights { write: true, ..Rights::default() };

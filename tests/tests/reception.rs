@@ -3,7 +3,7 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
-use viaduct_driver::agent::MemoryAttributes;
+use viaduct_driver::kernel_agent::MemoryAttributes;
 use viaduct_driver::rows;
 use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::Kind::{self, Model, Rtl};
@@ -203,7 +203,7 @@ fn what_the_receiver_refuses_completes_as_the_table_says() {
             let mut vis = pair(&scene.hosts, RECEPTION, 1024);
             let [peer, own] = [vis[0].vi.info(), vis[1].vi.info()];
             let [a, b] = &scene.hosts;
-            let mut row = rows::transmit(peer.first_psn, RECEPTION, false, 0);
+            let mut row = rows::transmit(own.starting_psn, RECEPTION, false, 0);
             transmit::TIMEOUT.put(&mut row, 50);
             transmit::RETRIES.put(&mut row, 2);
             scene.world.commit(0, table::TRANSMIT, vis[0].index().into(), &row);

@@ -5,8 +5,8 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::Service;
-use viaduct_driver::agent::cqs::Cq;
 use viaduct_driver::agent::vis::Direction;
+use viaduct_driver::consumer::Cq;
 use viaduct_driver::device::{Bar, PciDevice};
 use viaduct_sim::fabric::Link;
 use viaduct_sim::setup::Setup;
@@ -60,7 +60,7 @@ impl Life {
     fn new(host: &Host, service: Service) -> Self {
         let tag = host.agent.create_tag().expect("a tag");
         let region = host.register(0, Host::BYTES, tag);
-        let cq = host.agent.create_cq(32).expect("a completion queue");
+        let cq = Cq::create(host.agent.clone(), 32).expect("a completion queue");
         let vi = RawVi::create(host, service, MTU, tag, [Some(cq.index()), None]);
         Self { vi, cq, tag, region }
     }
@@ -229,7 +229,7 @@ fn an_event_of_a_life_is_in_the_ring_when_a_drain_has_ended() {
         let vis: Vec<RawVi> = (0..12).map(|_| RawVi::new(&host, Service::UnreliableDelivery, MTU)).collect();
         for vi in &vis {
             let beyond = host.region.token(host.memory.address(0), RawVi::SLOTS);
-            vi.vi.ring_doorbell(Direction::Receive, beyond).expect("the NIC answers");
+            vi.vi.queues().ring_doorbell(Direction::Receive, beyond).expect("the NIC answers");
         }
         world.arrived(host.index);
         // The faults are found meanwhile: each behind the read of its ring.

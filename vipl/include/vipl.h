@@ -3,7 +3,7 @@
  * Programs of both naming traditions compile against it: a descriptor's parts are CS and DS[n].Local and DS[n].Remote, and they
  * are Control and Data[n] as well. Builds that define VIPL095 need nothing more, and nothing changes with it.
  *
- * All functions may be called from any thread. Time-outs are milliseconds; VIP_INFINITE is for ever. `cargo xtask install` makes the
+ * All functions may be called from any thread, unless the program has promised otherwise (vipl_ext.h, VipExtSetThreadSafe). Time-outs are milliseconds; VIP_INFINITE is for ever. `cargo xtask install` makes the
  * manual pages of section 3 of the comments in front of the functions.
  *
  * Each function with a VIP_RETURN also returns:
@@ -251,6 +251,7 @@ typedef struct _VIP_NIC_ATTRIBUTES {
     VIP_UINT16 NicAddressLen;
     /* Stays as long as the NIC is open. */
     const VIP_UINT8 *LocalNicAddress;
+    /* Of what is created with this handle: VIP_TRUE, unless VipExtSetThreadSafe of vipl_ext.h was called. */
     VIP_BOOLEAN ThreadSafe;
     VIP_UINT16 MaxDiscriminatorLen;
     VIP_ULONG MaxRegisterBytes;
@@ -634,6 +635,7 @@ VIP_RETURN VipSendWait(IN VIP_VI_HANDLE ViHandle, IN VIP_ULONG Timeout, OUT VIP_
  *   VIP_SUCCESS: it was called, or will be
  *   VIP_INVALID_PARAMETER: Handler is NULL, or the queue has a completion queue
  *   VIP_ERROR_RESOURCE: there is no thread for it
+ *   VIP_ERROR_NOT_SUPPORTED: the VI is not thread-safe (vipl_ext.h, VipExtSetThreadSafe)
  */
 VIP_RETURN VipSendNotify(IN VIP_VI_HANDLE ViHandle, IN VIP_PVOID Context, IN VIP_VI_CALLBACK Handler);
 
@@ -672,6 +674,7 @@ VIP_RETURN VipRecvWait(IN VIP_VI_HANDLE ViHandle, IN VIP_ULONG Timeout, OUT VIP_
  *   VIP_SUCCESS: it was called, or will be
  *   VIP_INVALID_PARAMETER: Handler is NULL, or the queue has a completion queue
  *   VIP_ERROR_RESOURCE: there is no thread for it
+ *   VIP_ERROR_NOT_SUPPORTED: the VI is not thread-safe (vipl_ext.h, VipExtSetThreadSafe)
  */
 VIP_RETURN VipRecvNotify(IN VIP_VI_HANDLE ViHandle, IN VIP_PVOID Context, IN VIP_VI_CALLBACK Handler);
 
@@ -724,6 +727,7 @@ VIP_RETURN VipCQWait(IN VIP_CQ_HANDLE CQHandle, IN VIP_ULONG Timeout, OUT VIP_VI
  *   VIP_SUCCESS: it was called, or will be
  *   VIP_INVALID_PARAMETER: Handler is NULL
  *   VIP_ERROR_RESOURCE: there is no thread for it
+ *   VIP_ERROR_NOT_SUPPORTED: the completion queue is not thread-safe (vipl_ext.h, VipExtSetThreadSafe)
  */
 VIP_RETURN VipCQNotify(IN VIP_CQ_HANDLE CQHandle, IN VIP_PVOID Context, IN VIP_CQ_CALLBACK Handler);
 

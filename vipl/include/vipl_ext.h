@@ -1,7 +1,8 @@
 /* VIPL's extensions: what Viaduct offers to C programs and VIPL has no word for. All of their names begin with VipExt and VIP_EXT_.
  *
  * A program that calls VIPL's functions alone needs none of them, and may be connected with one that does.
- * As in vipl.h, all functions may be called from any thread, and each of them also returns what vipl.h says of all.
+ * As in vipl.h, all functions may be called from any thread, but for what the program has promised by VipExtSetThreadSafe; and each of them also returns
+ * what vipl.h says of all.
  */
 #ifndef VIADUCT_VIPL_EXT_H
 #define VIADUCT_VIPL_EXT_H
@@ -60,6 +61,63 @@ typedef struct _VIP_EXT_COMPLETION {
  */
 VIP_RETURN VipExtCQPoll(IN VIP_CQ_HANDLE CQHandle, OUT VIP_EXT_COMPLETION *Completions, IN VIP_ULONG Room,
                         OUT VIP_ULONG *Count);
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+/* VIs and completion queues are thread-safe: each queue has a lock, which is most of the time that a post takes. A program that does not need it
+ * creates them as not thread-safe, and promises of each of them that no two threads are in calls of it at one time. The library takes no atomic exchange then
+ * in VipPostSend, VipPostRecv, VipSendDone, VipRecvDone, VipCQDone and VipExtCQPoll.
+ *
+ * The calls of a VI are the functions that take its handle, and
+ *   VipExtCQPoll of a completion queue that the VI has,
+ *   VipExtConnQueueDone and VipExtDestroyConnQueue of a connection queue that connects the VI, until VIP_EXT_CONN_CONNECTED or VIP_EXT_CONN_FAILED has been
+ *   taken of it, and
+ *   VipCloseNic of the NIC handle that it was created with.
+ *
+ * The calls of a completion queue are the functions that take its handle, VipCloseNic of the NIC handle that it was created with, and of the calls of a VI that
+ * has it those that create, connect, disconnect or destroy the VI or set its attributes, and posts to the VI while it is being connected.
+ *
+ * All else may go on at one time: calls of other VIs and completion queues, of NICs, memory, protection tags and listeners. A thread that is in VipSendWait,
+ * VipRecvWait or VipCQWait is in a call until that returns. A handler of VipErrorCallback runs on a thread of the library's, so what it calls is
+ * called by another thread. The library's own threads make no call of such a VI or completion queue, whatever happens to the NIC, its viad or a peer;
+ * so VipSendNotify, VipRecvNotify and VipCQNotify, whose handlers would need one that does, return VIP_ERROR_NOT_SUPPORTED.
+ *
+ * One thread may hand a VI or a completion queue over to another in any way that orders memory: a mutex, a pipe, the end of a thread.
+ *
+ * A promise that is broken may change any memory of the process. A call that finds another one in its queue writes a message to stderr and ends the process
+ * by abort(3); not every broken promise is found.
+ */
+
+/* Says whether VIs and completion queues that are created with a NIC handle from now on are thread-safe, as they are unless it is called.
+ * With VIP_FALSE the program promises of each of them that no two threads are in calls of it at one time: vipl(7) says which calls those are.
+ * Posts, and calls that look for completions, are faster then. What exists stays as it was created. ThreadSafe of VipQueryNic says what is set. VipSendNotify,
+ * VipRecvNotify and VipCQNotify return VIP_ERROR_NOT_SUPPORTED for what is not thread-safe.
+ * Returns:
+ *   VIP_SUCCESS: it is set
+ */
+VIP_RETURN VipExtSetThreadSafe(IN VIP_NIC_HANDLE NicHandle, IN VIP_BOOLEAN ThreadSafe);
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+/* Allocates Length bytes of memory that the NIC can reach whatever stands between it and the program.
+ * A NIC of the program's own reaches any memory of the program, and one of viad's does so where the program has handed access to it over, or
+ * is trusted. Over VFIO viad reaches no other memory than this, and so does any viad with way=pools in the NIC's name. The
+ * memory is 0 at first, begins at a page, and is a whole number of pages; children of a fork do not have it. It is not registered yet:
+ * VipRegisterMem takes all of it, or any part. It stays until VipExtFreeMem or VipCloseNic.
+ * Returns:
+ *   VIP_SUCCESS: Address has the first byte's address
+ *   VIP_INVALID_PARAMETER: Length is 0
+ *   VIP_ERROR_RESOURCE: there is no memory, or viad lets the user have no more
+ */
+VIP_RETURN VipExtAllocateMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_ULONG Length, OUT VIP_PVOID *Address);
+
+/* Frees memory that VipExtAllocateMem has allocated with this handle of the NIC.
+ * Returns:
+ *   VIP_SUCCESS: the memory is gone
+ *   VIP_INVALID_PARAMETER: Address is not what VipExtAllocateMem gave, or the memory is freed already
+ *   VIP_INVALID_STATE: some of it is registered
+ */
+VIP_RETURN VipExtFreeMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address);
 
 /* ---- Receiver not ready ------------------------------------------------------------------------------------------ */
 

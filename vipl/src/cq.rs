@@ -13,17 +13,17 @@ use std::{
 };
 
 use viaduct_driver::{
+    consumer::Cq as AgentCq,
     kernel_agent::CqName,
-    queues::lock::{Held, Locked, Place},
+    queues::{
+        lock::Held,
+        locked::{Locked, Place},
+    },
     wakeup::Wakeup,
 };
 
 use self::state::State;
-pub use self::{
-    entry::{CqEntry, ViId},
-    poll::Completion,
-    state::Member,
-};
+pub use self::{entry::CqEntry, poll::Completion};
 use crate::{
     backoff::{Backoff, NEVER},
     ends::Ends,
@@ -66,7 +66,7 @@ impl Nic {
     /// # Errors
     /// As [`Nic::create_cq`].
     pub fn create_cq_at(&self, entries: usize, lock: Place) -> Result<Cq, Error> {
-        let cq = Arc::clone(self.agent()).create_cq(entries)?;
+        let cq = AgentCq::create(Arc::clone(self.agent()), entries)?;
         let (name, vector, ends) = (cq.name(), cq.vector(), Ends::of(&**self.agent()));
         let (nic, state, backoff) = (self.clone(), Locked::new(lock, State::new(cq)), Backoff::default());
         let readiness = Readiness::default();

@@ -3,11 +3,12 @@
 use std::io;
 
 use viaduct_driver::{
-    agent::{AgentError, ErrorClass},
     device::DeviceError,
+    kernel_agent::{AgentError, ErrorClass},
 };
+use viaduct_spec::cm::MAX_DISCRIMINATOR;
 
-use crate::{connections::MAX_DISCRIMINATOR, Descriptor};
+use crate::Descriptor;
 
 /// VIP_RETURN: the codes of the C interface, by their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -147,6 +148,11 @@ pub enum Error {
     /// The region has other users.
     #[error("the region is still held by a descriptor, a clone or another call")]
     InUse,
+    /// The region's registration was ended, though there were clones.
+    #[error(
+        "the region is not registered any more: its registration was ended while there were clones of it"
+    )]
+    Revoked,
     /// The memory is read-only, and the NIC writes descriptors.
     #[error("a descriptor in memory that is registered read-only: the NIC completes it there")]
     ReadOnly,
@@ -184,6 +190,7 @@ impl Error {
             | Self::PrivateData { .. }
             | Self::Backlog
             | Self::ReadOnly
+            | Self::Revoked
             | Self::HasCq
             | Self::OtherForm
             | Self::OtherNic => Return::InvalidParameter,
@@ -200,6 +207,16 @@ impl Error {
 impl From<DeviceError> for Error {
     fn from(error: DeviceError) -> Self {
         Self::Agent(error.into())
+    }
+}
+
+impl Descriptor {
+    /// An error of the descriptor's is one of the call's.
+    pub(crate) fn judged(self) -> Result<Self, Error> {
+        if self.status().is_error() {
+            return Err(Error::Descriptor(Box::new(self)));
+        }
+        Ok(self)
     }
 }
 

@@ -4,10 +4,7 @@
 use std::{
     fmt,
     ptr::NonNull,
-    sync::{
-        atomic::{AtomicU32, AtomicU64, Ordering},
-        Arc,
-    },
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
 use viaduct_driver::{agent::vis::Direction, barrier};
@@ -18,54 +15,33 @@ use viaduct_spec::{
 };
 
 use crate::{
-    cq::Member,
     registered::{Found, Registration},
-    vi::ViQueues,
-    Error, Region, Status,
+    status::Status,
 };
 
-/// What a work queue needs of a descriptor. Nobody else implements it.
-pub trait Form: sealed::Form {}
-
-impl<D: sealed::Form> Form for D {}
-
-pub(crate) mod sealed {
-    use std::sync::Arc;
-
-    use super::{fmt, Direction};
-    use crate::{cq::Member, vi::ViQueues};
-
-    pub trait Form: fmt::Debug + Send {
-        /// Whether the NIC is done with it. What it wrote before is visible when this is true.
-        fn is_complete(&self) -> bool;
-        /// Completes it in the NIC's place: flushed. For a NIC that can no longer write to it.
-        fn flush(&self, direction: Direction);
-        /// Its token, at ring position 0.
-        fn token(&self) -> u64;
-        /// [`Form::token`], from one that says nothing of its length.
-        fn shortened(&self, token: u64) -> u64;
-        /// It is about to be posted: its status becomes 0, or what stands for a status that the program has left there.
-        fn prepare(&mut self);
-        /// [`Form::prepare`], unless that has to write to memory of the program's: then it has done nothing.
-        fn try_prepare(&mut self) -> bool {
-            self.prepare();
-            true
-        }
-        /// Whether the NIC is done with it; if so, what the NIC wrote is kept, and it may come off the queue.
-        fn finish(&mut self) -> bool;
-        /// Whether it was taken off unexecuted.
-        fn is_flushed(&self) -> bool;
-        /// It is about to be posted once more, as it was.
-        fn renew(&mut self);
-        /// A VI with descriptors of this form, for a table of VIs with descriptors of any.
-        fn member(queues: Arc<ViQueues<Self>>) -> Member
-        where
-            Self: Sized;
-        /// The VI in such a table, if its descriptors have this form.
-        fn of_member(member: &Member) -> Option<&Arc<ViQueues<Self>>>
-        where
-            Self: Sized;
+/// What a work queue needs of a descriptor on it.
+pub trait OnQueue: fmt::Debug + Send {
+    /// Whether the NIC is done with it. What it wrote before is visible when this is true.
+    fn is_complete(&self) -> bool;
+    /// Completes it in the NIC's place: flushed. For a NIC that can no longer write to it.
+    fn flush(&self, direction: Direction);
+    /// Its token, at ring position 0.
+    fn token(&self) -> u64;
+    /// [`OnQueue::token`], from one that says nothing of its length.
+    fn shortened(&self, token: u64) -> u64;
+    /// It is about to be posted: its status becomes 0, or what stands for a status that the program has left there.
+    fn prepare(&mut self);
+    /// [`OnQueue::prepare`], unless that has to write to memory of the program's: then it has done nothing.
+    fn try_prepare(&mut self) -> bool {
+        self.prepare();
+        true
     }
+    /// Whether the NIC is done with it; if so, what the NIC wrote is kept, and it may come off the queue.
+    fn finish(&mut self) -> bool;
+    /// Whether it was taken off unexecuted.
+    fn is_flushed(&self) -> bool;
+    /// It is about to be posted once more, as it was.
+    fn renew(&mut self);
 }
 
 /// The control segment of a descriptor in memory: its first 32 bytes, at a multiple of 64.
@@ -81,18 +57,12 @@ unsafe impl Sync for Segment {}
 pub(crate) type Words = [u64; CONTROL_SEGMENT_BYTES / 8];
 
 impl Segment {
-    /// The control segment at `start`, of a descriptor of `bytes` bytes which lie in `region`.
+    /// The control segment at `start`, an address that is a multiple of 64.
     ///
     /// # Safety
-    /// It is used only while the memory stays mapped, and nobody makes references into it.
-    pub(crate) unsafe fn new(region: &Region, start: NonNull<u8>) -> Result<Self, Error> {
-        if start.as_ptr() as usize % ALIGNMENT != 0 {
-            return Err(Error::Alignment(start.as_ptr() as usize));
-        }
-        if region.is_read_only() {
-            return Err(Error::ReadOnly);
-        }
-        Ok(Self(start.cast()))
+    /// Memory is there that may be written. It is used only while the memory stays mapped, and nobody makes references into it.
+    pub(crate) unsafe fn at(start: NonNull<u8>) -> Self {
+        Self(start.cast())
     }
 
     /// Its address.
@@ -180,24 +150,14 @@ pub struct RawDescriptor {
     /// Of its memory, while it is posted; it may end before the descriptor is complete: then the memory may be gone, and is not touched; nor
     /// will the NIC.
     registration: Registration,
-    /// The word of Length and Status: that it was posted with, and from [`sealed::Form::finish`] on that it completed with.
+    /// The word of Length and Status: that it was posted with, and from [`OnQueue::finish`] on that it completed with.
     word: u64,
 }
 
 impl RawDescriptor {
-    /// The descriptor at `start`, whose control segment must lie in `region`.
-    ///
-    /// # Safety
-    /// As [`crate::Vi::post_at`].
-    pub(crate) unsafe fn new(region: &Region, start: NonNull<u8>) -> Result<Self, Error> {
-        let address = start.as_ptr() as usize;
-        // Two segments belong to every descriptor; only the control segment is touched here.
-        let offset = address.checked_sub(region.address());
-        let range = |offset| Error::Range { offset, length: CONTROL_SEGMENT_BYTES, region: region.length() };
-        region.place(offset.ok_or_else(|| range(usize::MAX))?, CONTROL_SEGMENT_BYTES)?;
-        // SAFETY: the caller's promise.
-        let segment = unsafe { Segment::new(region, start) }?;
-        Ok(Self { segment, registration: region.registration(), word: 0 })
+    /// The descriptor with this control segment, in memory of this registration.
+    pub(crate) fn new(segment: Segment, registration: Registration) -> Self {
+        Self { segment, registration, word: 0 }
     }
 
     /// The descriptor at `start` of the region with this handle, if that is the one that was found, and a descriptor may lie there; and its token,
@@ -262,7 +222,7 @@ fn status_of(word: u64) -> u32 {
     control_segment::STATUS.get(&[0, 0, 0, word]) as u32
 }
 
-impl sealed::Form for RawDescriptor {
+impl OnQueue for RawDescriptor {
     #[inline]
     fn is_complete(&self) -> bool {
         !self.is_live() || self.segment.is_complete()
@@ -328,18 +288,6 @@ impl sealed::Form for RawDescriptor {
         // Of memory that is gone the NIC says so.
         if self.is_live() {
             self.segment.word(3).store(self.word, Ordering::Relaxed);
-        }
-    }
-
-    fn member(queues: Arc<ViQueues<Self>>) -> Member {
-        Member::Raw(queues)
-    }
-
-    #[inline]
-    fn of_member(member: &Member) -> Option<&Arc<ViQueues<Self>>> {
-        match member {
-            Member::Raw(queues) => Some(queues),
-            Member::Owned(_) => None,
         }
     }
 }

@@ -140,6 +140,7 @@
 //! [`NotReady::Stay`] has its peer send again instead.
 
 mod backoff;
+mod builder;
 mod bytes;
 pub mod connections;
 mod cq;
@@ -156,21 +157,28 @@ mod queue;
 mod readiness;
 mod registered;
 mod ring;
+mod status;
+mod unshared;
 mod vi;
-mod wire;
+mod vi_queues;
 
-pub use cq::{Completion, Cq, CqEntry, ViId};
-pub use descriptor::{Descriptor, DescriptorBuilder, Operation, Remote, Status};
+pub use builder::DescriptorBuilder;
+pub use cq::{Completion, Cq, CqEntry};
+pub use descriptor::{Descriptor, Operation, Remote};
 pub use error::{Error, Return};
-pub use form::{Form, RawDescriptor};
+pub use form::RawDescriptor;
 pub use list::{nics, NicEntry, NicState};
 pub use memory::{MemAttributes, Region, StillRegistered};
 pub use names::full_name;
 pub use nic::{Nic, NicAttributes, Ptag};
 pub use queue::Try;
-pub use vi::{Direction, ReliabilityLevel, Vi, ViAttributes, ViQuery, ViQueues, ViSlot, ViState};
+pub use status::Status;
+pub use vi::{Vi, ViAttributes, ViQuery, ViSlot};
+pub use vi_queues::{Form, ViId, ViQueues};
 pub use viaduct_driver::{
-    address::{ConnectionInfo, Mac, Mtu},
-    agent::{Event, NicKind},
+    address::{ConnectionInfo, Mac, Mtu, Service as ReliabilityLevel},
+    agent::vis::{Direction, ViState},
     cm::{end::WITHOUT_END, NotReady},
+    device_memory::DeviceMemory,
+    kernel_agent::{Event, NicKind},
 };

@@ -3,16 +3,26 @@
 use std::{
     mem::ManuallyDrop,
     ptr::NonNull,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc, Mutex, PoisonError,
+    },
 };
 
 use viaduct_driver::{
-    agent::{AgentError, MemoryAttributes},
+    device_memory::DeviceMemory,
     fork::Birth,
-    memory::Mapping,
+    kernel_agent::{AgentError, MemoryAttributes},
 };
+use viaduct_spec::descriptor::{ALIGNMENT, CONTROL_SEGMENT_BYTES};
 
-use crate::{bytes::Bytes, registered::Registration, Error, Nic, Ptag, Remote};
+use crate::{
+    bytes::Bytes,
+    descriptor::Memory,
+    form::{RawDescriptor, Segment},
+    registered::{Registered, Registration},
+    Descriptor, Error, Nic, Ptag, Remote,
+};
 
 /// What memory is registered for (VIP_MEM_ATTRIBUTES).
 #[derive(Debug, Clone)]
@@ -51,10 +61,12 @@ struct Inner {
     length: usize,
     born: Birth,
     /// The region's own memory, if it has any.
-    owned: ManuallyDrop<Option<Mapping>>,
+    owned: ManuallyDrop<Option<DeviceMemory>>,
     read_only: bool,
     /// The NIC may reach the memory: it is not deregistered yet.
-    live: bool,
+    live: AtomicBool,
+    /// Whoever ends the registration has it: one at a time.
+    ending: Mutex<()>,
     registration: Registration,
 }
 
@@ -70,11 +82,24 @@ impl Nic {
     /// # Errors
     /// No memory, no room in the NIC's tables, the device's errors.
     pub fn allocate(&self, length: usize, attributes: &MemAttributes) -> Result<Region, Error> {
-        let mapping = Mapping::for_device(length).map_err(Error::Memory)?;
-        let start = mapping.start();
-        // SAFETY: the mapping lives in the region, which keeps it until it is deregistered; no
+        let memory = self.new_memory(length)?;
+        let start = memory.start();
+        // SAFETY: the memory lives in the region, which keeps it until it is deregistered; no
         // reference into it is made.
-        unsafe { self.region(start, length, attributes, Some(mapping)) }
+        unsafe { self.region(start, length, attributes, Some(memory)) }
+    }
+
+    /// New memory of `length` bytes, rounded up to whole pages, that this NIC can register in any part ([`Nic::register`]), also where it
+    /// reaches no other memory of this process: through a viad that has none, or over VFIO. It is not registered yet, zero at first, page aligned, and
+    /// not for children of a fork.
+    ///
+    /// # Errors
+    /// No memory; viad lets this user have no more.
+    pub fn new_memory(&self, length: usize) -> Result<DeviceMemory, Error> {
+        Arc::clone(self.agent()).allocate(length).map_err(|error| match error {
+            AgentError::NoMemory(error) => Error::Memory(error),
+            error => error.into(),
+        })
     }
 
     /// Registers memory that the program has (VipRegisterMem): any alignment and length, any
@@ -102,7 +127,7 @@ impl Nic {
         start: NonNull<u8>,
         length: usize,
         attributes: &MemAttributes,
-        owned: Option<Mapping>,
+        owned: Option<DeviceMemory>,
     ) -> Result<Region, Error> {
         let tag = attributes.ptag.tag_of(self)?;
         let wanted = MemoryAttributes {
@@ -127,7 +152,8 @@ impl Nic {
             born: Birth::now(),
             owned: ManuallyDrop::new(owned),
             read_only,
-            live: true,
+            live: AtomicBool::new(true),
+            ending: Mutex::default(),
             registration,
         })))
     }
@@ -135,19 +161,39 @@ impl Nic {
 
 impl Inner {
     /// Ends the registration, if it has not ended. After an error it has not.
-    fn end(&mut self) -> Result<(), AgentError> {
-        if self.live {
+    fn end(&self) -> Result<(), AgentError> {
+        // A thread that panicked with the lock held has left nothing half changed.
+        let _one = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_live() {
             self.nic.agent().deregister(self.handle)?;
-            self.live = false;
+            self.live.store(false, Ordering::Release);
             self.forget();
         }
         Ok(())
+    }
+
+    fn is_live(&self) -> bool {
+        self.live.load(Ordering::Acquire)
     }
 
     /// Descriptors that a program wrote there are not looked at any more: nobody keeps their memory.
     fn forget(&self) {
         // SAFETY: the NIC is there, and its table with it.
         unsafe { self.registration.end() };
+    }
+}
+
+impl Memory for Inner {
+    fn handle(&self) -> u32 {
+        self.handle
+    }
+
+    fn address(&self) -> usize {
+        self.start.as_ptr() as usize
+    }
+
+    fn table(&self) -> &Registered {
+        self.nic.registered()
     }
 }
 
@@ -239,6 +285,20 @@ impl Region {
         ended.map_err(|error| StillRegistered { region: self, error })
     }
 
+    /// [`Region::deregister`], though there are clones, in posted descriptors, say: for those who promise their own programs that memory is given back
+    /// when they ask for it. What the NIC would still do with the memory by such a descriptor completes with a protection error. The clones are of no use
+    /// any more: whatever needs the memory is [`Error::Revoked`].
+    ///
+    /// # Errors
+    /// The device's, after which the NIC may still reach the memory. It can be tried again.
+    ///
+    /// # Safety
+    /// No descriptor lies in the region, unless the memory is the library's own; and no other thread copies to or from it: after this the memory may
+    /// be unmapped.
+    pub unsafe fn revoke(&self) -> Result<(), Error> {
+        Ok(self.0.end()?)
+    }
+
     /// Copies bytes into the region.
     ///
     /// # Errors
@@ -282,16 +342,51 @@ impl Region {
         if offset.checked_add(length).is_none_or(|end| end > self.0.length) {
             return Err(Error::Range { offset, length, region: self.0.length });
         }
+        if !self.0.is_live() {
+            return Err(Error::Revoked);
+        }
         // SAFETY: inside the region.
         Ok(unsafe { self.0.start.add(offset) })
     }
 
-    /// Its registration, for those who do not keep it so.
-    pub(crate) fn registration(&self) -> Registration {
-        self.0.registration
+    /// The control segment of a descriptor at `start`, which is in the region.
+    ///
+    /// # Safety
+    /// As [`Segment::at`].
+    pub(crate) unsafe fn segment(&self, start: NonNull<u8>) -> Result<Segment, Error> {
+        let address = start.as_ptr() as usize;
+        if address % ALIGNMENT != 0 {
+            return Err(Error::Alignment(address));
+        }
+        if self.0.read_only {
+            return Err(Error::ReadOnly);
+        }
+        // SAFETY: the caller's promise.
+        Ok(unsafe { Segment::at(start) })
     }
 
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.0.read_only
+    /// The descriptor that the program has written at `start`, whose control segment must lie in the region.
+    ///
+    /// # Safety
+    /// As [`crate::Vi::post_at`].
+    pub(crate) unsafe fn raw_descriptor(&self, start: NonNull<u8>) -> Result<RawDescriptor, Error> {
+        // Two segments belong to every descriptor; only the control segment is touched here.
+        let offset = (start.as_ptr() as usize).checked_sub(self.address());
+        let range = |offset| Error::Range { offset, length: CONTROL_SEGMENT_BYTES, region: self.length() };
+        self.place(offset.ok_or_else(|| range(usize::MAX))?, CONTROL_SEGMENT_BYTES)?;
+        // SAFETY: the caller's promise.
+        Ok(RawDescriptor::new(unsafe { self.segment(start) }?, self.0.registration))
+    }
+
+    /// What keeps it registered.
+    pub(crate) fn memory(&self) -> Arc<dyn Memory> {
+        Arc::clone(&self.0) as Arc<dyn Memory>
+    }
+}
+
+impl Descriptor {
+    /// Whether it lies in this region.
+    pub fn is_in(&self, region: &Region) -> bool {
+        std::ptr::addr_eq(self.memory(), Arc::as_ptr(&region.0))
     }
 }

@@ -3,7 +3,8 @@
 //! A program opens a NIC by one of
 //!
 //! - `viad:SOCKET`: through the Kernel Agent at that socket, which many processes share; with `,user=UID` behind it the agent may run as that
-//!   user, beside root and one's own: it reaches all memory of this process;
+//!   user, beside root and one's own: it reaches all memory of this process, or, with `,way=pools`, what the library has allocated; with
+//!   `,way=trusted` the agent trusts this process with the function;
 //! - `vfio:ADDRESS`, `vfio-user:PATH`, with options after commas: with the agent in this process, which owns the NIC alone;
 //! - an alias of one of these, so that a program that is not changed runs over either.
 //!
@@ -156,6 +157,8 @@ fn old(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use viaduct_driver::viad::place::Way;
+
     use super::*;
 
     #[test]
@@ -193,11 +196,15 @@ mod tests {
         assert!(
             matches!(resolve("viad:/run/x,user=992"), Ok(Target::Viad(place)) if place.user == Some(992))
         );
+        assert!(
+            matches!(resolve("viad:/run/x,way=pools"), Ok(Target::Viad(place)) if place.way == Way::Pools)
+        );
         assert!(matches!(resolve("vfio-user:/run/x,seed=3"), Ok(Target::Device(_))));
         for (name, reason) in [
             ("viad:", "no path"),
             ("viad:,user=1", "no path"),
             ("viad:/x,user=me", "a number"),
+            ("viad:/x,way=mine", "pools and trusted"),
             ("vfio-user:", "no path"),
             ("vfio:x", "no PCI address"),
             ("", "none of"),

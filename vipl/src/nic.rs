@@ -4,22 +4,22 @@ use std::{fmt, net::Ipv4Addr, os::fd::BorrowedFd, sync::Arc, time::Duration};
 
 use viaduct_driver::{
     address::{Mac, Mtu},
-    agent::{
-        vis::{MAX_RING_LOG2, MAX_TRANSFER},
-        Agent, AgentError, Event, NicKind, Options, EVENT_VECTOR, MAX_CQ_ENTRIES,
-    },
+    agent::{vis::MAX_RING_LOG2, Agent, Options, EVENT_VECTOR, MAX_CQ_ENTRIES},
     device::PciDevice,
-    kernel_agent::KernelAgent,
-    viad::{place::Place, Client},
+    kernel_agent::{AgentError, Event, KernelAgent, NicKind, MAX_TRANSFER},
+    viad::Client,
     wakeup::Wakeup,
 };
 use viaduct_spec::{descriptor::MAX_SEGMENTS, layout::Code, register::VERSION_VALUE};
 
 use crate::{
+    connections::{
+        wire::{lost_events, OnDemand, Wire},
+        Connections,
+    },
     names::{self, Target},
     readiness::Readiness,
     registered::Registered,
-    wire::{lost_events, OnDemand, Wire},
     Error, ReliabilityLevel,
 };
 
@@ -91,7 +91,9 @@ impl Nic {
     /// Opens a NIC by its name (VipOpenNic).
     ///
     /// - `viad:SOCKET` is the NIC of the Kernel Agent that serves this socket, and many processes share. It runs as root or as this
-    ///   process's user, or, with `,user=UID` behind the path, as that user: whoever it is reaches all memory of this process.
+    ///   process's user, or, with `,user=UID` behind the path, as that user: whoever it is reaches all memory of this process. With `,way=pools` it
+    ///   reaches only memory that [`Nic::allocate`] and [`Nic::new_memory`] have made, and no other is registered. With `,way=trusted` this process has
+    ///   the function itself beside the agent, if the agent trusts its user, and maps any memory of its own.
     /// - `vfio:0000:01:00.0` is the PCI function at this address, handed out by the kernel's driver
     ///   vfio-pci: a board, or a function of a virtual machine's. `viaduct devices` lists those that
     ///   are there, and what each still needs. The Kernel Agent is in this process, which owns the NIC alone.
@@ -109,10 +111,7 @@ impl Nic {
     pub fn open(name: &str) -> Result<Self, Error> {
         match names::resolve(name)? {
             Target::Device(device) => Self::open_device(name, device.open()?, device.options),
-            Target::Viad(Place { socket, user }) => {
-                let agent = Client::open_of(socket, user)?;
-                Ok(Self::of(name, agent, false))
-            }
+            Target::Viad(place) => Ok(Self::of(name, Client::open_at(&place)?, false)),
         }
     }
 
@@ -240,8 +239,12 @@ impl Nic {
         self.0.connections.begun()
     }
 
-    pub(crate) fn wire(&self) -> Result<Arc<Wire>, Error> {
-        self.0.connections.begin(self.agent())
+    /// Its connection manager.
+    ///
+    /// # Errors
+    /// The device's, when it is begun.
+    pub fn connections(&self) -> Result<Arc<dyn Connections>, Error> {
+        Ok(Arc::new(self.0.connections.begin(self.agent())?))
     }
 
     /// The hosts file that the NIC's viad is configured with; None: it has none, or the agent is in this process.

@@ -9,9 +9,14 @@ use std::{
 };
 
 use viaduct_driver::{
-    agent::vis::{Direction, Vi as AgentVi},
     barrier,
-    queues::lock::{Guard, Held, Locked, Place},
+    consumer::Vi as AgentVi,
+    queues::{
+        lock::Held,
+        locked::{Guard, Locked, Place},
+        work_queues::WorkQueues,
+        Direction,
+    },
 };
 use viaduct_spec::doorbell::token;
 
@@ -20,7 +25,7 @@ pub(crate) use self::posted::Posted;
 use crate::{
     backoff::Backoff,
     ends::Ends,
-    form::Form,
+    form::OnQueue,
     registered::Found,
     ring::{Popped, Ring},
     Error,
@@ -82,10 +87,10 @@ impl<D> DerefMut for Rest<'_, D> {
     }
 }
 
-impl<D: Form> Queue<D> {
+impl<D: OnQueue> Queue<D> {
     /// A queue of a VI; its lock is at `lock`, and its descriptors have all the room that they need.
     pub(crate) fn new(vi: &AgentVi, direction: Direction, lock: Place) -> Self {
-        let slots = vi.ring(direction).slots();
+        let slots = vi.queues().ring(direction).slots();
         let (descriptors, found) = (Ring::new(slots), Found::default());
         let mut posted = Posted { position: 0, descriptors, held: false, told: false, begun: 0, found };
         posted.weigh(vi, direction);
@@ -111,7 +116,7 @@ impl<D: Form> Queue<D> {
     }
 
     /// Posts the descriptor that `describe` makes, with its token at ring position 0 that says nothing of its length, if nothing stands against it and the doorbell is a store. `Done(false)`: it is posted, and
-    /// [`AgentVi::wake_poller`] is due. `direction` is this queue's; the compiler knows it there.
+    /// [`WorkQueues::wake_poller`] is due. `direction` is this queue's; the compiler knows it there.
     ///
     /// # Safety
     /// `held` is the queue's lock, and this is no child of the process that the VI was made in.
@@ -130,12 +135,12 @@ impl<D: Form> Queue<D> {
             return Try::Unusual;
         }
         // SAFETY: the doorbell is memory, as the ring is open: `weigh`.
-        let bell = unsafe { vi.bell(direction).unwrap_unchecked() };
+        let bell = unsafe { vi.queues().bell(direction).unwrap_unchecked() };
         let Some((mut descriptor, token)) = describe(&posted.found) else { return Try::Unusual };
         if !descriptor.try_prepare() {
             return Try::Unusual;
         }
-        let token = put(&mut posted.position, vi, direction, descriptor.shortened(token));
+        let token = put(&mut posted.position, vi.queues(), direction, descriptor.shortened(token));
         posted.descriptors.push(descriptor);
         Try::Done(bell.ring(token))
     }
@@ -190,7 +195,8 @@ impl<D: Form> Queue<D> {
     /// last one, which says that all slots up to its own are written. Ends early when `next` has no more, or with an error. What was posted
     /// before the error is posted and rung for; `progress` says how many. The one that the error is of was not made, or is dropped.
     ///
-    /// While the VI is being connected each is flushed at once; `release` looks first whether it still is.
+    /// While the VI is being connected each is flushed at once; `release` looks first whether it still is. `direction` is this queue's, as in
+    /// [`Queue::try_post`].
     ///
     /// # Errors
     /// [`Error::Overrun`], before `next` is asked; those of `next`, of `release` and of the device. If the doorbell itself fails, what `progress` says is
@@ -198,13 +204,15 @@ impl<D: Form> Queue<D> {
     pub(crate) fn post(
         &self,
         vi: &AgentVi,
+        direction: Direction,
         count: usize,
         mut next: impl FnMut(&mut Found) -> Option<Result<(D, u64), Error>>,
         release: impl FnOnce(&mut Posted<D>) -> Result<(), Error>,
         progress: &mut Progress,
     ) -> Result<(), Error> {
-        vi.check_process()?;
-        let bell = vi.bell(self.direction);
+        debug_assert_eq!(direction, self.direction);
+        vi.queues().check_process()?;
+        let bell = vi.queues().bell(direction);
         let _doorbell = bell.is_none().then(|| lock(&self.doorbell));
         let mut posted = self.look();
         if posted.held && count > 0 {
@@ -227,12 +235,12 @@ impl<D: Form> Queue<D> {
             };
             descriptor.prepare();
             if posted.held {
-                descriptor.flush(self.direction);
+                descriptor.flush(direction);
                 progress.flushed += 1;
             } else {
                 // From here on the NIC may find it, doorbell or not: it is posted.
                 let token = descriptor.shortened(token);
-                last = Some(put(&mut posted.position, vi, self.direction, token));
+                last = Some(put(&mut posted.position, vi.queues(), direction, token));
             }
             posted.descriptors.push(descriptor);
             progress.posted += 1;
@@ -243,12 +251,12 @@ impl<D: Form> Queue<D> {
                 let is_heard = bell.ring(token);
                 drop(posted);
                 if !is_heard {
-                    vi.wake_poller()?;
+                    vi.queues().wake_poller()?;
                 }
             }
             None => {
                 drop(posted);
-                vi.ring_doorbell(self.direction, token)?;
+                vi.queues().ring_doorbell(direction, token)?;
             }
         }
         outcome
@@ -262,8 +270,9 @@ impl<D: Form> Queue<D> {
         descriptors.for_each(|number, descriptor| {
             if is_from(*begun, number) && descriptor.is_flushed() {
                 descriptor.renew();
-                let token = put(position, vi, self.direction, descriptor.token());
-                rung = std::mem::replace(&mut rung, Ok(())).and(vi.ring_doorbell(self.direction, token));
+                let token = put(position, vi.queues(), self.direction, descriptor.token());
+                rung = std::mem::replace(&mut rung, Ok(()))
+                    .and(vi.queues().ring_doorbell(self.direction, token));
             }
         });
         Ok(rung?)
@@ -271,7 +280,7 @@ impl<D: Form> Queue<D> {
 
     /// Takes the head off the queue if it is complete, however it completed.
     pub(crate) fn done(&self, vi: &AgentVi) -> Result<D, Error> {
-        vi.check_process()?;
+        vi.queues().check_process()?;
         self.backoff.count(&**vi.agent(), self.try_done())?
     }
 
@@ -283,9 +292,9 @@ impl<D: Form> Queue<D> {
         timeout: Option<Duration>,
         given_up: &AtomicBool,
     ) -> Result<D, Error> {
-        vi.check_process()?;
+        vi.queues().check_process()?;
         let look = || Ok(self.try_done());
-        let vector = vi.vector(self.direction);
+        let vector = vi.queues().vector(self.direction);
         self.backoff.wait(&**vi.agent(), vector, timeout, given_up, look, || self.arm(vi))?
     }
 
@@ -295,7 +304,7 @@ impl<D: Form> Queue<D> {
         let posted = self.look();
         let is_complete = posted.descriptors.iter().next().is_none_or(|head| head.is_complete());
         match is_complete {
-            false => Ok(vi.arm(self.direction, posted.oldest())?),
+            false => Ok(vi.queues().arm(self.direction, posted.oldest())?),
             true => Ok(()),
         }
     }
@@ -317,9 +326,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Puts a descriptor, which has `token` at ring position 0, into the slot of `position`, which is the next one's then. The doorbell is to be rung
 /// with the token that this answers.
 #[inline]
-fn put(position: &mut u64, vi: &AgentVi, direction: Direction, token: u64) -> u64 {
+fn put(position: &mut u64, queues: &WorkQueues, direction: Direction, token: u64) -> u64 {
     let token = token | token::POSITION.of(*position);
-    vi.ring(direction).store(*position as u16, token);
+    queues.ring(direction).store(*position as u16, token);
     // Descriptor and slot are in memory before the doorbell can be seen.
     barrier::to_device();
     *position = position.wrapping_add(1);

@@ -56,7 +56,7 @@ impl Conditions {
     /// The network's options.
     pub fn options(&self) -> network::Options {
         let bus = Options { conditions: self.bus, seed: self.seed, ..Options::default() };
-        network::Options { link: self.link, bus, never_skip: false }
+        network::Options { link: self.link, bus, ..network::Options::default() }
     }
 }
 

@@ -3,7 +3,10 @@
 use crate::command::Cmd;
 use crate::hardware::{self, Exporter};
 use crate::project::{self, Project};
-use crate::{alone, demo, fit, install, instructions, lints, mutate, netlist, package, soak, vfio};
+use crate::{
+    alone, book, demo, fit, install, instructions, lints, linux, mpi, mutate, netlist, package, publish,
+    soak, vfio,
+};
 use anyhow::Result;
 use std::ops::Range;
 use std::path::Path;
@@ -31,6 +34,10 @@ pub enum Action {
     Instructions,
     /// Examples in documentation.
     Doc,
+    /// The documentation as a book.
+    Book,
+    /// What `cargo publish` checks.
+    Publish,
     /// Miri.
     Miri,
     /// Models of threads.
@@ -61,6 +68,12 @@ pub enum Action {
     Package,
     /// A guest's kernel.
     Vfio,
+    /// A guest as the peer.
+    Linux,
+    /// libfabric's provider: its tests, and its lints.
+    Fabric,
+    /// MPI programs over it.
+    Mpi,
 }
 
 /// Packages whose tests run programs of other packages.
@@ -83,7 +96,8 @@ const COUNTS_CYCLES: &str =
     "test(/^(replay::answers|demo)::/) | test(=determinism::idle_time_that_is_skipped_changes_nothing) \
      | test(=retransmission::a_descriptor_that_changes_while_it_is_in_flight_breaks_its_vi) \
      | test(=retransmission::a_last_packet_that_is_lost_comes_again_after_the_time_out) \
-     | test(=retransmission::a_peer_without_a_receive_is_asked_again_after_the_time_that_it_says)";
+     | test(=retransmission::a_peer_without_a_receive_is_asked_again_after_the_time_that_it_says) \
+     | test(=writes::reception::reliable_reception_waits_for_the_bus)";
 
 /// Links that the tests know (tests/src/world.rs): a core as fast as the link, and one of 100 MHz.
 const CLOCKS: [&str; 2] = ["pcie", "pcie:5:4"];
@@ -114,7 +128,7 @@ impl Tests<'_> {
         };
         match action {
             Action::Format => project.cargo("fmt")?.args(["--all", "--", "--check"]).run(),
-            Action::Clippy if self.whole => lints::check(project),
+            Action::Clippy if self.whole => lints::check(project, &[]),
             Action::Clippy => {
                 project.cargo("clippy")?.args(["--workspace", "--all-targets", "--", "-D", "warnings"]).run()
             }
@@ -149,6 +163,8 @@ impl Tests<'_> {
                 soak::run(project, &soak::Options::whole(commit), self.whole)
             }
             Action::Doc => self.doc()?.run(),
+            Action::Book => book::run(project),
+            Action::Publish => publish::check(project),
             Action::Miri => crate::miri::run(project),
             Action::Threads => crate::threads::run(project),
             Action::Lint => {
@@ -164,7 +180,10 @@ impl Tests<'_> {
                 self.large()?.run()?;
                 hardware::lint(project, Exporter::Large, Some("core"))
             }
-            Action::Budget => hardware::budget(project, exporter, None),
+            Action::Budget => {
+                let commit = project.commit();
+                hardware::budget(project, exporter, None, Some(commit.as_deref().unwrap_or("no commit")))
+            }
             Action::Speed => fit::blocks(project, exporter, &fit::Choice::part(), fit::SEED),
             Action::Board => {
                 fit::quick(project, exporter)?;
@@ -178,6 +197,19 @@ impl Tests<'_> {
             Action::Install => install::smoke(project),
             Action::Package => package::smoke(project),
             Action::Vfio => vfio::run(project, &vfio::Options::default(), self.whole),
+            Action::Linux => linux::run(project, &linux::Options::default(), self.whole),
+            Action::Fabric => {
+                self.programs()?;
+                match self.whole {
+                    true => lints::check(project, &[mpi::FEATURE])?,
+                    false => {
+                        let provider = ["-p", mpi::PACKAGE, "--features", mpi::FEATURE, "--all-targets"];
+                        project.cargo("clippy")?.args(provider).args(["--", "-D", "warnings"]).run()?;
+                    }
+                }
+                self.fabric()?.run()
+            }
+            Action::Mpi => mpi::run(project, &mpi::Options::quick(), self.whole),
         }
     }
 
@@ -238,6 +270,11 @@ impl Tests<'_> {
         };
         let features = ["--features", "viaduct-tests/large", "--test", "profile"];
         Ok(self.project.cargo("nextest")?.arg("run").args(packages).args(features))
+    }
+
+    /// The tests of libfabric's provider. Its dependencies are those of the other parts, as above.
+    fn fabric(&self) -> Result<Cmd> {
+        Ok(self.unit(mpi::PACKAGE, None)?.args(["--features", mpi::FEATURE]))
     }
 
     /// The tests that need Icarus Verilog.

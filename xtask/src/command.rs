@@ -137,11 +137,12 @@ impl Cmd {
         Ok(())
     }
 
-    /// Runs the command on this terminal: whether it succeeded, and a copy of its standard error.
+    /// Runs the command and shows what it writes: whether it succeeded, and a copy of its standard error. It has no input: with a limit it is in the
+    /// terminal's background, and would be stopped when it reads from there.
     pub fn run_watching_errors(&self) -> Result<(bool, String)> {
         let mut command = self.command();
-        let mut child =
-            command.stderr(Stdio::piped()).spawn().with_context(|| format!("cannot start {self}"))?;
+        command.stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(|| format!("cannot start {self}"))?;
         let mut copy = String::new();
         if let Some(errors) = child.stderr.take() {
             for line in BufReader::new(errors).lines() {
@@ -223,6 +224,12 @@ mod tests {
         let cmd = Cmd::new("sleep").arg("60").limit(1);
         assert_eq!(cmd.to_string(), "timeout 1 sleep 60");
         assert!(cmd.run_quietly().is_err());
+    }
+
+    #[test]
+    fn what_is_watched_has_no_input() {
+        let cmd = Cmd::new("sh").args(["-c", "cat; echo read >&2"]).limit(60);
+        assert_eq!(cmd.run_watching_errors().unwrap(), (true, "read\n".into()));
     }
 
     #[test]

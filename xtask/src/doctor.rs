@@ -1,10 +1,10 @@
 //! `doctor`: what this machine has and lacks.
 
 use crate::command::Cmd;
+use crate::guest;
 use crate::need::{Found, Source, TOOLS};
 use crate::project::Project;
 use crate::version::Version;
-use crate::vfio;
 use anyhow::{bail, Context, Result};
 use std::io::{ErrorKind, Write};
 
@@ -32,9 +32,9 @@ pub fn run(project: &Project) -> Result<()> {
     }
     rows.push([
         "guest".into(),
-        "test, vfio".into(),
+        "test, vfio, linux, mpi".into(),
         "-".into(),
-        vfio::Cache::find(project).map_or("no".into(), |cache| cache.qemu()),
+        guest::Cache::find(project).map_or("no".into(), |cache| cache.qemu()),
         "(cargo xtask vfio fetches it into .viaduct/guest)".into(),
     ]);
     let mut report = table(&rows);
@@ -77,7 +77,7 @@ fn remedy(source: Source) -> String {
     match source {
         Source::Debian(package) => format!("cargo xtask setup (Debian package {package})"),
         Source::Rustup(component) => format!("rustup component add {component}"),
-        Source::Crate(name) => format!("cargo install --locked {name}"),
+        Source::Crate(name, options) => [&["cargo", "install", "--locked", name], options].concat().join(" "),
         Source::Pip => "cargo xtask setup (in .viaduct/venv)".into(),
     }
 }

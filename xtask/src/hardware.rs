@@ -68,13 +68,22 @@ pub fn lint(project: &Project, exporter: Exporter, only: Option<&str>) -> Result
     }
 }
 
-/// Compares every block's size with its budget.
-pub fn budget(project: &Project, exporter: Exporter, json: Option<&Path>) -> Result<()> {
-    let budget = exporter.command(project)?.arg("budget");
-    match json {
-        Some(file) => budget.arg("--json").arg(std::path::absolute(file)?).run(),
-        None => budget.run(),
+/// Compares every block's size with its budget. Sizes are those of docs/sizes.json, for a block whose Verilog has not changed since; of these
+/// `draw` draws some that are measured all the same.
+pub fn budget(project: &Project, exporter: Exporter, json: Option<&Path>, draw: Option<&str>) -> Result<()> {
+    let mut budget = exporter.command(project)?.arg("budget");
+    if let Some(file) = json {
+        budget = budget.arg("--json").arg(std::path::absolute(file)?);
     }
+    if let Some(text) = draw {
+        budget = budget.args(["--draw", text]);
+    }
+    budget.run()
+}
+
+/// Measures every block, and makes docs/sizes.json anew.
+pub fn sizes(project: &Project, exporter: Exporter) -> Result<()> {
+    exporter.command(project)?.arg("sizes").run()
 }
 
 /// Every block and its least speed alone in MHz, a line each.

@@ -3,6 +3,7 @@
 
 use crate::command::Cmd;
 use crate::manual;
+use crate::mpi;
 use crate::need::Need;
 use crate::project::{read, write, Project};
 use crate::setup;
@@ -44,6 +45,9 @@ pub struct Options {
     /// The simulator, too: it needs Verilator and a C++ compiler
     #[arg(long)]
     pub simulator: bool,
+    /// libfabric's provider, too, which MPI runs over: it needs libfabric's headers and clang
+    #[arg(long)]
+    pub libfabric: bool,
 }
 
 impl Options {
@@ -66,11 +70,16 @@ struct Place<'a> {
 
 /// Builds the library and the programs, and puts them under the prefix. Run again it puts the same there.
 pub fn run(project: &Project, options: &Options) -> Result<()> {
-    let Options { prefix, libdir, profile, destdir, simulator } = options;
+    let Options { prefix, libdir, profile, destdir, simulator, libfabric } = options;
     ensure!(prefix.is_absolute(), "--prefix {} is not an absolute path", prefix.display());
     ensure!(Path::new(libdir).is_relative(), "--libdir {libdir} is not a path under the prefix");
     if *simulator {
         setup::ensure(project, &[Need::Simulator])?;
+    }
+    if *libfabric {
+        setup::ensure(project, &[Need::Libfabric])?;
+        let provider = ["-p", mpi::PACKAGE, "--features", mpi::FEATURE, "--profile", profile];
+        project.cargo("build")?.args(provider).run()?;
     }
     let packages = options.packages().into_iter().flat_map(|package| ["-p", package]);
     project.cargo("build")?.args(packages).args(["--profile", profile]).run()?;
@@ -106,6 +115,9 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
     place.copy(&built.join("viaduct"), "bin/viaduct")?;
     if *simulator {
         place.copy(&built.join("viaduct-sim"), "bin/viaduct-sim")?;
+    }
+    if *libfabric {
+        place.copy(&built.join(mpi::BUILT), &format!("{libdir}/libfabric/{}", mpi::NAME))?;
     }
     place.manual(project, &version)?;
     if destdir.is_none() {
@@ -230,7 +242,14 @@ fn pkg_config(text: &str, prefix: &Path, libdir: &str, version: &str) -> String 
 pub fn smoke(project: &Project) -> Result<()> {
     let prefix = project.scratch("install")?;
     let (libdir, profile) = (LIBRARIES.into(), "dev".into());
-    let options = Options { prefix: prefix.clone(), libdir, profile, destdir: None, simulator: false };
+    let options = Options {
+        prefix: prefix.clone(),
+        libdir,
+        profile,
+        destdir: None,
+        simulator: false,
+        libfabric: false,
+    };
     run(project, &options)?;
     // Again: the same.
     run(project, &options)?;

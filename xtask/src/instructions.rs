@@ -7,8 +7,13 @@ use crate::need::Need;
 use crate::project::Project;
 use crate::setup;
 use crate::shared;
-use anyhow::Result;
-use std::path::PathBuf;
+use crate::toolchain;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// The toolchain whose code the figures are of (`bench/instructions/src/rows.rs`): another one makes other code of the same source. It is pinned for
+/// this alone: docs/decisions.md.
+const TOOLCHAIN: &str = "1.95.0";
 
 /// What is asked for.
 #[derive(clap::Args)]
@@ -41,31 +46,97 @@ pub fn check(project: &Project, is_built: bool) -> Result<()> {
 
 /// The program that counts. Only the library is as it is shipped: it alone is measured.
 fn program(project: &Project, is_built: bool) -> Result<Cmd> {
-    library(project)?.run()?;
+    let compiler = compiler()?;
+    let built = match compiler {
+        Compiler::Own => install::target(project)?,
+        Compiler::Fetched => project.scratch("pinned")?,
+    };
+    library(project, compiler, &built)?.run()?;
     if !is_built {
         project.cargo("build")?.args(["-p", "viad", "-p", "viaduct-instructions"]).run()?;
     }
     // As `install` links it.
-    let (built, linked) = (install::target(project)?.join("release"), project.scratch("instructions")?);
-    shared::link(project, &built, &linked.join("libvipl.so"))?;
+    let linked = project.scratch("instructions")?;
+    shared::link(project, &built.join("release"), &linked.join("libvipl.so"))?;
     let count = project.built("viaduct-instructions")?;
-    Ok(count.arg("--library").arg(linked).arg("--viad").arg(project.built_folder()?))
+    let count = count.arg("--library").arg(linked).arg("--viad").arg(project.built_folder()?);
+    Ok(match compiler {
+        Compiler::Own => count,
+        Compiler::Fetched => count.arg("--compiler").arg(format!("rustc {TOOLCHAIN}")),
+    })
+}
+
+/// What compiles the library.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Compiler {
+    /// The machine's own rustc.
+    Own,
+    /// That of the toolchain [`TOOLCHAIN`], which rustup has fetched.
+    Fetched,
+}
+
+/// The compiler whose code is counted: that of [`TOOLCHAIN`], if the machine has it or rustup can fetch it. Else it is the machine's own, and
+/// the figures are held to a tenth more.
+fn compiler() -> Result<Compiler> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let own = Cmd::new(rustc).arg("--version").probe().context("rustc does not run")?;
+    if is_pinned(&own) || !toolchain::can_fetch() {
+        return Ok(Compiler::Own);
+    }
+    let is_there = || toolchain::run(TOOLCHAIN, "rustc").arg("--version").probe().is_some();
+    if !is_there() {
+        // Without a network the machine's own is left.
+        let fetched = toolchain::fetch(TOOLCHAIN, &[]).run();
+        if fetched.is_err() || !is_there() {
+            return Ok(Compiler::Own);
+        }
+    }
+    Ok(Compiler::Fetched)
+}
+
+/// Whether a compiler that calls itself so is that of [`TOOLCHAIN`].
+fn is_pinned(version: &str) -> bool {
+    version.split_whitespace().nth(1) == Some(TOOLCHAIN)
 }
 
 /// Builds what is shipped of the library. rustc does so itself: in a run of all parts clippy compiles everything else, and it turns
 /// some of rustc's optimisations off.
-fn library(project: &Project) -> Result<Cmd> {
-    Ok(project.cargo("build")?.env_remove(lints::WRAPPER).args(["--release", "-p", "vipl-c"]))
+fn library(project: &Project, compiler: Compiler, target: &Path) -> Result<Cmd> {
+    let cargo = match compiler {
+        Compiler::Own => project.cargo("build")?,
+        Compiler::Fetched => {
+            let cargo = toolchain::run(TOOLCHAIN, "cargo").arg("build").folder(&project.root);
+            cargo.arg("--target-dir").arg(target)
+        }
+    };
+    Ok(cargo.env_remove(lints::WRAPPER).args(["--release", "-p", "vipl-c"]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::project::read;
 
     #[test]
     fn what_is_counted_is_compiled_by_rustc() {
-        let build = library(&Project::find().unwrap()).unwrap().command();
-        let wrapper = build.get_envs().find(|(name, _)| *name == lints::WRAPPER);
-        assert_eq!(wrapper, Some((lints::WRAPPER.as_ref(), None)));
+        for compiler in [Compiler::Own, Compiler::Fetched] {
+            let build = library(&Project::find().unwrap(), compiler, Path::new("/x")).unwrap().command();
+            let wrapper = build.get_envs().find(|(name, _)| *name == lints::WRAPPER);
+            assert_eq!(wrapper, Some((lints::WRAPPER.as_ref(), None)), "{compiler:?}");
+        }
+    }
+
+    #[test]
+    fn the_pinned_compiler_is_that_whose_figures_are_exact() {
+        let project = Project::find().unwrap();
+        let rows = read(&project.root.join("bench/instructions/src/rows.rs")).unwrap();
+        assert!(rows.contains(&format!("COMPILER: &str = \"rustc {TOOLCHAIN}\"")), "not {TOOLCHAIN}");
+        assert!(is_pinned(&format!("rustc {TOOLCHAIN} (59807616e 2026-04-14)")));
+        assert!(
+            !is_pinned("rustc 1.96.0-nightly (x)") && !is_pinned(&format!("rustc {TOOLCHAIN}-beta.1 (x)"))
+        );
+        let build = library(&project, Compiler::Fetched, Path::new("/x")).unwrap().to_string();
+        let expected = format!("rustup run {TOOLCHAIN} cargo build --target-dir /x --release -p vipl-c");
+        assert!(build.ends_with(&expected), "{build}");
     }
 }

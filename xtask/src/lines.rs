@@ -5,9 +5,10 @@ use crate::{alone, project::Project, sources};
 use std::path::{Path, PathBuf};
 
 /// The folders of sources, and how many lines a file there has at most. Of a block of the card a reader has to keep all in mind at once.
-const LIMITS: [(&str, usize); 11] = [
+const LIMITS: [(&str, usize); 12] = [
     ("bench", 400),
     ("cli", 400),
+    ("fabric", 400),
     ("hdl", 350),
     ("host-driver", 400),
     ("pictures", 400),

@@ -22,12 +22,16 @@ pub fn driver(project: &Project) -> Result<PathBuf> {
     Ok(driver)
 }
 
-/// Fails if the build of everything has told a warning. Cargo keeps what a package's compiler said, and says it again.
+/// Fails if the build of everything, with these features, has told a warning. Cargo keeps what a package's compiler said, and says it again.
 ///
 /// # Errors
 /// There was a warning, or something does not compile.
-pub fn check(project: &Project) -> Result<()> {
+pub fn check(project: &Project, features: &[&str]) -> Result<()> {
     let build = project.cargo("build")?.args(["--workspace", "--all-targets", "--message-format", "json"]);
+    let build = match features.is_empty() {
+        true => build,
+        false => build.arg("--features").arg(features.join(",")),
+    };
     println!("$ {build}");
     let (compiled, warnings) = warnings(&build.read()?)?;
     warnings.iter().for_each(|warning| print!("{warning}"));

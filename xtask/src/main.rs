@@ -5,11 +5,14 @@ mod action;
 mod alone;
 mod bench;
 mod book;
+#[cfg(test)]
+mod circles;
 mod command;
 mod coverage;
 mod demo;
 mod doctor;
 mod fit;
+mod guest;
 mod hardware;
 mod install;
 mod instructions;
@@ -18,8 +21,10 @@ mod lanes;
 mod lines;
 mod links;
 mod lints;
+mod linux;
 mod manual;
 mod miri;
+mod mpi;
 mod mutate;
 mod need;
 mod netlist;
@@ -27,6 +32,7 @@ mod package;
 mod parts;
 mod pictures;
 mod project;
+mod publish;
 mod rules;
 mod same;
 mod setup;
@@ -41,6 +47,7 @@ mod suite;
 #[cfg(test)]
 mod targets;
 mod threads;
+mod toolchain;
 mod tree;
 mod version;
 mod vfio;
@@ -105,6 +112,10 @@ enum Task {
     },
     /// Real VFIO with no board: a guest under QEMU drives two simulated NICs
     Vfio(vfio::Options),
+    /// Linux as the peer: a guest under QEMU with soft-RoCE on the wire of a simulated NIC
+    Linux(linux::Options),
+    /// Unmodified MPI programs over libfabric's provider and simulated NICs
+    Mpi(mpi::Options),
     /// Writes the NIC's Verilog
     Export {
         /// The folder to write to [default: target/xtask/verilog]
@@ -116,6 +127,9 @@ enum Task {
         /// Also writes the figures into this file
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
+        /// First measures every block, and makes docs/sizes.json anew: ten minutes of a processor
+        #[arg(long)]
+        anew: bool,
     },
     /// Measures the simulated NIC in device time: latency, goodput and message rate beside their bounds
     Bench(bench::Options),
@@ -221,6 +235,8 @@ fn run(task: Task) -> Result<()> {
         Task::Part { name, quick, outcome } => parts::inside(&project, &name, quick, &outcome),
         Task::Demo { args } => demo::run(&project, &args),
         Task::Vfio(options) => vfio::run(&project, &options, false),
+        Task::Linux(options) => linux::run(&project, &options, false),
+        Task::Mpi(options) => mpi::run(&project, &options, false),
         Task::Install(options) => install::run(&project, &options),
         Task::Book => book::run(&project),
         Task::Package(options) => package::run(&project, &options),
@@ -230,9 +246,12 @@ fn run(task: Task) -> Result<()> {
             hardware::export(&project, Exporter::Build, &folder)?;
             hardware::lint(&project, Exporter::Build, None)
         }
-        Task::Budget { json } => {
+        Task::Budget { json, anew } => {
             setup::ensure(&project, &[Need::Synthesis])?;
-            hardware::budget(&project, Exporter::Build, json.as_deref())
+            if anew {
+                hardware::sizes(&project, Exporter::Build)?;
+            }
+            hardware::budget(&project, Exporter::Build, json.as_deref(), None)
         }
         Task::Mutate(options) => mutate::run(&project, &options),
         Task::Soak(options) => soak::run(&project, &options, false),

@@ -4,6 +4,7 @@
 use crate::command::Cmd;
 use crate::project::Project;
 use crate::suite::Skip;
+use crate::toolchain;
 use anyhow::Result;
 
 /// Miri comes with nightly toolchains alone: this one, so that it finds the same on every machine.
@@ -34,26 +35,21 @@ pub fn run(project: &Project) -> Result<()> {
 
 fn cargo(project: &Project) -> Cmd {
     // The toolchain's own cargo, whoever has called this one.
-    rustup().args(["run", TOOLCHAIN, "cargo", "miri"]).folder(&project.root)
-}
-
-fn rustup() -> Cmd {
-    Cmd::new("rustup").env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN").env_remove("RUSTC")
+    toolchain::run(TOOLCHAIN, "cargo").arg("miri").folder(&project.root)
 }
 
 fn ensure() -> Result<()> {
-    let is_there = || rustup().args(["run", TOOLCHAIN, "cargo", "miri", "--version"]).probe().is_some();
+    let is_there = || toolchain::run(TOOLCHAIN, "cargo").args(["miri", "--version"]).probe().is_some();
     if is_there() {
         return Ok(());
     }
-    if rustup().arg("--version").probe().is_none() {
+    if !toolchain::can_fetch() {
         return Err(Skip(
             "Miri is part of Rust's nightly toolchain, which rustup installs, and there is no rustup".into(),
         )
         .into());
     }
-    let install = ["toolchain", "install", TOOLCHAIN, "--profile", "minimal"];
-    let installed = rustup().args(install).args(["--component", "miri", "--component", "rust-src"]).run();
+    let installed = toolchain::fetch(TOOLCHAIN, &["miri", "rust-src"]).run();
     match installed {
         Ok(()) if is_there() => Ok(()),
         _ => Err(Skip(format!("rustup cannot install Miri with the toolchain {TOOLCHAIN}")).into()),

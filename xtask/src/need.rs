@@ -32,11 +32,15 @@ pub enum Need {
     Package,
     /// mdBook: the pages of docs/ as a book.
     Book,
+    /// libfabric's headers, and what makes Rust of them: its provider.
+    Libfabric,
+    /// libfabric's programs, Open MPI, MPICH, and what runs under them over the provider.
+    Mpi,
 }
 
 impl Need {
     /// Every group.
-    pub const ALL: [Need; 11] = [
+    pub const ALL: [Need; 13] = [
         Need::Lint,
         Need::Tests,
         Need::Simulator,
@@ -48,6 +52,8 @@ impl Need {
         Need::PlaceRoute,
         Need::Package,
         Need::Book,
+        Need::Libfabric,
+        Need::Mpi,
     ];
 
     /// The commands that need the group; `doctor` prints it.
@@ -63,7 +69,9 @@ impl Need {
             Need::Proof => "test, prove",
             Need::PlaceRoute => "test, fit, netlist",
             Need::Package => "test, package",
-            Need::Book => "book",
+            Need::Book => "test, book",
+            Need::Libfabric => "test, mpi, install --libfabric",
+            Need::Mpi => "test, mpi",
         }
     }
 }
@@ -92,8 +100,8 @@ pub enum Source {
     Debian(&'static str),
     /// `rustup component add` this.
     Rustup(&'static str),
-    /// `cargo install` this: what it builds goes beside cargo itself.
-    Crate(&'static str),
+    /// `cargo install` this, with these options: what it builds goes beside cargo itself.
+    Crate(&'static str, &'static [&'static str]),
     /// pip, into the project's virtual environment.
     Pip,
 }
@@ -113,12 +121,15 @@ pub struct Tool {
     pub source: Source,
 }
 
+/// Without what serves a book to a browser while it is written, which is most of what would be compiled.
+const MDBOOK: &[&str] = &["--no-default-features", "--features", "search"];
+
 /// Everything any command needs, beyond what built xtask itself.
 #[rustfmt::skip]
 pub const TOOLS: &[Tool] = &[
     Tool { name: "rustfmt", need: Need::Lint, minimum: "", probe: Probe::Cargo("fmt"), source: Source::Rustup("rustfmt") },
     Tool { name: "clippy", need: Need::Lint, minimum: "", probe: Probe::Cargo("clippy"), source: Source::Rustup("clippy") },
-    Tool { name: "cargo-nextest", need: Need::Tests, minimum: "0.9.70", probe: Probe::Cargo("nextest"), source: Source::Crate("cargo-nextest") },
+    Tool { name: "cargo-nextest", need: Need::Tests, minimum: "0.9.70", probe: Probe::Cargo("nextest"), source: Source::Crate("cargo-nextest", &[]) },
     Tool { name: "verilator", need: Need::Simulator, minimum: "5.006", probe: Probe::Program(&["verilator", "--version"]), source: Source::Debian("verilator") },
     Tool { name: "g++", need: Need::Simulator, minimum: "10.0", probe: Probe::Cxx, source: Source::Debian("g++") },
     Tool { name: "zlib", need: Need::Simulator, minimum: "", probe: Probe::Header("zlib.h"), source: Source::Debian("zlib1g-dev") },
@@ -135,7 +146,15 @@ pub const TOOLS: &[Tool] = &[
     Tool { name: "nextpnr-ecp5", need: Need::PlaceRoute, minimum: "", probe: Probe::Python("place-route.txt"), source: Source::Pip },
     Tool { name: "dpkg-deb", need: Need::Package, minimum: "1.19", probe: Probe::Program(&["dpkg-deb", "--version"]), source: Source::Debian("dpkg") },
     Tool { name: "dpkg-shlibdeps", need: Need::Package, minimum: "1.19", probe: Probe::Program(&["dpkg-shlibdeps", "--version"]), source: Source::Debian("dpkg-dev") },
-    Tool { name: "mdbook", need: Need::Book, minimum: "0.4", probe: Probe::Program(&["mdbook", "--version"]), source: Source::Crate("mdbook") },
+    Tool { name: "mdbook", need: Need::Book, minimum: "0.4", probe: Probe::Program(&["mdbook", "--version"]), source: Source::Crate("mdbook", MDBOOK) },
+    Tool { name: "libfabric's headers", need: Need::Libfabric, minimum: "", probe: Probe::Header("rdma/providers/fi_prov.h"), source: Source::Debian("libfabric-dev") },
+    Tool { name: "libclang", need: Need::Libfabric, minimum: "11.0", probe: Probe::Program(&["clang", "--version"]), source: Source::Debian("clang") },
+    Tool { name: "fi_info", need: Need::Mpi, minimum: "1.17", probe: Probe::Program(&["fi_info", "--version"]), source: Source::Debian("libfabric-bin") },
+    Tool { name: "mpirun.openmpi", need: Need::Mpi, minimum: "", probe: Probe::Present("mpirun.openmpi"), source: Source::Debian("openmpi-bin") },
+    Tool { name: "mpicc.openmpi", need: Need::Mpi, minimum: "", probe: Probe::Present("mpicc.openmpi"), source: Source::Debian("libopenmpi-dev") },
+    Tool { name: "hpcc", need: Need::Mpi, minimum: "", probe: Probe::Present("hpcc"), source: Source::Debian("hpcc") },
+    Tool { name: "NPopenmpi", need: Need::Mpi, minimum: "", probe: Probe::Present("NPopenmpi"), source: Source::Debian("netpipe-openmpi") },
+    Tool { name: "MPICH and mpi4py", need: Need::Mpi, minimum: "", probe: Probe::Python("mpi.txt"), source: Source::Pip },
 ];
 
 /// The tools of these groups.

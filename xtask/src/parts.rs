@@ -55,6 +55,8 @@ pub const PARTS: &[Part] = &[
     part("alone", Apart, &[], Action::Alone, "what users link builds with no Verilator and no C++"),
     part("miri", Apart, &[], Action::Miri, "memory and threads of the library and the driver, as Miri sees them"),
     part("threads", Apart, &[], Action::Threads, "what queues and waits promise about threads, in every order that the threads can take"),
+    part("book", Apart, &[Need::Book], Action::Book, "docs/ as a book, rustdoc beside it without a warning, and each link of both to a page of them leads there"),
+    part("publish", Apart, &[], Action::Publish, "the crates that users link are packed and judged as by `cargo publish`"),
     quick("build", Cargo, &[Simulator], Action::Build, "every crate and test"),
     quick("clippy", Cargo, &[Lint, Simulator], Action::Clippy, "no warning in any target"),
     part("netlist", Tools, &[Simulator, PlaceRoute, Runner], Action::Netlist, "the core as it is synthesised does what its Verilog does, cycle by cycle"),
@@ -62,6 +64,7 @@ pub const PARTS: &[Part] = &[
     part("budget", Tools, &[Synthesis], Action::Budget, "every block fits its budget on ECP5"),
     part("speed", Tools, &[Synthesis, PlaceRoute], Action::Speed, "the slowest blocks, placed and routed alone, are as fast as they promise"),
     part("vfio", Tools, &[Simulator], Action::Vfio, "a guest's kernel, its IOMMU and vfio-pci with two simulated NICs"),
+    part("linux", Tools, &[Simulator], Action::Linux, "Linux' soft-RoCE in a guest, and VIA programs as its peers"),
     part("lint", Tools, &[Simulator, Synthesis], Action::Lint, "the NIC exports to Verilog that Verilator and yosys find no fault in"),
     part("board", Tools, &[PlaceRoute], Action::Board, "mac-echo for the Versa board, from RustHDL to its bitstream: within its budget, fast enough, twice the same bits; and docs/fit.json records placements of today's card"),
     part("prove", Tools, &[Proof], Action::Prove, "the proofs of the primitives, of the arithmetic, of the protection checker and of the PCI Express endpoint"),
@@ -72,6 +75,7 @@ pub const PARTS: &[Part] = &[
     quick("viad", Cargo, &[Runner], Action::Unit("viad"), "unit tests: the Kernel Agent as a service"),
     quick("vipl", Cargo, &[Runner], Action::Unit("vipl"), "unit tests: VIPL"),
     quick("cli", Cargo, &[Runner], Action::Unit("viaduct-cli"), "unit tests: the viaduct command"),
+    quick("linux-cases", Cargo, &[Runner, Simulator], Action::Unit("viaduct-linux-tests"), "unit tests: the cases whose peer is Linux"),
     quick("guest", Cargo, &[Runner], Action::Unit("viaduct-guest"), "unit tests: the suite that runs where a kernel's VFIO is"),
     quick("xtask", Cargo, &[Runner], Action::Unit("xtask"), "unit tests: this command"),
     quick("verilate", Cargo, &[Runner, Simulator], Action::Unit("viaduct-verilate"), "unit tests: Verilog into a running model"),
@@ -91,6 +95,8 @@ pub const PARTS: &[Part] = &[
     part("viad-stack", Cargo, &[Runner, Simulator, Decode, Need::C], Action::Unit("viaduct-viad-tests"), "viad and its clients, honest and hostile, in Rust and in C"),
     part("vipl-c", Cargo, &[Runner, Simulator, Need::C], Action::Unit("vipl-c"), "VIPL's C interface: the header, the library's symbols, C programs over functional models and RTL"),
     part("instructions", Cargo, &[Runner, Count], Action::Instructions, "a post and a look take as many instructions as they did, through libvipl as it is shipped"),
+    part("fabric", Cargo, &[Runner, Lint, Simulator, Need::Libfabric], Action::Fabric, "unit tests and lints: libfabric's provider"),
+    part("mpi", Cargo, &[Simulator, Need::Libfabric, Need::Mpi], Action::Mpi, "hpcc under Open MPI, and mpi4py's own tests under MPICH, over libfabric's provider and functional models"),
     part("doc", Cargo, &[], Action::Doc, "the examples in the documentation of what users link"),
     part("install", Cargo, &[Need::C], Action::Install, "VIPL's C interface and viad under a prefix, and a C program that is compiled as the quick start says"),
     part("package", Cargo, &[Need::C, Need::Package], Action::Package, "the Debian packages: built, installed into a root of their own, run there, and purged"),
@@ -203,6 +209,7 @@ mod tests {
             .filter_map(|part| match part.action {
                 Action::Unit(package) => Some(package.to_string()),
                 Action::Instructions => Some("viaduct-instructions".to_string()),
+                Action::Fabric => Some(crate::mpi::PACKAGE.to_string()),
                 _ => None,
             })
             .collect();

@@ -5,7 +5,7 @@ use crate::{project::Project, sources};
 use std::path::{Path, PathBuf};
 
 /// What is linked into programs. viad is a program of its own, and takes signals.
-const LIBRARIES: [&str; 3] = ["host-driver/src", "vipl/src", "vipl/c/src"];
+const LIBRARIES: [&str; 4] = ["host-driver/src", "vipl/src", "vipl/c/src", "fabric/src"];
 /// The one place that starts threads.
 const PLACE: &str = "host-driver/src/thread.rs";
 /// How the standard library and the C library start threads.

@@ -224,7 +224,7 @@ impl End {
         let mut others = Vec::new();
         loop {
             let sent = self.wait_sent(true)?;
-            if is_of(&sent, &self.words) {
+            if sent.is_in(&self.words) {
                 return Ok(others);
             }
             others.push(sent);
@@ -326,16 +326,11 @@ impl End {
                 Err(_) => heard = true,
             }
             while let Ok(done) = self.vi.send_done() {
-                sent |= is_of(&done, &self.words) && done.offset() == REASON_PLACE * PLACE;
+                sent |= done.is_in(&self.words) && done.offset() == REASON_PLACE * PLACE;
             }
         }
         anyhow!(text)
     }
-}
-
-/// Whether a descriptor lies in a region.
-fn is_of(descriptor: &Descriptor, region: &Region) -> bool {
-    descriptor.region().address() == region.address()
 }
 
 /// How many messages the other end has taken off its receives: its count modulo 2^32 is the immediate data of a credit. `taken` is what was

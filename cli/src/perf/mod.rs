@@ -17,8 +17,8 @@ use self::{
     terms::{Limit, Metric, Operation, Terms},
 };
 use crate::{
+    output::print,
     peer::{Options, Port, Purpose, Reliability},
-    print,
     stop::Stop,
 };
 

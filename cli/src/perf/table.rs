@@ -9,7 +9,7 @@ use super::{
     figures::{Bandwidth, Latency},
     terms::{Limit, Metric, Operation, Terms},
 };
-use crate::{note, print};
+use crate::{note, output::print};
 
 /// What was measured of a size.
 #[derive(Debug, Serialize)]

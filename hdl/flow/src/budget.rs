@@ -61,15 +61,23 @@ impl Size {
     }
 }
 
+/// What a size depends on: yosys, the script, and the Verilog but for its lines of comment.
+///
+/// # Errors
+/// yosys is missing.
+pub fn inputs(verilog: &str) -> Result<String> {
+    let version = tool::text(&tool::run(Command::new(tool::yosys()).arg("-V"))?);
+    let code = verilog.lines().filter(|line| !line.trim_start().starts_with("//"));
+    Ok(format!("{version}{SCRIPT}\n{}\n", code.collect::<Vec<_>>().join("\n")))
+}
+
 /// Synthesises Verilog text and counts. A text that was measured already, by the same yosys with the same script, is
 /// not measured again, because the whole NIC takes minutes.
 ///
 /// # Errors
 /// yosys is missing or refuses the text.
 pub fn measure(name: &str, verilog: &str) -> Result<Size> {
-    let version = tool::text(&tool::run(Command::new(tool::yosys()).arg("-V"))?);
-    let inputs = format!("{version}{SCRIPT}\n{verilog}");
-    let stat = tool::once("budget", name, &inputs, |folder| {
+    let stat = tool::once("budget", name, &inputs(verilog)?, |folder| {
         tool::write(&folder.join("top.v"), verilog)?;
         tool::run_yosys(SCRIPT, folder).with_context(|| name.to_owned())?;
         let stat = folder.join("stat");
@@ -92,13 +100,9 @@ pub struct Line {
 }
 
 impl Line {
-    /// Measures a block with this Verilog.
-    ///
-    /// # Errors
-    /// As [`measure`].
-    pub fn of(entry: &Entry, verilog: &str) -> Result<Self> {
-        let size = measure(entry.name, verilog)?;
-        Ok(Self { name: entry.name, size, lut4: entry.lut4, dp16kd: entry.dp16kd })
+    /// Of a block that takes so much.
+    pub fn of(entry: &Entry, size: Size) -> Self {
+        Self { name: entry.name, size, lut4: entry.lut4, dp16kd: entry.dp16kd }
     }
 
     /// The block takes more than it may.

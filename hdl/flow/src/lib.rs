@@ -6,4 +6,5 @@ pub mod equal;
 pub mod gate;
 pub mod pool;
 pub mod prove;
+pub mod sizes;
 mod tool;

@@ -15,6 +15,9 @@ use crate::device::{Bar, DeviceError, PciDevice};
 /// simulator on a loaded machine may be slow with them.
 const LIMIT: Duration = Duration::from_secs(5);
 
+/// How often the agent looks whether a command is over before it sleeps between its looks. A look at a board takes about a microsecond, and so does a command.
+const LOOKS_AWAKE: usize = 64;
+
 /// The command registers. One user at a time: the agent's lock is held around it.
 pub struct Admin<'a> {
     device: &'a dyn PciDevice,
@@ -78,6 +81,7 @@ impl<'a> Admin<'a> {
     /// STATE, when no command is running.
     fn wait(&self, what: impl Fn() -> String) -> Result<u64, AgentError> {
         let start = Instant::now();
+        let mut looks = 0;
         loop {
             let register = self.device.read32(Bar::Registers, registers::STATE)?;
             if register == u32::MAX {
@@ -90,12 +94,21 @@ impl<'a> Admin<'a> {
             if start.elapsed() > LIMIT {
                 return Err(AgentError::Stuck(what()));
             }
-            self.device.pause();
+            looks += 1;
+            // Where one must not sleep, time passes in this call alone.
+            if looks > LOOKS_AWAKE || !self.device.may_sleep() {
+                self.device.pause();
+            }
         }
     }
 }
 
 /// The function answers with all ones: it is not there any more.
 pub fn removed() -> DeviceError {
-    DeviceError::Gone { place: "the PCI function".into(), reason: "it reads as all ones".into() }
+    gone("it reads as all ones")
+}
+
+/// The function cannot be used any more, for this reason.
+pub fn gone(reason: &str) -> DeviceError {
+    DeviceError::Gone { place: "the PCI function".into(), reason: reason.into() }
 }

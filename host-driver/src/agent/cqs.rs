@@ -6,12 +6,11 @@ use rand::Rng;
 use viaduct_spec::{handle::memory_handle, tables::table};
 
 use super::{admin::Admin, interrupts::EVENT_VECTOR, regions::Request, Agent, AgentError, Limits, State};
-pub use crate::queues::cq::Cq;
 use crate::{
     device::PciDevice,
-    kernel_agent::CqName,
+    kernel_agent::{CqName, CreatedCq},
     memory::Mapping,
-    queues::{cq::Consumer, doorbells::Doorbells, entries::Entries},
+    queues::{consumer_ring::ConsumerRing, doorbells::Doorbells, entries::Entries},
     rows,
 };
 
@@ -37,14 +36,14 @@ impl State {
         limits: &Limits,
         system_tag: u16,
         events: usize,
-    ) -> Result<Consumer, AgentError> {
+    ) -> Result<ConsumerRing, AgentError> {
         let entries = ring(events)?;
         let handle = self.register_ring(&**device, system_tag, entries.memory())?;
         let row = row(&entries, handle, system_tag, EVENT_VECTOR, true);
         Admin::of(&**device).commit(table::COMPLETION_QUEUE, ERROR_RING.into(), &row)?;
         self.cqs[usize::from(ERROR_RING)] =
             Some(QueueRecord { life: 0, handle, memory: Arc::clone(entries.memory()), users: 1 });
-        Ok(Consumer::new(doorbells(device, limits, ERROR_RING), entries))
+        Ok(ConsumerRing::new(doorbells(device, limits, ERROR_RING), entries))
     }
 
     fn register_ring(
@@ -102,12 +101,11 @@ impl Agent {
     ///
     /// # Errors
     /// No or too many entries; no queue, region or memory left.
-    pub fn create_cq(self: &Arc<Self>, entries: usize) -> Result<Cq, AgentError> {
+    pub fn create_cq(&self, entries: usize) -> Result<CreatedCq, AgentError> {
         let entries = ring(entries)?;
         let (name, vector) = self.new_cq(&entries)?;
         let doorbells = doorbells(&self.device, &self.limits, name.index);
-        let consumer = Consumer::new(doorbells, entries);
-        Ok(Cq::new(Arc::clone(self) as Arc<_>, name, vector, consumer))
+        Ok(CreatedCq { name, vector, ring: ConsumerRing::new(doorbells, entries) })
     }
 
     /// Creates a completion queue with this ring: its name and interrupt vector.

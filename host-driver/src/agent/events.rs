@@ -5,39 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use viaduct_spec::{
-    layout::Code,
-    register::{event, event_code},
-};
+use viaduct_spec::register::{event, event_code};
 
-use super::{Agent, AgentError, State, CHECK, EVENT_VECTOR, LONGEST_SLEEP, MAX_CQ_ENTRIES};
+use super::{Agent, AgentError, Event, State, CHECK, EVENT_VECTOR, LONGEST_SLEEP, MAX_CQ_ENTRIES};
 use crate::{
-    queues::cq::Consumer,
+    queues::consumer_ring::ConsumerRing,
     wait::{turn, Turn},
 };
-
-/// Something that no descriptor can report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Event {
-    /// One of `register::event_code`.
-    pub code: u8,
-    /// Index of the VI; of the completion queue, if the code is CQ_OVERRUN.
-    pub vi: u16,
-    /// Which one of those that have had this index: its name's life.
-    pub life: u64,
-    /// The receive queue; else the send queue.
-    pub receive: bool,
-    /// The VI went into Error because of it.
-    pub broke: bool,
-}
-
-impl Event {
-    /// Its entry in the specification: name and meaning.
-    pub fn meaning(&self) -> Option<&'static Code> {
-        static CODES: &[Code] = event_code::CODES.codes;
-        CODES.iter().find(|code| code.value == u64::from(self.code))
-    }
-}
 
 impl Agent {
     /// Takes the events that the NIC has put into the error ring, oldest first. Those of VIs and queues that are gone are among them.
@@ -115,7 +89,7 @@ impl Agent {
         Ok(self.errors().arm()?)
     }
 
-    fn errors(&self) -> MutexGuard<'_, Consumer> {
+    fn errors(&self) -> MutexGuard<'_, ConsumerRing> {
         // A thread that panicked with the lock held has left nothing half changed.
         self.errors.lock().unwrap_or_else(PoisonError::into_inner)
     }

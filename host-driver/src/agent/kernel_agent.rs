@@ -11,16 +11,16 @@ use viaduct_spec::layout::Code;
 
 use super::{
     connector::Connector,
-    cqs::Cq,
     interrupts::{Interrupts, EVENT_VECTOR},
-    vis::{Vi, ViAttributes, ViState},
+    vis::ViState,
     Agent, AgentError, Event, Limits, MemoryAttributes, NicKind,
 };
 use crate::{
     address::{ConnectionInfo, Mac},
-    connection_agent::ConnectionAgent,
     device::Polling,
-    kernel_agent::{CqName, KernelAgent, ViName},
+    kernel_agent::{
+        connection_agent::ConnectionAgent, CqName, CreatedCq, CreatedVi, KernelAgent, ViAttributes, ViName,
+    },
     queues::entries::Entries,
     wait::Vectors,
     wakeup::Wakeup,
@@ -121,8 +121,8 @@ impl KernelAgent for Agent {
         Agent::memory_attributes(self, handle)
     }
 
-    fn create_vi(self: Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
-        Agent::create_vi(&self, attributes)
+    fn create_vi(&self, attributes: ViAttributes) -> Result<CreatedVi, AgentError> {
+        Agent::create_vi(self, attributes)
     }
 
     fn set_vi_attributes(
@@ -154,8 +154,8 @@ impl KernelAgent for Agent {
         Agent::destroy_vi(self, vi)
     }
 
-    fn create_cq(self: Arc<Self>, entries: usize) -> Result<Cq, AgentError> {
-        Agent::create_cq(&self, entries)
+    fn create_cq(&self, entries: usize) -> Result<CreatedCq, AgentError> {
+        Agent::create_cq(self, entries)
     }
 
     fn resize_cq(&self, cq: CqName, entries: usize) -> Result<(Entries, u32), AgentError> {

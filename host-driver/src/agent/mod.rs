@@ -9,12 +9,12 @@ mod admin;
 pub mod connector;
 mod counters;
 pub mod cqs;
-mod error;
 mod events;
 pub(crate) mod generation;
+mod identify;
 mod interrupts;
 mod kernel_agent;
-mod limits;
+mod leases;
 pub mod raw;
 mod regions;
 mod registrations;
@@ -23,7 +23,7 @@ mod vectors;
 pub mod vis;
 
 use std::{
-    collections::VecDeque,
+    collections::{BTreeMap, VecDeque},
     net::Ipv4Addr,
     sync::{Arc, Mutex, MutexGuard},
     time::Duration,
@@ -38,22 +38,20 @@ use viaduct_spec::{
 };
 
 pub use crate::queues::entries::{Entry as CqEntry, MAX_CQ_ENTRIES};
-pub use error::{AgentError, ErrorClass};
-pub use events::Event;
 pub use interrupts::EVENT_VECTOR;
-pub use limits::{Limits, NicKind};
-pub use regions::MemoryAttributes;
+pub use leases::Lease;
 
 use crate::{
     address::Mac,
     device::{Alarm, Bar, DeviceError, PciDevice},
     dma_space::DmaSpace,
     fork::Birth,
+    kernel_agent::{AgentError, Event, Limits, MemoryAttributes, NicKind},
     memory::Mapping,
 };
 use admin::Admin;
+use identify::identify;
 use interrupts::Interrupts;
-use limits::identify;
 use regions::{Regions, Request};
 use tags::Tags;
 use vis::Arena;
@@ -66,6 +64,8 @@ const CONFIG_COMMAND: u16 = 0x04;
 const MEMORY_ENABLE: u32 = 1 << 1;
 /// Command register: the function may read and write memory.
 const BUS_MASTER_ENABLE: u32 = 1 << 2;
+/// CONTROL register: the NIC sends and receives.
+const RUNS: u32 = 1 << control::RECEIVE_ENABLE.lo | 1 << control::SEND_ENABLE.lo;
 
 /// How long one sleeps before one asks whether the device still lives.
 pub const LONGEST_SLEEP: Duration = Duration::from_secs(1);
@@ -113,7 +113,7 @@ pub struct Agent {
     /// None: one polls.
     interrupts: Option<Interrupts>,
     /// Where the NIC puts events. Locked behind `state`.
-    errors: Mutex<crate::queues::cq::Consumer>,
+    errors: Mutex<crate::queues::consumer_ring::ConsumerRing>,
     state: Mutex<State>,
 }
 
@@ -124,6 +124,10 @@ struct State {
     vis: Vec<Option<vis::Entry>>,
     /// Memory of the arenas that are registered.
     arenas: Vec<Arc<Mapping>>,
+    /// Views of other processes' memory that is registered, by its handles.
+    views: BTreeMap<u32, Arc<Mapping>>,
+    /// Leases that have not ended.
+    leases: usize,
     /// Generation of the last VI with each index.
     generations: Vec<u16>,
     /// How many VIs each index has been.
@@ -193,6 +197,8 @@ impl Agent {
             regions,
             vis,
             arenas: vec![Arc::clone(&arena)],
+            views: BTreeMap::new(),
+            leases: 0,
             generations,
             lives: vec![0; limits.vis.into()],
             next_vi: 0,
@@ -205,8 +211,7 @@ impl Agent {
         device.write64(Bar::Registers, registers::MAC, mac_register(mac))?;
         device.write32(Bar::Registers, registers::IP, ip.into())?;
         device.write32(Bar::Registers, registers::PKEY, pkey.into())?;
-        let enables = 1 << control::RECEIVE_ENABLE.lo | 1 << control::SEND_ENABLE.lo;
-        device.write32(Bar::Registers, registers::CONTROL, enables)?;
+        device.write32(Bar::Registers, registers::CONTROL, RUNS)?;
         tracing::info!(
             ?kind,
             vis = limits.vis,
@@ -261,13 +266,20 @@ impl Agent {
         self.device.pause();
     }
 
-    /// Whether the device still answers, and the system leaves it to us.
+    /// Whether the device still answers, the system leaves it to us, and nobody else has stopped or reset it.
     pub fn check(&self) -> Result<(), AgentError> {
         self.check_alarm()?;
-        match self.device.config_read32(CONFIG_ID)? {
-            u32::MAX => Err(admin::removed().into()),
-            _ => Ok(()),
+        if self.device.config_read32(CONFIG_ID)? == u32::MAX {
+            return Err(admin::removed().into());
         }
+        let reason = if self.device.config_read32(CONFIG_COMMAND)? & BUS_MASTER_ENABLE == 0 {
+            "its Bus Master Enable is off: somebody else has stopped or reset it"
+        } else if self.device.read32(Bar::Registers, registers::CONTROL)? & RUNS != RUNS {
+            "its CONTROL register says that it neither sends nor receives: somebody else has reset it"
+        } else {
+            return Ok(());
+        };
+        Err(admin::gone(reason).into())
     }
 
     /// What the system has said of the function, as an error: from then on the device is gone, as far as who waits or asks is concerned.
@@ -279,7 +291,7 @@ impl Agent {
             }
             Some(Alarm::Error) => "the bus has found an error that it cannot mend (PCIe AER), and stopped it",
         };
-        Err(DeviceError::Gone { place: "the PCI function".into(), reason: reason.into() })
+        Err(admin::gone(reason))
     }
 
     /// Makes a protection tag; never 0.
@@ -331,14 +343,18 @@ impl Drop for Agent {
             // A device that is gone raises none.
             let _ = self.device.set_interrupts(&[]);
         }
-        let stopped =
-            enable(&*self.device, 0).map_err(AgentError::from).and_then(|()| Ok(self.device.reset()?));
         let state = self.state.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Who has a lease has the registers mapped, and may store there before it knows: without the enable that would end it (SIGBUS).
+        let enables = if state.leases > 0 { MEMORY_ENABLE } else { 0 };
+        let stopped = enable(&*self.device, enables)
+            .map_err(AgentError::from)
+            .and_then(|()| Ok(self.device.reset()?));
         let back = state.regions.unmap_all(&*self.device);
         tracing::info!(mac = %self.mac, is_stopped = stopped.is_ok(), is_unmapped = back.is_ok(), "the NIC is closed");
         if stopped.is_err() || back.is_err() {
             // Nobody knows whether the device is done with the rings: they stay.
             std::mem::forget(std::mem::take(&mut state.arenas));
+            std::mem::forget(std::mem::take(&mut state.views));
             std::mem::forget(std::mem::take(&mut state.cqs));
         }
     }

@@ -1,6 +1,6 @@
 //! The agent registers memory, and takes it back.
 
-use std::os::fd::BorrowedFd;
+use std::{os::fd::BorrowedFd, sync::Arc};
 
 use rand::Rng;
 
@@ -10,7 +10,8 @@ use super::{
 };
 use crate::{
     device::{DeviceError, DmaAccess},
-    memory,
+    memory::{self, Mapping},
+    pages::PAGE_BYTES,
 };
 
 impl Agent {
@@ -31,9 +32,42 @@ impl Agent {
         let (start, bytes) = regions::whole_pages(address, length)?;
         let access = memory::access(start, start + bytes)?;
         // SAFETY: the caller's promise.
-        self.register_as((address, length), access, attributes, u64::MAX, |draft| unsafe {
+        self.register_as((address, length), access, attributes, u64::MAX, None, |draft| unsafe {
             draft.map(&*self.device)
         })
+    }
+
+    /// Registers memory of another process, of which this one has a view: `length` bytes from `address` on there lie at `offset` of `view`. As
+    /// [`Agent::register`], but that it takes `most_pages` rows of the NIC's page table at most. The view stays until the region is deregistered, whoever drops it.
+    ///
+    /// # Errors
+    /// Pages that are not in the view; an address and an offset that are not the same place of a page; as [`Agent::register`].
+    pub fn register_view(
+        &self,
+        view: &Arc<Mapping>,
+        offset: u64,
+        (address, length): (u64, u64),
+        attributes: MemoryAttributes,
+        most_pages: u64,
+    ) -> Result<u32, AgentError> {
+        let (start, bytes) = regions::whole_pages(address, length)?;
+        let first = offset.checked_sub(address - start).filter(|first| first % PAGE_BYTES == 0);
+        let inside = |first: &u64| first.checked_add(bytes).is_some_and(|end| end <= view.length() as u64);
+        let first = first.filter(inside).ok_or(AgentError::Range { address, length })?;
+        let from = view.start().as_ptr() as usize + first as usize;
+        let mut mapped = false;
+        // SAFETY: the pages are the view's, into which no reference is made; it stays until the region is deregistered (`views`), or for
+        // ever.
+        let map = |draft: &Draft| unsafe { draft.map_view(&*self.device, from) }.inspect(|()| mapped = true);
+        let registered =
+            self.register_as((address, length), DmaAccess::ReadWrite, attributes, most_pages, None, map);
+        match &registered {
+            Ok(handle) => drop(self.state()?.views.insert(*handle, Arc::clone(view))),
+            // The device failed in the middle: nobody knows what it reaches.
+            Err(_) if mapped => std::mem::forget(Arc::clone(view)),
+            Err(_) => {}
+        }
+        registered
     }
 
     /// Registers memory of another process, which is `file` (its `/proc/self/mem`), and in which it may do as `access` says. As
@@ -46,7 +80,7 @@ impl Agent {
         attributes: MemoryAttributes,
         most_pages: u64,
     ) -> Result<u32, AgentError> {
-        self.register_as((address, length), access, attributes, most_pages, |draft| {
+        self.register_as((address, length), access, attributes, most_pages, None, |draft| {
             draft.map_file(&*self.device, file)
         })
     }
@@ -56,21 +90,23 @@ impl Agent {
         self.state()?.regions.pages(handle)
     }
 
-    /// Registers memory that `map` maps. That may take its time, all pages being read in and kept: others are served meanwhile.
+    /// Registers memory that `map` maps, or that its owner has mapped at a `leased` DMA address. That may take its time, all pages being read in and kept: others are served meanwhile.
     #[tracing::instrument(level = "debug", skip_all, fields(address = address, length = length, access = ?access, attributes = ?attributes), ret, err(level = "debug"))]
-    fn register_as(
+    pub(super) fn register_as(
         &self,
         (address, length): (u64, u64),
         access: DmaAccess,
         attributes: MemoryAttributes,
         most_pages: u64,
+        leased: Option<u64>,
         map: impl FnOnce(&Draft) -> Result<(), DeviceError>,
     ) -> Result<u32, AgentError> {
         self.check_not_system(attributes.tag)?;
         let draft = {
             let mut guard = self.state()?;
             let state = &mut *guard;
-            let request = Request { address, length, attributes, system: false, key: state.random.random() };
+            let key = state.random.random();
+            let request = Request { address, length, attributes, system: false, key, leased };
             state.regions.reserve(&mut state.tags, request, access, most_pages)?
         };
         let mapped = map(&draft);
@@ -94,7 +130,9 @@ impl Agent {
         let unmapped = end.unmap(&*self.device);
         let mut guard = self.state()?;
         let state = &mut *guard;
-        state.regions.forget(&mut state.tags, end, unmapped)
+        state.regions.forget(&mut state.tags, end, unmapped)?;
+        state.views.remove(&handle);
+        Ok(())
     }
 
     /// Gives a registered region another tag and other rights; its handle stays. When it returns without an error, nobody

@@ -41,7 +41,7 @@ impl Agent {
     /// Sleeps until `vector` is raised again after [`Agent::generation`] was `seen`, at most for `timeout`.
     /// Whether it was. Where there are no interrupts, it pauses.
     ///
-    /// Who wants to miss nothing takes a [`crate::wait::turn`], with [`super::vis::Vi::arm`].
+    /// Who wants to miss nothing takes a [`crate::wait::turn`], with [`crate::queues::work_queues::WorkQueues::arm`].
     pub fn sleep(&self, vector: u8, seen: u64, timeout: Duration) -> bool {
         match &self.interrupts {
             Some(interrupts) => interrupts.sleep(vector, seen, timeout),

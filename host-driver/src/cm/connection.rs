@@ -2,7 +2,9 @@
 
 use std::{net::Ipv4Addr, time::Duration};
 
-use viaduct_spec::cm::{rdma_cm, subject, transport, MAX_DISCRIMINATOR, PERMISSIVE_LID, PORT, TCP_SERVICE};
+use viaduct_spec::cm::{
+    rdma_cm, subject, transport, MAX_DISCRIMINATOR, PERMISSIVE_LID, PORT, TCP_SERVICE, VIA_VERSION,
+};
 
 use super::{
     config::Config,
@@ -15,18 +17,13 @@ use super::{
     state::State,
     via::Via,
 };
-use crate::{
-    address::{ConnectionInfo, Mac, Mtu, Service},
-    rows,
-};
+use crate::address::{ConnectionInfo, Mac, Mtu, Service};
 
 /// Bytes of a REQ's private data that are VIA's.
 pub(super) const REQ_ROOM: usize = 92 - rdma_cm::BYTES;
 /// What most ends put into their messages: 4.3 s to answer, seven retries.
 const USUAL_TIMEOUT: u8 = 20;
 const USUAL_RETRIES: u8 = 7;
-/// The ACK delay of a REP: 134 ms, as Linux says. The NIC answers at once.
-const USUAL_ACK_DELAY: u8 = 15;
 const HOP_LIMIT: u8 = 64;
 
 /// How two consumers find each other.
@@ -142,7 +139,7 @@ impl Connection {
 
     pub(super) fn req(&self, config: &Config) -> Option<Message> {
         let (end, host) = (self.own()?, self.host?);
-        let ConnectionInfo { queue_pair, first_psn, mtu, service, .. } = end.info;
+        let ConnectionInfo { queue_pair, starting_psn, mtu, service, ack_time, .. } = end.info;
         let port = |of: Discriminator| of.port().filter(|port| *port != 0).unwrap_or(PORT);
         let mut private = [0; 92];
         let (header, behind) = private.split_at_mut(rdma_cm::BYTES);
@@ -159,7 +156,7 @@ impl Connection {
             initiator_depth: end.reads_asked,
             remote_timeout: USUAL_TIMEOUT,
             transport: if service.is_reliable() { transport::RC } else { transport::UC },
-            psn: first_psn,
+            psn: starting_psn,
             local_timeout: USUAL_TIMEOUT,
             retries: USUAL_RETRIES,
             pkey: config.pkey,
@@ -171,7 +168,7 @@ impl Connection {
             local_gid: config.own.ip.to_ipv6_mapped().octets(),
             remote_gid: host.ip.to_ipv6_mapped().octets(),
             hop_limit: HOP_LIMIT,
-            ack_timeout: exponent(Duration::from_nanos(1024 * u64::from(rows::TIMEOUT))),
+            ack_timeout: ack_time,
             private,
             ..Req::blank()
         }))
@@ -187,10 +184,10 @@ impl Connection {
             local_id: self.id,
             remote_id: self.remote_id,
             queue_pair: end.info.queue_pair,
-            psn: end.info.first_psn,
+            psn: end.info.starting_psn,
             responder_resources: end.reads_answered,
             initiator_depth: end.reads_asked,
-            ack_delay: USUAL_ACK_DELAY,
+            ack_delay: end.info.ack_time,
             rnr_retries: end.not_ready.retries(),
             guid: guid(config.own.mac),
             private,
@@ -248,6 +245,14 @@ pub(super) fn rej(local_id: u32, remote_id: u32, about: u8, reason: u16) -> Rej 
     Rej { local_id, remote_id, subject: about, reason, ..Rej::blank() }
 }
 
+/// A REJ of private data of VIA's that cannot be read. It tells the version that can.
+pub(super) fn unreadable(local_id: u32, remote_id: u32, about: u8) -> Message {
+    let mut rej = rej(local_id, remote_id, about, viaduct_spec::cm::reason::UNSUPPORTED);
+    rej.additional_length = 1;
+    rej.additional[0] = VIA_VERSION;
+    Message::Rej(rej)
+}
+
 /// A REJ of something that no connection is known of.
 pub(super) fn unknown(local_id: u32, remote_id: u32, about: u8, reason: u16) -> Message {
     Message::Rej(rej(local_id, remote_id, about, reason))
@@ -270,9 +275,10 @@ pub(super) fn asking(req: &Req, via: Option<&Via>, host: Host) -> Result<End, u1
         service,
         mtu,
         queue_pair: req.queue_pair,
-        first_psn: req.psn,
+        starting_psn: req.psn,
         host,
         via,
+        ack_time: req.ack_timeout,
         retries: req.rnr_retries,
     };
     Ok(told.end(req.responder_resources, req.initiator_depth))
@@ -281,8 +287,8 @@ pub(super) fn asking(req: &Req, via: Option<&Via>, host: Host) -> Result<End, u1
 /// The end that a REP describes.
 pub(super) fn answering(rep: &Rep, via: Option<&Via>, host: Host, own: &End) -> End {
     let service = via.map_or(own.info.service, |via| via.level);
-    let Rep { queue_pair, psn: first_psn, rnr_retries: retries, .. } = *rep;
-    let told = Told { service, mtu: own.info.mtu, queue_pair, first_psn, host, via, retries };
+    let Rep { queue_pair, psn: starting_psn, ack_delay: ack_time, rnr_retries: retries, .. } = *rep;
+    let told = Told { service, mtu: own.info.mtu, queue_pair, starting_psn, host, via, ack_time, retries };
     told.end(rep.responder_resources, rep.initiator_depth)
 }
 
@@ -291,24 +297,27 @@ struct Told<'a> {
     service: Service,
     mtu: Mtu,
     queue_pair: u32,
-    first_psn: u32,
+    starting_psn: u32,
     host: Host,
     via: Option<&'a Via>,
+    ack_time: u8,
     retries: u8,
 }
 
 impl Told<'_> {
     fn end(&self, reads_answered: u8, reads_asked: u8) -> End {
-        let Self { service, queue_pair, first_psn, host, via, retries, .. } = *self;
+        let Self { service, queue_pair, starting_psn, host, via, ack_time, retries, .. } = *self;
         End {
             info: ConnectionInfo {
                 mac: host.mac,
                 ip: host.ip,
                 queue_pair,
-                first_psn,
+                starting_psn,
+                first_psn: None,
                 mtu: via.map_or(self.mtu, |via| via.mtu),
                 service,
                 max_transfer: via.map_or(0, |via| via.max_transfer),
+                ack_time,
             },
             rdma_write: via.is_some_and(|via| via.rdma_write),
             rdma_read: via.is_some_and(|via| via.rdma_read),

@@ -101,10 +101,8 @@ impl End {
         let mut info = peer.info;
         if info.max_transfer == 0 {
             info.max_transfer = self.info.max_transfer;
-            self.info.check_any(&info)?;
-        } else {
-            self.info.check(&info)?;
         }
+        self.info.check(&info)?;
         Ok(Agreement {
             peer: info,
             reads_asked: self.reads_asked.min(peer.reads_answered),
@@ -118,9 +116,10 @@ impl End {
 
     /// Whether its numbers fit the messages.
     pub(super) fn fits(&self) -> Result<(), Wrong> {
-        let ConnectionInfo { queue_pair, first_psn, .. } = self.info;
+        let ConnectionInfo { queue_pair, starting_psn, ack_time, .. } = self.info;
         need(queue_pair >> 24 == 0, "the queue pair number", queue_pair, "24 bits")?;
-        need(first_psn >> 24 == 0, "the first PSN", first_psn, "24 bits")?;
+        need(starting_psn >> 24 == 0, "the starting PSN", starting_psn, "24 bits")?;
+        need(ack_time < 32, "the time to acknowledge", ack_time, "0 to 31")?;
         self.not_ready.check()
     }
 }

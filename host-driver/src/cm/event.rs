@@ -1,5 +1,7 @@
 //! What the connection manager tells its owner.
 
+use viaduct_spec::cm::VIA_VERSION;
+
 use super::{
     datagram::Host,
     discriminator::Discriminator,
@@ -115,6 +117,9 @@ pub enum Refusal {
     /// The two ends do not fit.
     #[error("the two ends do not fit: one speaks another protocol, or has other attributes")]
     Mismatch,
+    /// The other side knows another version of VIA's private data.
+    #[error("the other side speaks version {0} of VIA's private data, and this one version {VIA_VERSION}")]
+    Version(u8),
     /// Any other reason.
     #[error("the other side refused, for reason {0}")]
     Other(u16),

@@ -5,6 +5,11 @@
 pub struct ConnectionId(pub(super) u32);
 
 impl ConnectionId {
+    /// The connection with this number, of whichever manager has given it.
+    pub fn of(number: u32) -> Self {
+        Self(number)
+    }
+
     /// Its number, as it stands in the messages.
     pub fn number(self) -> u32 {
         self.0

@@ -95,7 +95,7 @@ impl Via {
             return Ok(None);
         }
         let version = get(via::VERSION);
-        need(version == u64::from(VIA_VERSION), "VIA's version", version, "1 is known")?;
+        need(version == u64::from(VIA_VERSION), "VIA's version", version, "2 is known")?;
         let level = get(via::LEVEL);
         let rule = "0 to 2 are reliability levels";
         let no_level = Wrong { field: "VIA's level", value: level, rule };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use loom::{cell::UnsafeCell, thread};
 
 use crate::{
-    queues::lock::{Locked, Place},
+    queues::locked::{Locked, Place},
     sync::{fails, holds},
 };
 

@@ -6,7 +6,7 @@ use std::{fs, io, path::Path};
 use serde::Serialize;
 use viaduct_spec::register::{PCI_DEVICE, PCI_VENDOR};
 
-use super::{text, Address, Machine, Node, Obstacle};
+use super::{text, Address, Machine, Node, Obstacle, PciLink};
 
 /// Identifiers of a Viaduct NIC.
 pub(super) const VIADUCT: (u16, u16) = (PCI_VENDOR, PCI_DEVICE);
@@ -41,6 +41,10 @@ pub struct Function {
     pub iommu_node: Option<Node>,
     /// Whether its IOMMU checks interrupts.
     pub interrupt_remapping: Remapping,
+    /// Its power state, where the kernel tells it: `D0`, `D3hot`.
+    pub power: Option<String>,
+    /// Its PCI Express link, where the kernel tells of one.
+    pub link: Option<PciLink>,
 }
 
 /// An IOMMU group: the functions that the IOMMU cannot tell apart.
@@ -112,6 +116,8 @@ impl Function {
             device_node,
             iommu_node: Node::read(&machine.dev.join("iommu")),
             interrupt_remapping: remapping(machine, &folder),
+            power: text(folder.join("power_state")).filter(|state| state != "unknown"),
+            link: PciLink::read(&folder),
             group,
         }))
     }

@@ -2,12 +2,15 @@
 //! VFIO.
 //!
 //! [`Machine`] is where to look, [`Function`] one function with its IOMMU group, driver and device
-//! nodes, [`Obstacle`] a reason why it cannot be used, with the rule and the way out. The VFIO back end
+//! nodes, [`Obstacle`] a reason why it cannot be used, with the rule and the way out. [`Machine::bind`] gives one to vfio-pci. The VFIO back end
 //! explains its failures with the same obstacles that `viaduct devices` lists.
 
 mod address;
+mod binding;
 mod function;
+mod holders;
 mod limits;
+mod link;
 mod node;
 mod obstacle;
 
@@ -16,8 +19,11 @@ use std::{fs, io, path::PathBuf};
 use viaduct_spec::register::{PCI_DEVICE, PCI_VENDOR};
 
 pub use address::{Address, AddressError};
+pub use binding::{BindError, Change};
 pub use function::{Function, Group, Member, Remapping};
+pub use holders::Holder;
 pub use limits::Memlock;
+pub use link::PciLink;
 pub use node::Node;
 pub use obstacle::Obstacle;
 

@@ -5,7 +5,9 @@ use std::{fmt, path::PathBuf};
 use rustix::process::geteuid;
 use viaduct_spec::register::{PCI_DEVICE, PCI_VENDOR};
 
-use super::{function::VFIO_PCI, Address, Function, Group, Machine, Member, Memlock, Node, Remapping};
+use super::{
+    function::VFIO_PCI, Address, Function, Group, Holder, Machine, Member, Memlock, Node, Remapping,
+};
 
 /// A reason why a function cannot be used. Its text names the thing and the rule, [`Obstacle::mend`]
 /// the commands that change it.
@@ -63,6 +65,8 @@ pub enum Obstacle {
     Busy {
         /// Node of the group.
         path: PathBuf,
+        /// Who may have it, as far as this user can see.
+        holders: Vec<Holder>,
     },
     /// The IOMMU does not check interrupts.
     NoInterruptRemapping {
@@ -190,10 +194,17 @@ impl Obstacle {
                  SUBSYSTEM==\"vfio\", GROUP=\"vfio\", MODE=\"0660\"",
                 path.display()
             ),
-            Self::Busy { path } => format!(
-                "{} is open in another program, and one program has a group at a time",
-                path.display()
-            ),
+            Self::Busy { path, holders } => {
+                let names: Vec<String> = holders.iter().map(Holder::to_string).collect();
+                let names = match names.is_empty() {
+                    true => String::new(),
+                    false => format!("; a function is open in {}", names.join(", ")),
+                };
+                format!(
+                    "{} is open in another program, and one program has a group at a time{names}",
+                    path.display()
+                )
+            }
             Self::NoInterruptRemapping { address } => format!(
                 "the IOMMU of {address} does not remap interrupts, so the function could send any \
                  interrupt: turn it on in the firmware's set-up and take intremap=off off the kernel's \
@@ -234,7 +245,7 @@ impl Obstacle {
                 vec!["sudo modprobe vfio_iommu_type1".into()]
             }
             Self::Closed { node, .. } => vec![format!("sudo chown \"$USER\" {}", node.path.display())],
-            Self::Busy { path } => vec![format!("sudo fuser -v {}", path.display())],
+            Self::Busy { path, .. } => vec![format!("sudo fuser -v {}", path.display())],
             Self::Memlock { memlock, bytes } => {
                 let kib = memlock.locked.saturating_add(*bytes).div_ceil(1024);
                 vec![format!("sudo prlimit --pid $$ --memlock={}", kib * 1024)]

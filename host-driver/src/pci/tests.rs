@@ -9,6 +9,8 @@ use tempfile::TempDir;
 
 use super::*;
 
+mod binding;
+
 const NIC: &str = "0000:01:00.0";
 const ROOT_PORT: &str = "0000:00:1c.0";
 
@@ -310,11 +312,37 @@ fn what_the_kernel_alone_knows_is_told_in_the_same_way() {
     let limit = bench.machine.dma_entry_limit();
     contains(&Obstacle::Maps { limit }.to_string(), &["dma_entry_limit 65535"]);
     contains(
-        &Obstacle::Busy { path: "/dev/vfio/7".into() }.to_string(),
+        &Obstacle::Busy { path: "/dev/vfio/7".into(), holders: Vec::new() }.to_string(),
         &["/dev/vfio/7 is open", "fuser -v"],
+    );
+    let holders = vec![Holder { pid: 12, name: "pingpong".into() }];
+    contains(
+        &Obstacle::Busy { path: "/dev/vfio/7".into(), holders }.to_string(),
+        &["/dev/vfio/7 is open", "open in process 12 (pingpong)"],
     );
     let address = NIC.parse().expect("an address");
     contains(&Obstacle::NoFunction { address }.to_string(), &[NIC, "viaduct devices"]);
+}
+
+#[test]
+fn who_has_a_function_open_is_named() {
+    let bench = Bench::new();
+    let process = |pid: &str, name: &str, file: &str| {
+        bench.write(&format!("proc/{pid}/comm"), &format!("{name}\n"));
+        let folder = bench.machine.proc.join(pid).join("fd");
+        fs::create_dir_all(&folder).expect("room");
+        symlink("/dev/null", folder.join("0")).expect("room");
+        symlink(file, folder.join("5")).expect("room");
+    };
+    process("13", "a\u{1b}[2J", "anon_inode:[vfio-device]");
+    process("12", "pingpong", "/dev/vfio/7");
+    process("14", "other", "/dev/vfio/8");
+    process("15", "none", "anon_inode:[eventfd]");
+    process(&std::process::id().to_string(), "this one", "/dev/vfio/7");
+    process("self", "no number", "/dev/vfio/7");
+    let holders = bench.machine.holders(std::path::Path::new("/dev/vfio/7"));
+    let names: Vec<String> = holders.iter().map(Holder::to_string).collect();
+    assert_eq!(names, ["process 12 (pingpong)", "process 13 (a\\u{1b}[2J)"]);
 }
 
 /// What `cargo xtask install` puts beside the documentation, for administrators to copy.
@@ -327,4 +355,24 @@ fn the_examples_for_udev_and_modprobe_name_our_nic() {
     let options = include_str!("../../system/viaduct-modprobe.conf");
     let ids = format!("\noptions vfio-pci ids={PCI_VENDOR:04x}:{PCI_DEVICE:04x}\n");
     assert!(options.contains(&ids), "{ids} is not in {options}");
+}
+
+#[test]
+fn link_and_power_are_as_sysfs_shows_them() {
+    let bench = Bench::new();
+    assert_eq!((bench.nic().power, bench.nic().link), (None, None));
+    let folder = format!("sys/bus/pci/devices/{NIC}");
+    for (name, value) in [
+        ("power_state", "D0"),
+        ("current_link_speed", "2.5 GT/s PCIe"),
+        ("current_link_width", "1"),
+        ("max_link_speed", "2.5 GT/s PCIe"),
+        ("max_link_width", "1"),
+    ] {
+        bench.write(&format!("{folder}/{name}"), &format!("{value}\n"));
+    }
+    assert_eq!(bench.nic().power.as_deref(), Some("D0"));
+    assert!(bench.nic().link.expect("all there").is_full());
+    bench.write(&format!("{folder}/current_link_speed"), "Unknown\n");
+    assert!(!bench.nic().link.expect("all there").is_full());
 }

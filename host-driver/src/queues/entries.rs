@@ -45,6 +45,8 @@ pub struct Entries {
     /// The first word of `memory`.
     start: NonNull<AtomicU64>,
     log2: u32,
+    /// One less than there are entries: a take need not shift for it.
+    mask: u32,
     /// Entries taken, as the NIC counts.
     taken: u32,
     /// What the NIC knows of that.
@@ -73,7 +75,16 @@ impl Entries {
         let log2 = Self::log2_of(entries)?;
         let slack = ((1 << log2) - entries).max(1) as u32;
         let start = memory.start().cast();
-        (BYTES << log2 <= memory.length()).then_some(Self { memory, start, log2, taken: 0, told: 0, slack })
+        let mask = (1 << log2) - 1;
+        (BYTES << log2 <= memory.length()).then_some(Self {
+            memory,
+            start,
+            log2,
+            mask,
+            taken: 0,
+            told: 0,
+            slack,
+        })
     }
 
     fn log2_of(entries: usize) -> Option<u32> {
@@ -99,7 +110,7 @@ impl Entries {
 
     /// Whether the oldest entry is there.
     pub fn is_there(&self) -> bool {
-        let slot = self.taken as usize & ((1 << self.log2) - 1);
+        let slot = (self.taken & self.mask) as usize;
         let lap = u64::from(self.taken >> self.log2 & 1);
         cq_entry::PHASE.get(&[0, self.word(2 * slot + 1).load(Ordering::Acquire)]) != lap
     }
@@ -107,7 +118,7 @@ impl Entries {
     /// Takes the oldest entry, if it is there.
     #[inline(always)]
     pub fn take(&mut self) -> Option<Entry> {
-        let slot = self.taken as usize & ((1 << self.log2) - 1);
+        let slot = (self.taken & self.mask) as usize;
         // The phase is in the second word, and the NIC writes both at once: behind it the first one is there too.
         let owner = self.word(2 * slot + 1).load(Ordering::Acquire);
         barrier::from_device();

@@ -4,19 +4,13 @@
 //! finds it held looks again, then yields its processor, and in the end pauses between two looks. So a thread may now and then hold it for as
 //! long as a NIC takes to answer.
 
-use std::{
-    cell::UnsafeCell,
-    fmt,
-    marker::PhantomData,
-    ops::{Deref, DerefMut},
-    sync::atomic::Ordering,
-    time::Duration,
-};
+use std::{marker::PhantomData, sync::atomic::Ordering, time::Duration};
 
-use crate::sync::{sleep, spin_loop, yield_now, AtomicU32};
+use crate::sync::{abort, sleep, spin_loop, yield_now, AtomicUsize};
 
-const HELD: u32 = 0;
-const FREE: u32 = 1;
+/// The words of a lock. [`Lock::try_hold_if`] relies on both.
+const HELD: usize = 0;
+const FREE: usize = 1;
 /// A thread looks so often at a lock that is held, before it yields its processor between looks.
 const SPINS: u32 = 100;
 /// And so often, before it pauses between looks: the holder waits for somebody, too.
@@ -26,7 +20,7 @@ const PAUSE: Duration = Duration::from_micros(50);
 
 /// The lock, beside what it guards.
 #[derive(Debug)]
-pub struct Lock(AtomicU32);
+pub struct Lock(AtomicUsize);
 
 /// A lock that is held. Dropping it lets go.
 #[derive(Debug)]
@@ -39,12 +33,12 @@ pub struct Held<'a> {
 impl Lock {
     /// Held by nobody.
     pub const fn new() -> Self {
-        Self(AtomicU32::new(FREE))
+        Self(AtomicUsize::new(FREE))
     }
 
     /// Held by nobody who lets go: until [`Lock::free`]. All its bits are 0.
     pub const fn new_held() -> Self {
-        Self(AtomicU32::new(HELD))
+        Self(AtomicUsize::new(HELD))
     }
 
     /// Lets go of a [`Lock::new_held`].
@@ -58,13 +52,70 @@ impl Lock {
         if self.0.swap(HELD, Ordering::Acquire) != FREE {
             self.wait();
         }
-        Held { lock: self, _here: PhantomData }
+        self.held()
     }
 
     /// Takes it if nobody holds it.
     #[inline]
     pub fn try_hold(&self) -> Option<Held<'_>> {
-        (self.0.swap(HELD, Ordering::Acquire) == FREE).then(|| Held { lock: self, _here: PhantomData })
+        (self.0.swap(HELD, Ordering::Acquire) == FREE).then(|| self.held())
+    }
+
+    /// Takes it if nobody holds it, and lets go of it again unless `difference`, which is asked with the lock held, is 0.
+    #[inline(always)]
+    pub fn try_hold_if(&self, difference: impl FnOnce() -> usize) -> Option<Held<'_>> {
+        let found = self.0.swap(HELD, Ordering::Acquire);
+        // One comparison for both questions: less than [`FREE`] is no difference alone, and less than [`HELD`] is nothing.
+        if difference() < found {
+            return Some(self.held());
+        }
+        if found == FREE {
+            self.free();
+        }
+        None
+    }
+
+    /// [`Lock::try_hold_if`] without the exchange. `difference` is asked before the lock is held.
+    ///
+    /// # Safety
+    /// If there is no difference, no other thread takes the lock before this one lets go of it.
+    #[inline(always)]
+    pub unsafe fn try_hold_unshared_if(&self, difference: impl FnOnce() -> usize) -> Option<Held<'_>> {
+        let found = self.0.load(Ordering::Relaxed);
+        // As in `try_hold_if`.
+        if difference() < found {
+            self.0.store(HELD, Ordering::Relaxed);
+            return Some(self.held());
+        }
+        None
+    }
+
+    /// [`Lock::try_hold`] without the exchange.
+    ///
+    /// # Safety
+    /// No other thread takes the lock before this one lets go of it.
+    #[inline]
+    pub unsafe fn try_hold_unshared(&self) -> Option<Held<'_>> {
+        // SAFETY: the caller's promise.
+        unsafe { self.try_hold_unshared_if(|| 0) }
+    }
+
+    /// [`Lock::hold`] without the exchange. Where it finds the lock held, the promise is broken, and what the lock guards may be half changed: the
+    /// process ends.
+    ///
+    /// # Safety
+    /// As [`Lock::try_hold_unshared`].
+    #[inline]
+    pub unsafe fn hold_unshared(&self) -> Held<'_> {
+        // SAFETY: the caller's promise.
+        match unsafe { self.try_hold_unshared() } {
+            Some(held) => held,
+            None => end_broken_promise(),
+        }
+    }
+
+    fn held(&self) -> Held<'_> {
+        Held { lock: self, _here: PhantomData }
     }
 
     #[cold]
@@ -83,9 +134,26 @@ impl Lock {
     }
 }
 
+/// Two calls are in one queue. Memory that both have changed may be anything, and so no call can go on.
+#[cold]
+#[inline(never)]
+fn end_broken_promise() -> ! {
+    eprintln!(
+        "viaduct: a call has found another call in a queue that the program has said no two threads use at one time: the process is aborted"
+    );
+    abort()
+}
+
 impl Default for Lock {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl Held<'_> {
+    /// Whether it is this lock that is held.
+    pub(super) fn is_of(&self, lock: &Lock) -> bool {
+        std::ptr::eq(self.lock, lock)
     }
 }
 
@@ -96,160 +164,19 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Where the lock of a value is.
-#[derive(Debug)]
-pub enum Place {
-    /// Beside the value.
-    Own(Lock),
-    /// In a static, which the caller locks by itself too.
-    Static(&'static Lock),
-}
-
-impl Default for Place {
-    fn default() -> Self {
-        Self::Own(Lock::new())
-    }
-}
-
-impl Deref for Place {
-    type Target = Lock;
-
-    #[inline]
-    fn deref(&self) -> &Lock {
-        match self {
-            Self::Own(lock) => lock,
-            Self::Static(lock) => lock,
-        }
-    }
-}
-
-/// A value that is reached with its lock held.
-pub struct Locked<T> {
-    lock: Place,
-    value: UnsafeCell<T>,
-}
-
-// SAFETY: the value is reached by one thread at a time, whoever holds the lock: so it need not be shared, only sent.
-unsafe impl<T: Send> Sync for Locked<T> {}
-
-impl<T> Locked<T> {
-    /// The value, whose lock is at this place. Two values that have one static lock wait for each other.
-    pub fn new(lock: Place, value: T) -> Self {
-        Self { lock, value: UnsafeCell::new(value) }
-    }
-
-    /// Takes the lock. A panic frees it: no step leaves a value half changed.
-    #[inline]
-    pub fn lock(&self) -> Guard<'_, T> {
-        let held = self.lock.hold();
-        Guard { value: &self.value, _held: held }
-    }
-
-    /// Takes the lock if nobody holds it. Who holds another lock may do that in whatever order: it waits for nobody.
-    #[inline]
-    pub fn try_lock(&self) -> Option<Guard<'_, T>> {
-        let held = self.lock.try_hold()?;
-        Some(Guard { value: &self.value, _held: held })
-    }
-
-    /// The value, for a caller that holds its lock already.
-    ///
-    /// # Safety
-    /// `held` is this value's lock, and there is no guard of it.
-    #[inline]
-    pub unsafe fn held<'a>(&'a self, held: &'a mut Held<'_>) -> &'a mut T {
-        debug_assert!(std::ptr::eq(held.lock, &*self.lock), "another lock");
-        // SAFETY: the caller's promise: nobody else has the lock.
-        unsafe { &mut *self.value.get() }
-    }
-}
-
-impl<T> fmt::Debug for Locked<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Locked").field("lock", &*self.lock).finish_non_exhaustive()
-    }
-}
-
-/// A value whose lock is held.
-#[derive(Debug)]
-pub struct Guard<'a, T> {
-    /// No reference to the value: while the guard is dropped the next one may have that.
-    value: &'a UnsafeCell<T>,
-    _held: Held<'a>,
-}
-
-impl<T> Deref for Guard<'_, T> {
-    type Target = T;
-
-    #[inline]
-    fn deref(&self) -> &T {
-        // SAFETY: the lock is held as long as the guard is there.
-        unsafe { &*self.value.get() }
-    }
-}
-
-impl<T> DerefMut for Guard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and nobody else has the guard.
-        unsafe { &mut *self.value.get() }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TURNS: u32 = if cfg!(miri) { 50 } else { 20_000 };
-
     #[test]
-    fn one_thread_at_a_time_has_the_value() {
-        let shared = Locked::new(Place::default(), 0u32);
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    for _ in 0..TURNS {
-                        // No single access: two threads at once would lose some.
-                        let mut value = shared.lock();
-                        let read = *value;
-                        spin_loop();
-                        *value = read + 1;
-                    }
-                });
-            }
-        });
-        assert_eq!(*shared.lock(), 4 * TURNS);
-    }
-
-    #[test]
-    fn who_holds_the_lock_itself_has_the_value_and_keeps_others_waiting() {
-        static LOCK: Lock = Lock::new();
-        let shared = Locked::new(Place::Static(&LOCK), 1u32);
-        let mut held = LOCK.hold();
-        std::thread::scope(|scope| {
-            // It pauses before it has it.
-            let waits = scope.spawn(|| *shared.lock());
-            sleep(Duration::from_millis(20));
-            assert!(scope.spawn(|| shared.try_lock().is_none()).join().expect("it waits for nobody"));
-            // SAFETY: it is its lock.
-            let value = unsafe { shared.held(&mut held) };
-            *value += 1;
-            assert!(!waits.is_finished());
-            drop(held);
-            assert_eq!(waits.join().expect("it ends"), 2);
-            assert_eq!(shared.try_lock().map(|value| *value), Some(2));
-        });
-    }
-
-    #[test]
-    fn who_panics_lets_go() {
-        let shared = Locked::new(Place::default(), 1u32);
-        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            *shared.lock() = 2;
-            let _guard = shared.lock();
-            panic!("on purpose");
-        }));
-        assert!(panicked.is_err());
-        assert_eq!(*shared.lock(), 2);
+    fn a_lock_is_taken_where_there_is_no_difference_and_free_again_where_there_is_one() {
+        let lock = Lock::new();
+        assert!(lock.try_hold_if(|| 1).is_none() && lock.try_hold_if(|| usize::MAX).is_none());
+        let held = lock.try_hold_if(|| 0).expect("it is free");
+        for difference in [0, 1, usize::MAX] {
+            assert!(lock.try_hold_if(|| difference).is_none(), "somebody holds it");
+        }
+        drop(held);
+        assert!(lock.try_hold().is_some(), "who was kept out has left it as it was");
     }
 }

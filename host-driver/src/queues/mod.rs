@@ -1,15 +1,16 @@
 //! The consumer's ends of queues: what posts and looks need, and nothing of the Kernel Agent's.
 //!
-//! A [`vi::Vi`] has two token rings and a doorbell page, a [`cq::Cq`] has the ring that the NIC fills and a
-//! doorbell page. Whoever made them ([`crate::kernel_agent::KernelAgent`]) is asked for control alone.
+//! [`work_queues::WorkQueues`], a VI's, are two token rings and a doorbell page; a [`consumer_ring::ConsumerRing`], a completion queue's, is the ring
+//! that the NIC fills and a doorbell page. They know of memory and of the device's doorbells, and of nobody that made them.
 
-pub mod cq;
+pub mod consumer_ring;
 pub mod doorbells;
 pub mod entries;
 pub mod lock;
+pub mod locked;
 pub mod poller_state;
 pub mod ring;
-pub mod vi;
+pub mod work_queues;
 
 /// A state of a VI (VIP_VI_STATE).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

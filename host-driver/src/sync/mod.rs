@@ -10,6 +10,7 @@
 #[cfg(not(loom))]
 pub use std::{
     hint::spin_loop,
+    process::abort,
     sync::{
         atomic::{fence, AtomicU32, AtomicU64, AtomicUsize},
         Condvar, Mutex, MutexGuard,

@@ -165,6 +165,14 @@ pub fn fence(by: Ordering) {
     }
 }
 
+/// As the standard library's, for a model, which ends with that.
+///
+/// # Panics
+/// Always.
+pub fn abort() -> ! {
+    panic!("the process is aborted");
+}
+
 /// Time does not pass: others run.
 pub fn sleep(_: Duration) {
     yield_now();

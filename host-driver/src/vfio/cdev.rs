@@ -7,7 +7,7 @@
 use std::{
     fs::{File, OpenOptions},
     io,
-    os::fd::{AsFd, AsRawFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     path::Path,
 };
 
@@ -18,9 +18,10 @@ use vfio_bindings::bindings::vfio;
 
 use super::{
     info::IommuInfo,
-    ioctl::{call, number, vfio_number},
+    ioctl::{call, number, replace, vfio_number},
     space::{AddressSpace, Opened},
 };
+use crate::device::sharing::OpenSpace;
 
 const fn iommu(command: u32) -> libc::Ioctl {
     number(iommufd::IOMMUFD_TYPE, command)
@@ -128,5 +129,13 @@ impl AddressSpace for Space {
             least_page: Some(ranges.out_iova_alignment.max(1)),
             ranges: Some(found.iter().map(|range| range.start..=range.last).collect()),
         })
+    }
+
+    fn hand_over(&self) -> io::Result<OpenSpace> {
+        Ok(OpenSpace::Iommufd { iommufd: self.iommufd.try_clone()?.into(), ioas: self.id })
+    }
+
+    fn let_go(&self, null: BorrowedFd<'_>) -> io::Result<()> {
+        replace(self.iommufd.as_fd(), null)
     }
 }

@@ -15,6 +15,7 @@ use super::{
     ioctl::{self, Query},
     space::{AddressSpace, Opened},
 };
+use crate::device::sharing::OpenSpace;
 
 /// Why a group's function did not open.
 #[derive(Debug)]
@@ -62,6 +63,14 @@ impl<C: AsRawFd + Send + Sync> AddressSpace for Space<C> {
 
     fn info(&self) -> io::Result<IommuInfo> {
         IommuInfo::parse(&ioctl::query(self.fd(), Query::Iommu)?).map_err(io::Error::other)
+    }
+
+    fn hand_over(&self) -> io::Result<OpenSpace> {
+        Ok(OpenSpace::Container(self.fd().try_clone_to_owned()?))
+    }
+
+    fn let_go(&self, null: BorrowedFd<'_>) -> io::Result<()> {
+        ioctl::replace(self.fd(), null)
     }
 }
 

@@ -163,6 +163,16 @@ pub fn unmap_dma(container: BorrowedFd<'_>, iova: u64, length: usize) -> io::Res
     Ok(unmap.size)
 }
 
+/// From now on `fd` is another descriptor of what `by` is of, and what it was of is closed. Calls of other threads that are under way go on.
+pub fn replace(fd: BorrowedFd<'_>, by: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: both are open; the number stays its owner's.
+    let result = unsafe { libc::dup3(by.as_raw_fd(), fd.as_raw_fd(), libc::O_CLOEXEC) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 /// One ioctl; started again when a signal came in between.
 ///
 /// # Safety

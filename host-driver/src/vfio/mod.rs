@@ -12,9 +12,8 @@ pub(crate) mod info;
 mod ioctl;
 mod open;
 mod region;
+mod sharing;
 mod space;
-
-pub use open::OpenSpace;
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +32,7 @@ use std::{
 use vfio_bindings::bindings::vfio;
 
 use crate::{
-    device::{Bar, DeviceError, DmaAccess, PciDevice},
+    device::{sharing::Sharing, Bar, DeviceError, DmaAccess, PciDevice},
     fork::Birth,
     pci::{Function, Machine, Obstacle},
 };
@@ -311,6 +310,10 @@ impl PciDevice for Vfio {
 
     fn may_sleep(&self) -> bool {
         true
+    }
+
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        Some(self)
     }
 
     #[tracing::instrument(level = "debug", skip_all, ret, err(level = "debug"))]

@@ -20,24 +20,10 @@ use super::{
     Vfio, CONFIG_COMMAND, MEMORY_ENABLE, PAGE_BYTES,
 };
 use crate::{
-    device::DeviceError,
+    device::{sharing::OpenSpace, DeviceError},
     fork::Birth,
     pci::{Address, Function, Machine, Obstacle},
 };
-
-/// What translates the DMA addresses of a function that somebody else has opened.
-#[derive(Debug)]
-pub enum OpenSpace {
-    /// A container, with the function's group in it and an IOMMU driver of type 1, version 2.
-    Container(OwnedFd),
-    /// An iommufd.
-    Iommufd {
-        /// Its descriptor; the function is bound to it.
-        iommufd: OwnedFd,
-        /// The I/O address space there that the function is attached to.
-        ioas: u32,
-    },
-}
 
 impl Vfio {
     /// Opens the function at a PCI address (`0000:01:00.0`).
@@ -182,7 +168,10 @@ fn enter(machine: &Machine, function: &Function) -> Result<Opened, Failure> {
     }
     group::open(&machine.folder(function.address)).map_err(|failure| match failure {
         group::Failure::Busy => match &function.group_node {
-            Some(node) => Failure::Obstacle(Obstacle::Busy { path: node.path.clone() }),
+            Some(node) => {
+                let holders = machine.holders(&node.path);
+                Failure::Obstacle(Obstacle::Busy { path: node.path.clone(), holders })
+            }
             None => explained(io::Error::from_raw_os_error(libc::EBUSY)),
         },
         group::Failure::NoInterruptRemapping => {

@@ -9,12 +9,12 @@ use std::{
 };
 
 use rustix::{
-    mm::{madvise, mmap, munmap, Advice, MapFlags, ProtFlags},
+    mm::{madvise, mmap, mmap_anonymous, munmap, Advice, MapFlags, ProtFlags},
     param::page_size,
 };
 
 use super::info::RegionInfo;
-use crate::barrier;
+use crate::{barrier, fork::Birth};
 
 /// Bytes of a page of a BAR.
 const PAGE_BYTES: u64 = 4096;
@@ -37,6 +37,8 @@ struct Area {
     offset: u64,
     length: usize,
     start: NonNull<u8>,
+    /// Children of this process have it not.
+    born: Birth,
 }
 
 // SAFETY: a mapping belongs to the whole process, and device registers are accessed with single volatile
@@ -145,6 +147,11 @@ impl Region {
         (end.addr() - start.addr() == last as usize - offset as usize).then(|| NonNull::new(start.cast()))?
     }
 
+    /// Puts memory of nobody's in the place of what is mapped. Loads and stores of other threads meet the one or the other, and none fails.
+    pub fn let_go(&self) -> io::Result<()> {
+        self.areas.iter().try_for_each(Area::let_go)
+    }
+
     fn file_offset(&self, offset: u64) -> io::Result<u64> {
         self.offset.checked_add(offset).ok_or_else(|| io::Error::other("an offset beyond the device's file"))
     }
@@ -180,7 +187,7 @@ impl Area {
             )?
         };
         let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mapped at address 0"))?;
-        let area = Self { offset, length, start };
+        let area = Self { offset, length, start, born: Birth::now() };
         // A child's copy would keep the function open and let the child ring its doorbells.
         // SAFETY: the mapping made above; the advice changes nothing for this process.
         unsafe { madvise(start.as_ptr().cast(), length, Advice::LinuxDontFork) }?;
@@ -188,8 +195,21 @@ impl Area {
     }
 }
 
+impl Area {
+    fn let_go(&self) -> io::Result<()> {
+        let (rights, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::FIXED);
+        // SAFETY: over all of the mapping made in `new`; pointers into it lead into memory as before.
+        unsafe { mmap_anonymous(self.start.as_ptr().cast(), self.length, rights, flags) }?;
+        Ok(())
+    }
+}
+
 impl Drop for Area {
     fn drop(&mut self) {
+        if !self.born.is_here() {
+            // A child: what is at these addresses by now is somebody else's.
+            return;
+        }
         // SAFETY: the mapping made in `new`; pointers into it live as long as a call.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.length) };
     }
@@ -198,6 +218,17 @@ impl Drop for Area {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fork::tests::drop_in_child;
+
+    /// A device of one page, which is mapped.
+    fn one_page() -> (File, Region) {
+        let device = tempfile::tempfile().expect("a file");
+        let page = page_size() as u64;
+        device.set_len(page).expect("room");
+        let info = RegionInfo { accessible: true, size: page, offset: 0, areas: vec![(0, page)] };
+        let region = Region::new(&device, &info, true).expect("mapped");
+        (device, region)
+    }
 
     /// A file stands for the device: its pages map as a BAR's do.
     #[test]
@@ -230,6 +261,27 @@ mod tests {
         }
         region.write(&device, page + 4, 0xdead_beef_u32).expect("in the region");
         assert_eq!(region.read::<u64>(&device, page).ok().map(|value| value >> 32), Some(0xdead_beef));
+    }
+
+    #[test]
+    fn what_is_let_go_of_takes_stores_that_reach_no_device() {
+        let (device, region) = one_page();
+        region.write(&device, 8, 1_u64).expect("in the region");
+        region.let_go().expect("mapped");
+        region.write(&device, 8, 2_u64).expect("it is memory");
+        let mut bytes = [0; 8];
+        device.read_at(&mut bytes, 8).expect("a file");
+        assert_eq!(u64::from_le_bytes(bytes), 1, "the second store is nobody's");
+        assert_eq!(region.read::<u64>(&device, 8).ok(), Some(2));
+    }
+
+    #[test]
+    fn a_child_that_drops_its_copy_takes_nothing_from_who_is_at_its_addresses() {
+        let (device, region) = one_page();
+        let (start, length) = (region.areas[0].start, region.areas[0].length);
+        // SAFETY: all that it has mapped there.
+        let region = unsafe { drop_in_child(region, start, length) };
+        region.write(&device, 0, 7_u32).expect("the parent has it as ever");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The DMA addresses of a function: what an IOMMU translates for it.
 
-use std::{fs::File, io};
+use std::{fs::File, io, os::fd::BorrowedFd};
 
 use super::info::IommuInfo;
+use crate::device::sharing::OpenSpace;
 
 /// An IOMMU's address space with one function in it. Dropped after the function's file.
 pub trait AddressSpace: Send + Sync {
@@ -16,6 +17,10 @@ pub trait AddressSpace: Send + Sync {
     fn unmap(&self, iova: u64, length: usize) -> io::Result<u64>;
     /// What it can translate.
     fn info(&self) -> io::Result<IommuInfo>;
+    /// Descriptors of it for another process.
+    fn hand_over(&self) -> io::Result<OpenSpace>;
+    /// Closes it, with `null` in its place: calls fail from now on.
+    fn let_go(&self, null: BorrowedFd<'_>) -> io::Result<()>;
 }
 
 /// A function that has been opened.

@@ -18,9 +18,12 @@ use rustix::net::{
 
 use super::{
     mapped,
-    message::{self, Command},
+    message::{Header, Request, HEADER_BYTES, MAX_FILES},
 };
 use crate::{credentials::Credentials, fork::Birth};
+
+/// The longest reply that the client takes. Nothing that it asks for comes near.
+pub(super) const MAX_REPLY_BYTES: usize = 64 * 1024;
 
 /// A connection to a server.
 pub(super) struct Connection {
@@ -53,60 +56,50 @@ impl Connection {
         Credentials::of_peer(&self.stream)
     }
 
-    /// Sends a command and returns its reply's body.
+    /// Sends a request and returns its reply's body.
     pub(super) fn call(
         &mut self,
-        command: Command,
-        body: &[&[u8]],
+        request: &Request<'_>,
         files: &[BorrowedFd<'_>],
     ) -> Result<Vec<u8>, Failure> {
-        let id = self.send(command, false, body, files)?;
-        self.answer(id, command, None)
+        let sent = self.send(request, false, files)?;
+        self.answer(sent, None)
     }
 
     /// [`Connection::call`], whose answer may have a file with it.
     pub(super) fn call_for_file(
         &mut self,
-        command: Command,
-        body: &[&[u8]],
+        request: &Request<'_>,
     ) -> Result<(Vec<u8>, Option<OwnedFd>), Failure> {
-        let id = self.send(command, false, body, &[])?;
+        let sent = self.send(request, false, &[])?;
         let mut file = None;
-        Ok((self.answer(id, command, Some(&mut file))?, file))
+        Ok((self.answer(sent, Some(&mut file))?, file))
     }
 
-    fn answer(
-        &mut self,
-        id: u16,
-        command: Command,
-        file: Option<&mut Option<OwnedFd>>,
-    ) -> Result<Vec<u8>, Failure> {
-        let answer = self.receive(id, command, file).map_err(|reason| Failure::Gone(self.end(reason)))?;
+    fn answer(&mut self, sent: Header, file: Option<&mut Option<OwnedFd>>) -> Result<Vec<u8>, Failure> {
+        let answer = self.receive(sent, file).map_err(|reason| Failure::Gone(self.end(reason)))?;
         answer.map_err(Failure::Refused)
     }
 
-    /// Sends a command that has no reply.
-    pub(super) fn post(&mut self, command: Command, body: &[&[u8]]) -> Result<(), Failure> {
-        self.send(command, true, body, &[]).map(drop)
+    /// Sends a request that has no reply.
+    pub(super) fn post(&mut self, request: &Request<'_>) -> Result<(), Failure> {
+        self.send(request, true, &[]).map(drop)
     }
 
     fn send(
         &mut self,
-        command: Command,
+        request: &Request<'_>,
         posted: bool,
-        body: &[&[u8]],
         files: &[BorrowedFd<'_>],
-    ) -> Result<u16, Failure> {
+    ) -> Result<Header, Failure> {
         self.born.check().map_err(|_| Failure::Forked)?;
         if let Some(reason) = &self.gone {
             return Err(Failure::Gone(reason.clone()));
         }
-        let id = self.next_id;
-        self.next_id = id.wrapping_add(1);
-        let message = message::command(id, command, posted, body);
-        let sent = send_all(&self.stream, &message, files);
-        match sent {
-            Ok(()) => Ok(id),
+        let header = Header::command(self.next_id, request.command(), posted);
+        self.next_id = header.id.wrapping_add(1);
+        match send_all(&self.stream, &header.message(&request.body()), files) {
+            Ok(()) => Ok(header),
             Err(error) => Err(Failure::Gone(self.end(describe(&error, "takes nothing")))),
         }
     }
@@ -114,11 +107,10 @@ impl Connection {
     /// The outer error ends the connection; the inner one is the server's errno.
     fn receive(
         &mut self,
-        id: u16,
-        command: Command,
+        sent: Header,
         file: Option<&mut Option<OwnedFd>>,
     ) -> Result<Result<Vec<u8>, u32>, String> {
-        let mut header = [0; message::HEADER_BYTES];
+        let mut header = [0; HEADER_BYTES];
         let deadline = Instant::now() + self.timeout;
         let read = |error: io::Error| describe(&error, "does not answer");
         // A file comes with the first byte.
@@ -130,13 +122,10 @@ impl Connection {
             None => 0,
         };
         read_by(&self.stream, &mut header[first..], deadline).map_err(read)?;
-        let reply = message::reply(&header, id, command)?;
-        let mut body = vec![0; reply.body];
+        let header = Header::decode(&header);
+        let mut body = vec![0; check_reply(header, sent)?];
         read_by(&self.stream, &mut body, deadline).map_err(read)?;
-        Ok(match reply.failed {
-            Some(errno) => Err(errno),
-            None => Ok(body),
-        })
+        Ok(if header.is_failure() { Err(header.error) } else { Ok(body) })
     }
 
     /// Ends the connection; the first reason stays.
@@ -145,6 +134,22 @@ impl Connection {
         // the memory that it was given.
         let _ = self.stream.shutdown(std::net::Shutdown::Both);
         self.gone.get_or_insert(reason).clone()
+    }
+}
+
+/// Bytes of the body behind the header of the reply to a command. Anything else is an error: there is never more than one command under way, and the
+/// server has no reason to send commands of its own.
+fn check_reply(reply: Header, sent: Header) -> Result<usize, String> {
+    let Header { id, command, size, flags, .. } = reply;
+    if !reply.is_reply() || (id, command) != (sent.id, sent.command) {
+        return Err(format!(
+            "it sent message {id} (command {command}, flags {flags:#x}) where the reply to command {} {} was due",
+            sent.command, sent.id
+        ));
+    }
+    match reply.body() {
+        Some(bytes) if size as usize <= MAX_REPLY_BYTES => Ok(bytes),
+        _ => Err(format!("it announced a reply of {size} bytes to command {command}")),
     }
 }
 
@@ -161,7 +166,7 @@ pub(super) fn connect_within(path: &Path, timeout: Duration) -> io::Result<UnixS
 /// a SIGPIPE: the program may have its own idea of that signal.
 fn send_all(stream: &UnixStream, mut bytes: &[u8], mut files: &[BorrowedFd<'_>]) -> io::Result<()> {
     while !bytes.is_empty() {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(message::MAX_FILES))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         if !files.is_empty() && !control.push(SendAncillaryMessage::ScmRights(files)) {
             return Err(io::Error::other("no room for the file descriptors"));
@@ -204,5 +209,28 @@ fn describe(error: &io::Error, slow: &str) -> String {
         }
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!("it {slow}"),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::message::Command, *};
+
+    #[test]
+    fn only_the_reply_to_the_command_is_taken() {
+        let sent = Header::command(7, Command::RegionRead, false);
+        let ask = |id, command, size, flags| check_reply(Header { id, command, size, flags, error: 0 }, sent);
+        assert_eq!(ask(7, 9, 40, 1), Ok(24));
+        assert_eq!(ask(7, 9, 16, 0x21), Ok(0));
+        for (what, wrong) in [
+            ("another id", ask(8, 9, 40, 1)),
+            ("another command", ask(7, 10, 40, 1)),
+            ("a command", ask(7, 9, 40, 0)),
+            ("shorter than a header", ask(7, 9, 15, 1)),
+            ("absurdly long", ask(7, 9, MAX_REPLY_BYTES as u32 + 1, 1)),
+            ("longer than anything", ask(7, 9, u32::MAX, 1)),
+        ] {
+            assert!(wrong.is_err(), "{what}");
+        }
     }
 }

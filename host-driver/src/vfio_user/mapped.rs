@@ -18,8 +18,8 @@ use rustix::{
 };
 
 use super::{
-    connection::{Connection, Failure},
-    message::{self, Command},
+    connection::{Connection, Failure, MAX_REPLY_BYTES},
+    message::{self, Request, MAX_FILES},
 };
 use crate::{device::DmaAccess, memory::Mapping, vfio::info::RegionInfo};
 
@@ -31,9 +31,8 @@ pub(super) fn map_whole(
     size: u64,
     room: u32,
 ) -> Result<Option<Mapping>, Failure> {
-    let room = room.clamp(message::REGION_INFO_BYTES, message::MAX_REPLY_BYTES as u32);
-    let ask = message::region_info(index, room);
-    let (answer, file) = match connection.call_for_file(Command::RegionInfo, &[&ask]) {
+    let room = room.clamp(message::RegionInfo::BYTES, MAX_REPLY_BYTES as u32);
+    let (answer, file) = match connection.call_for_file(&Request::RegionInfo { room, index }) {
         Err(Failure::Refused(_)) => return Ok(None),
         answer => answer?,
     };
@@ -50,7 +49,7 @@ pub(super) fn read_with_file(
     bytes: &mut [u8],
     file: &mut Option<OwnedFd>,
 ) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(message::MAX_FILES))];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let read = loop {
         // A signal's handler may come first.

@@ -7,7 +7,7 @@
 
 mod connection;
 mod mapped;
-mod message;
+pub mod message;
 mod open;
 
 use std::{
@@ -24,7 +24,7 @@ use std::{
 };
 
 use connection::{Connection, Failure};
-use message::Command;
+use message::{irq, Request, Write};
 
 use crate::{
     barrier,
@@ -85,14 +85,13 @@ impl VfioUser {
 
     fn call(
         &self,
-        request: impl Fn() -> String,
-        command: Command,
-        body: &[&[u8]],
+        what: impl Fn() -> String,
+        request: &Request<'_>,
         files: &[BorrowedFd<'_>],
     ) -> Result<Vec<u8>, DeviceError> {
         self.connection()
-            .call(command, body, files)
-            .map_err(|failure| refused_or_gone(&self.place, &request(), failure))
+            .call(request, files)
+            .map_err(|failure| refused_or_gone(&self.place, &what(), failure))
     }
 
     fn region(&self, bar: Bar) -> Region {
@@ -102,29 +101,30 @@ impl VfioUser {
         }
     }
 
-    fn read(&self, region: Region, offset: u64, count: u32) -> Result<Vec<u8>, DeviceError> {
-        let request = || format!("a read of {count} bytes at {offset:#x} of region {}", region.index);
-        check_place(region, offset, count, request)?;
-        let access = message::region_access(region.index, offset, count);
-        let answer = self.call(request, Command::RegionRead, &[&access], &[])?;
-        if answer.get(..16) != Some(&access[..]) || answer.len() != 16 + count as usize {
-            let reason = format!("it answered {} with {} bytes of something else", request(), answer.len());
-            return Err(self.end(reason));
+    /// The `N` bytes at `offset`.
+    fn read<const N: usize>(&self, region: Region, offset: u64) -> Result<[u8; N], DeviceError> {
+        let what = || format!("a read of {N} bytes at {offset:#x} of region {}", region.index);
+        check_place(region, offset, N as u32, what)?;
+        let request = Request::Read { region: region.index, offset, count: N as u32 };
+        let answer = self.call(what, &request, &[])?;
+        match answer.strip_prefix(&request.body()[..]).map(<[u8; N]>::try_from) {
+            Some(Ok(bytes)) => Ok(bytes),
+            _ => {
+                let reason = format!("it answered {} with {} bytes of something else", what(), answer.len());
+                Err(self.end(reason))
+            }
         }
-        Ok(answer[16..].to_vec())
     }
 
     fn write(&self, region: Region, offset: u64, data: &[u8], posted: bool) -> Result<(), DeviceError> {
         let count = data.len() as u32;
-        let request = || format!("a write of {count} bytes at {offset:#x} of region {}", region.index);
-        check_place(region, offset, count, request)?;
-        let access = message::region_access(region.index, offset, count);
+        let what = || format!("a write of {count} bytes at {offset:#x} of region {}", region.index);
+        check_place(region, offset, count, what)?;
+        let request = Request::Write(Write { region: region.index, offset, data });
         if posted {
-            self.connection()
-                .post(Command::RegionWrite, &[&access, data])
-                .map_err(|failure| refused_or_gone(&self.place, &request(), failure))
+            self.connection().post(&request).map_err(|failure| refused_or_gone(&self.place, &what(), failure))
         } else {
-            self.call(request, Command::RegionWrite, &[&access, data], &[]).map(drop)
+            self.call(what, &request, &[]).map(drop)
         }
     }
 
@@ -150,13 +150,11 @@ impl VfioUser {
 
 impl PciDevice for VfioUser {
     fn read32(&self, bar: Bar, offset: u64) -> Result<u32, DeviceError> {
-        let bytes = self.read(self.region(bar), offset, 4)?;
-        message::u32_at(&bytes, 0).map_err(|reason| self.end(reason))
+        self.read(self.region(bar), offset).map(u32::from_le_bytes)
     }
 
     fn read64(&self, bar: Bar, offset: u64) -> Result<u64, DeviceError> {
-        let bytes = self.read(self.region(bar), offset, 8)?;
-        message::u64_at(&bytes, 0).map_err(|reason| self.end(reason))
+        self.read(self.region(bar), offset).map(u64::from_le_bytes)
     }
 
     fn write32(&self, bar: Bar, offset: u64, value: u32) -> Result<(), DeviceError> {
@@ -187,8 +185,7 @@ impl PciDevice for VfioUser {
     }
 
     fn config_read32(&self, offset: u16) -> Result<u32, DeviceError> {
-        let bytes = self.read(self.config, offset.into(), 4)?;
-        message::u32_at(&bytes, 0).map_err(|reason| self.end(reason))
+        self.read(self.config, offset.into()).map(u32::from_le_bytes)
     }
 
     fn config_write32(&self, offset: u16, value: u32) -> Result<(), DeviceError> {
@@ -219,21 +216,24 @@ impl PciDevice for VfioUser {
         length: usize,
         access: DmaAccess,
     ) -> Result<(), DeviceError> {
-        let request = || format!("a map of {length:#x} bytes at {offset:#x} to DMA address {iova:#x}");
-        check_pages(&[iova, offset, length as u64], request)?;
-        let flags = match access {
-            DmaAccess::Read => message::DMA_READ,
-            DmaAccess::ReadWrite => message::DMA_READ | message::DMA_WRITE,
+        let what = || format!("a map of {length:#x} bytes at {offset:#x} to DMA address {iova:#x}");
+        check_pages(&[iova, offset, length as u64], what)?;
+        let request = Request::DmaMap {
+            readable: true,
+            writable: access == DmaAccess::ReadWrite,
+            offset,
+            address: iova,
+            size: length as u64,
         };
-        let body = message::dma_map(flags, offset, iova, length as u64);
-        self.call(request, Command::DmaMap, &[&body], &[file]).map(drop)
+        self.call(what, &request, &[file]).map(drop)
     }
 
     #[tracing::instrument(level = "debug", skip_all, fields(iova = iova, length = length), ret, err(level = "debug"))]
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError> {
-        let request = || format!("the unmap of {length:#x} bytes at DMA address {iova:#x}");
-        check_pages(&[iova, length as u64], request)?;
-        self.call(request, Command::DmaUnmap, &[&message::dma_unmap(iova, length as u64)], &[]).map(drop)
+        let what = || format!("the unmap of {length:#x} bytes at DMA address {iova:#x}");
+        check_pages(&[iova, length as u64], what)?;
+        let request = Request::DmaUnmap { address: iova, size: length as u64, all: false };
+        self.call(what, &request, &[]).map(drop)
     }
 
     /// Below what x86 keeps for interrupts, and above it: the server translates whatever it is told to, the
@@ -248,19 +248,25 @@ impl PciDevice for VfioUser {
 
     #[tracing::instrument(level = "debug", skip_all, fields(vectors = events.len()), ret, err(level = "debug"))]
     fn set_interrupts(&self, events: &[BorrowedFd<'_>]) -> Result<(), DeviceError> {
-        let request = || format!("interrupts on {} vectors", events.len());
+        let what = || format!("interrupts on {} vectors", events.len());
         if events.len() > self.vectors() {
-            return Err(refusal(&request(), format!("there are {}", self.vectors)));
+            return Err(refusal(&what(), format!("there are {}", self.vectors)));
         }
-        let set = |flags, start, files: &[BorrowedFd<'_>]| {
-            let body = message::set_irqs(flags | message::IRQ_TRIGGER, start, files.len() as u32);
-            self.call(request, Command::SetIrqs, &[&body], files).map(drop)
+        let set = |data, start, files: &[BorrowedFd<'_>]| {
+            let request = Request::SetIrqs {
+                flags: data | irq::ACTION_TRIGGER,
+                index: irq::MSIX,
+                start,
+                count: files.len() as u32,
+                data: &[],
+            };
+            self.call(what, &request, files).map(drop)
         };
         if self.vectors > 0 {
-            set(message::IRQ_NONE, 0, &[])?;
+            set(irq::DATA_NONE, 0, &[])?;
         }
         for (files, n) in events.chunks(self.files).zip(0..) {
-            set(message::IRQ_DATA_EVENTFD, n * self.files as u32, files)?;
+            set(irq::DATA_EVENTFD, n * self.files as u32, files)?;
         }
         Ok(())
     }
@@ -279,7 +285,7 @@ impl PciDevice for VfioUser {
 
     #[tracing::instrument(level = "debug", skip_all, ret, err(level = "debug"))]
     fn reset(&self) -> Result<(), DeviceError> {
-        self.call(|| "a function reset".into(), Command::Reset, &[], &[]).map(drop)
+        self.call(|| "a function reset".into(), &Request::Reset, &[]).map(drop)
     }
 
     fn pause(&self) {

@@ -7,13 +7,19 @@ use rustix::net::sockopt;
 use super::{
     connection::{connect_within, Connection, Failure},
     mapped,
-    message::{self, Command},
+    message::{
+        files_taken, irq, DeviceInfo, IrqInfo, RegionInfo, Request, Version, CONFIG_REGION, MAJOR, MINOR,
+    },
     refusal, refused_or_gone, Region, VfioUser, PAGE_BYTES, REPLY_TIMEOUT,
 };
 use crate::{device::DeviceError, memory};
 
 /// What a server says to a client while it has another.
 const BUSY: u32 = rustix::io::Errno::BUSY.raw_os_error() as u32;
+/// Regions that a PCI function has at least: six BARs, the ROM, configuration space.
+const PCI_REGIONS: u32 = 8;
+/// Bytes of data that the client takes in a message. Servers that have its memory send none.
+const LARGEST: usize = 4096;
 /// The most vectors that MSI-X has.
 const MSIX_VECTORS: u32 = 2048;
 
@@ -65,60 +71,58 @@ impl VfioUser {
         server.check_server().map_err(|reason| refusal(&format!("a connection to {place}"), reason))?;
         let named = |request: &str, failure| refused_or_gone(&place, request, failure);
 
-        let answer =
-            connection.call(Command::Version, &[&message::version()], &[]).map_err(
-                |failure| match failure {
-                    Failure::Refused(errno) if errno == BUSY => refused_or_gone(
-                        &place,
-                        &format!("a connection to {place}, which is open in another program"),
-                        Failure::Refused(errno),
-                    ),
-                    failure => named("protocol version 0.1", failure),
-                },
-            )?;
-        let major = message::u32_at(&answer, 0).map_err(|r| named("version", Failure::Gone(r)))? as u16;
-        if major != 0 {
+        let ask = Request::Version(Version { major: MAJOR, minor: MINOR, largest: LARGEST });
+        let answer = connection.call(&ask, &[]).map_err(|failure| match failure {
+            Failure::Refused(errno) if errno == BUSY => refused_or_gone(
+                &place,
+                &format!("a connection to {place}, which is open in another program"),
+                Failure::Refused(errno),
+            ),
+            failure => named("protocol version 0.1", failure),
+        })?;
+        let major = match answer.first_chunk() {
+            Some(major) => u16::from_le_bytes(*major),
+            None => return Err(named("version", short())),
+        };
+        if major != MAJOR {
             return Err(refusal("protocol version 0.1", format!("the server speaks version {major}")));
         }
-        let files = message::files_taken(&answer);
+        let files = files_taken(&answer);
         let info = connection
-            .call(Command::DeviceInfo, &[&message::device_info()], &[])
+            .call(&Request::DeviceInfo, &[])
+            .and_then(|body| DeviceInfo::decode(&body).map_err(|_| short()))
             .map_err(|f| named("device information", f))?;
-        let word = |at| message::u32_at(&info, at).map_err(|r| named("device information", Failure::Gone(r)));
-        let (flags, regions, irqs) = (word(4)?, word(8)?, word(12)?);
-        if flags & message::DEVICE_PCI == 0 || regions < message::PCI_REGIONS {
+        let DeviceInfo { flags, regions, irqs } = info;
+        if flags & DeviceInfo::PCI == 0 || regions < PCI_REGIONS {
             return Err(refusal(
                 "a PCI function",
                 format!("{place} is none (flags {flags:#x}, {regions} regions)"),
             ));
         }
         let mut region = |index: u32, least: u64| -> Result<Region, DeviceError> {
-            let request = format!("information on region {index}");
-            let answer = connection
-                .call(Command::RegionInfo, &[&message::region_info(index, message::REGION_INFO_BYTES)], &[])
-                .map_err(|f| named(&request, f))?;
-            let broken = |r| named(&request, Failure::Gone(r));
-            let flags = message::u32_at(&answer, 4).map_err(broken)?;
-            let size = message::u64_at(&answer, 16).map_err(broken)?;
-            let needed = message::REGION_READ | message::REGION_WRITE;
+            let info = connection
+                .call(&Request::RegionInfo { room: RegionInfo::BYTES, index }, &[])
+                .and_then(|body| RegionInfo::decode(&body).map_err(|_| short()))
+                .map_err(|f| named(&format!("information on region {index}"), f))?;
+            let RegionInfo { room, flags, size, .. } = info;
+            let needed = RegionInfo::READ | RegionInfo::WRITE;
             if flags & needed != needed || size < least {
                 return Err(refusal(
                     &format!("region {index}"),
                     format!("{least} bytes to read and write are needed; it has {size}, flags {flags:#x}"),
                 ));
             }
-            let room = message::u32_at(&answer, 0).map_err(broken)?;
-            Ok(Region { index, size, mappable: (flags & message::REGION_MMAP != 0).then_some(room) })
+            Ok(Region { index, size, mappable: (flags & RegionInfo::MMAP != 0).then_some(room) })
         };
         let registers = region(0, viaduct_spec::register::BAR0_BYTES)?;
         let doorbells = region(2, PAGE_BYTES)?;
-        let config = region(message::CONFIG_REGION, 256)?;
+        let config = region(CONFIG_REGION, 256)?;
         let mapped = match doorbells.mappable {
             Some(room) => mapped::map_whole(&mut connection, doorbells.index, doorbells.size, room)
                 .map_err(|f| named("the doorbells' memory", f))?,
             None => None,
         };
-        let vectors = match irqs > message::IRQ_MSIX {
+        let vectors = match irqs > irq::MSIX {
             true => vectors(&mut connection).map_err(|f| named("information on interrupts", f))?,
             false => 0,
         };
@@ -140,12 +144,16 @@ impl VfioUser {
 
 /// MSI-X vectors that take eventfds; none where the server will not tell.
 fn vectors(connection: &mut Connection) -> Result<u32, Failure> {
-    let answer = match connection.call(Command::IrqInfo, &[&message::irq_info(message::IRQ_MSIX)], &[]) {
+    let answer = match connection.call(&Request::IrqInfo { index: irq::MSIX }, &[]) {
         Ok(answer) => answer,
         Err(Failure::Refused(_)) => return Ok(0),
         Err(gone) => return Err(gone),
     };
-    let word = |at| message::u32_at(&answer, at).map_err(Failure::Gone);
-    let (flags, count) = (word(4)?, word(12)?);
-    Ok(if flags & message::IRQ_EVENTFD == 0 { 0 } else { count.min(MSIX_VECTORS) })
+    let IrqInfo { flags, count, .. } = IrqInfo::decode(&answer).map_err(|_| short())?;
+    Ok(if flags & IrqInfo::EVENTFD == 0 { 0 } else { count.min(MSIX_VECTORS) })
+}
+
+/// An answer ends before all that it is to say.
+fn short() -> Failure {
+    Failure::Gone("its answer ends before its last field".into())
 }

@@ -6,15 +6,16 @@ use std::{
 };
 
 use super::{
-    notice::NEWS,
-    protocol::{Answer, Request, MOST_NEWS},
+    notice::CONNECTION_EVENTS,
+    protocol::{Answer, Request, MOST_CONNECTION_EVENTS},
     Client,
 };
 use crate::{
-    agent::AgentError,
-    cm::{ConnectionId, Discriminator, Event, ListenerId, News},
-    connection_agent::{Ask, ConnectionAgent, ConnectorError},
-    kernel_agent::ViName,
+    cm::{ConnectionId, Discriminator, Event, EventQueue, ListenerId},
+    kernel_agent::{
+        connection_agent::{Ask, ConnectionAgent, ConnectorError},
+        AgentError, ViName,
+    },
     wakeup::Wakeup,
 };
 
@@ -24,7 +25,7 @@ const SLICE: Duration = Duration::from_millis(100);
 /// Events that were fetched from viad.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
-    news: News,
+    connection_events: EventQueue,
     /// What the session's page said when they were.
     told: u32,
 }
@@ -32,24 +33,24 @@ pub(super) struct Heard {
 impl Client {
     fn heard(&self) -> MutexGuard<'_, Heard> {
         // A thread that panicked with the lock held has left nothing half changed.
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection_events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Fetches events, if viad says that there are any: whether it did.
     fn fetch(&self) -> Result<bool, AgentError> {
         // Nobody looks for an event between its being fetched and its being here.
         let mut heard = self.heard();
-        let told = Client::told(self, NEWS);
+        let told = Client::told(self, CONNECTION_EVENTS);
         if told == heard.told {
             return Ok(false);
         }
         loop {
-            let events = match self.call(&Request::TakeNews)?.0 {
-                Answer::News(events) => events,
+            let events = match self.call(&Request::TakeConnectionEvents)?.0 {
+                Answer::ConnectionEvents(events) => events,
                 other => return Err(self.wrong(&other)),
             };
-            let last = events.len() < MOST_NEWS;
-            events.into_iter().for_each(|event| heard.news.push(event));
+            let last = events.len() < MOST_CONNECTION_EVENTS;
+            events.into_iter().for_each(|event| heard.connection_events.push(event));
             if last {
                 heard.told = told;
                 return Ok(true);
@@ -77,7 +78,7 @@ impl Client {
             Answer::Done => Ok(()),
             Answer::Unconnected(error) => {
                 if error.is_gone() {
-                    self.heard().news.forget(id);
+                    self.heard().connection_events.forget(id);
                 }
                 Err(error.into())
             }
@@ -100,7 +101,7 @@ impl ConnectionAgent for Client {
         self.done(&Request::Unlisten(own))?;
         let untaken = |event: &Event| matches!(event, Event::Incoming { listener, .. } if *listener == own);
         loop {
-            let Some(event) = self.heard().news.take(untaken) else { return Ok(()) };
+            let Some(event) = self.heard().connection_events.take(untaken) else { return Ok(()) };
             self.disconnect(event.id())?;
         }
     }
@@ -123,29 +124,29 @@ impl ConnectionAgent for Client {
 
     fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
         let done = self.done(&Request::Disconnect(id));
-        self.heard().news.forget(id);
+        self.heard().connection_events.forget(id);
         done
     }
 
     fn take_event(&self, is: &mut dyn FnMut(&Event) -> bool) -> Option<Event> {
-        self.heard().news.take(is)
+        self.heard().connection_events.take(is)
     }
 
     fn told(&self) -> u64 {
         self.heard().told.into()
     }
 
-    fn on_news(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
-        self.wake_on_news(wakeup)
+    fn on_connection_event(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
+        self.wake_on_connection_event(wakeup)
     }
 
     fn hear(&self, seen: u64, timeout: Duration) -> Result<(), AgentError> {
-        let page = Client::told(self, NEWS);
+        let page = Client::told(self, CONNECTION_EVENTS);
         // What another thread has fetched may be what this one waits for.
         if self.fetch()? || timeout.is_zero() || ConnectionAgent::told(self) != seen {
             return self.check_here();
         }
-        self.sleep_untold(NEWS, page, timeout.min(SLICE));
+        self.sleep_untold(CONNECTION_EVENTS, page, timeout.min(SLICE));
         self.check_here()?;
         self.fetch().map(drop)
     }

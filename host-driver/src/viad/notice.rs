@@ -6,7 +6,7 @@
 //!   64 + 64 n   generation of vector n, a futex
 //! ```
 //!
-//! Each session has another one, its own: there vector [`EVENTS`] says that it has asynchronous errors, [`NEWS`] that its connections have
+//! Each session has another one, its own: there vector [`EVENTS`] says that it has asynchronous errors, [`CONNECTION_EVENTS`] that its connections have
 //! events.
 
 use std::{
@@ -32,7 +32,7 @@ pub const BYTES: usize = 4096;
 /// In a session's own page: there are asynchronous errors.
 pub const EVENTS: u8 = 0;
 /// In a session's own page: its connections have events.
-pub const NEWS: u8 = 1;
+pub const CONNECTION_EVENTS: u8 = 1;
 
 const ASLEEP: usize = 0;
 const ENDED: usize = 4;

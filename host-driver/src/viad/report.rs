@@ -8,9 +8,8 @@ use super::{
 };
 use crate::{
     address::{Mtu, Service},
-    agent::AgentError,
     cm::progress::{Phase, Progress},
-    kernel_agent::ViName,
+    kernel_agent::{AgentError, ViName},
     queues::ViState,
 };
 
@@ -33,6 +32,8 @@ pub struct SessionReport {
     pub regions: u32,
     /// Bytes in regions, whole pages.
     pub bytes: u64,
+    /// It is trusted: it has the function itself.
+    pub trusted: bool,
 }
 
 /// What all sessions have together but the one that asks, of whichever user they are.
@@ -76,7 +77,8 @@ pub struct ViReport {
 pub struct QueueReport {
     /// Slots of its ring.
     pub slots: u32,
-    /// Position of the last descriptor that the NIC was told of; None: it was told of none since the queue began.
+    /// Position of the last descriptor that the NIC was told of; None: it was told of none since the queue began, or by its client itself, and then
+    /// `open` is None, too.
     pub last: Option<u16>,
     /// Its client has rung a doorbell that has not been passed on.
     pub unforwarded: bool,
@@ -86,8 +88,9 @@ pub struct QueueReport {
 }
 
 impl QueueReport {
+    /// The NIC was told of descriptors that are not complete, as far as one knows.
     fn is_open(&self) -> bool {
-        self.open != Some(0)
+        self.last.is_some() && self.open != Some(0)
     }
 }
 
@@ -118,12 +121,12 @@ impl ViReport {
             Some(open) => format!("{open} posted"),
             None => "its memory cannot be read".into(),
         };
-        if self.send.last.is_some() && self.send.is_open() {
+        if self.send.is_open() {
             let whose =
                 if self.service.is_reliable() { "its peer, to acknowledge" } else { "the NIC, to send" };
             waits.push(format!("{whose} what it sends ({})", queued(&self.send)));
         }
-        if self.receive.last.is_none() || self.receive.open == Some(0) {
+        if self.receive.open == Some(0) {
             waits.push("its owner, to post a receive: a message that comes now breaks it, or is lost".into());
         } else {
             waits.push(format!("a message from its peer ({})", queued(&self.receive)));
@@ -220,6 +223,10 @@ mod tests {
             waits.contains("pass on its send doorbell") && waits.contains("to post a receive"),
             "{waits}"
         );
+        // Its client rings the NIC's own doorbells.
+        let unseen = QueueReport { unforwarded: false, ..queue(None, None) };
+        let trusted = ViReport { send: unseen.clone(), receive: unseen, ..vi.clone() };
+        assert_eq!(trusted.waits_for(), ["a message from its peer (its memory cannot be read)"]);
         vi.state = ViState::Error;
         assert!(vi.waits_for()[1].contains("to disconnect it"));
     }

@@ -113,6 +113,34 @@ fn the_captured_messages_mean_what_they_should() {
     assert_eq!(rej.additional[..8], 0x5054_00ff_fe00_0002u64.to_be_bytes());
 }
 
+/// A REQ tells the server the PSN of its first packet, and a REP tells the client: each end names the one that it expects (IBA 12.7.31).
+#[test]
+fn the_starting_psn_of_a_message_is_its_receiver_s() {
+    /// Requests of reliable connections: sends, writes, RDMA reads.
+    const REQUESTS: std::ops::RangeInclusive<u8> = 0..=12;
+    for name in ["rping_100", "rping_mtu4096"] {
+        let [mut by_server, mut by_client] = [None; 2];
+        for (_, datagram) in messages(name) {
+            match Mad::decode(&datagram.mad).expect("a message").message {
+                Message::Req(req) => by_server = Some(req.psn),
+                Message::Rep(rep) => by_client = Some(rep.psn),
+                _ => {}
+            }
+        }
+        for (sender, psn) in [(SERVER, by_server), (CLIENT, by_client)] {
+            let first = frames(name).into_iter().find(|frame| {
+                // BTH from byte 42, where ARP's frames end; the queue pair number in bytes 47 to 49.
+                frame.len() > 54
+                    && frame[6..12] == sender.mac.0
+                    && REQUESTS.contains(&frame[42])
+                    && frame[47..50] != [0, 0, 1]
+            });
+            let first = first.expect("a request");
+            assert_eq!(Some(u32::from_be_bytes([0, first[51], first[52], first[53]])), psn, "{name}");
+        }
+    }
+}
+
 /// Whatever becomes of a frame: the parser says what is wrong, and a manager that gets it goes on. With the ICRC made good again
 /// it is taken for what it says.
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use pcap_file::pcap::{PcapPacket, PcapWriter};
-use viaduct_driver::address::{ConnectionInfo, Mac, Mtu, Service};
+use viaduct_driver::address::{ConnectionInfo, Mac, Mtu, Service, ACK_TIME};
 use viaduct_driver::cm::config::Timing;
 use viaduct_driver::cm::{Config, Discriminator, End, Event, Host, Manager, Request, Target};
 use viaduct_spec::cm::{attribute, PORT, TCP_SERVICE};
@@ -22,10 +22,12 @@ fn end(n: u8, queue_pair: u32) -> End {
         mac,
         ip,
         queue_pair,
-        first_psn: 0x12_3456 + u32::from(n),
+        starting_psn: 0x12_3456 + u32::from(n),
+        first_psn: None,
         mtu: Mtu::DEFAULT,
         service: Service::ReliableReception,
         max_transfer: 1 << 20,
+        ack_time: ACK_TIME,
     };
     End { reads_asked: 3, ..End::new(info, 4) }
 }

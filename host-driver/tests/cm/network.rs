@@ -9,7 +9,7 @@ use std::{
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::{
-    address::{ConnectionInfo, Mac, Mtu, Service},
+    address::{ConnectionInfo, Mac, Mtu, Service, ACK_TIME},
     cm::{
         config::Config, datagram::Datagram, mad::Mad, message::Message, CmError, ConnectionId, Discriminator,
         End, Event, Host, Manager, Request, Target,
@@ -107,10 +107,12 @@ impl Network {
                 mac,
                 ip,
                 queue_pair: self.next_queue_pair | n as u32,
-                first_psn: self.random.random_range(0..1 << 24),
+                starting_psn: self.random.random_range(0..1 << 24),
+                first_psn: None,
                 mtu: Mtu::DEFAULT,
                 service: Service::ReliableDelivery,
                 max_transfer: 1 << 20,
+                ack_time: ACK_TIME,
             },
             4,
         )

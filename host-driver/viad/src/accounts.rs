@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use viaduct_driver::agent::{self, AgentError, ErrorClass};
+use viaduct_driver::kernel_agent::{self, AgentError, ErrorClass};
 
 use crate::config::Limits;
 
@@ -30,9 +30,13 @@ pub enum Quota {
     Page,
     /// Listeners, and requests that are not decided on.
     Listener,
+    /// Bytes that viad has in common with the user.
+    Shared,
+    /// Pools.
+    Pool,
 }
 
-const QUOTAS: usize = 9;
+const QUOTAS: usize = 11;
 const NAMES: [&str; QUOTAS] = [
     "sessions",
     "virtual interfaces",
@@ -43,6 +47,8 @@ const NAMES: [&str; QUOTAS] = [
     "rows of the region table",
     "rows of the page table",
     "listeners and undecided requests",
+    "bytes in arenas, rings and pools",
+    "pools",
 ];
 
 /// All users' accounts.
@@ -54,20 +60,21 @@ pub struct Accounts {
 
 impl Accounts {
     /// Nobody has anything.
-    pub fn new(limits: &Limits, nic: &agent::Limits) -> Arc<Self> {
+    pub fn new(limits: &Limits, nic: &kernel_agent::Limits) -> Arc<Self> {
         let Limits { sessions, vis, cqs, regions, rows, pages, tags, bytes, listeners, .. } = *limits;
+        let Limits { shared, pools, .. } = *limits;
         // What is asked for as regions is to be had, beside a user's arenas and rings; else nobody has more than a third.
         let own = cqs.unwrap_or(nic.cqs.into()).saturating_add(sessions);
         let asked = regions.map_or(0, |regions| regions.saturating_add(own));
         let rows = rows.unwrap_or(u64::from(nic.regions / 3).max(1).max(asked));
         // Most regions have one or two.
         let pages = pages.unwrap_or(u64::from(nic.pages / 3).max(1).max(asked.saturating_mul(2)));
-        let bytes = bytes.unwrap_or_else(half_of_memory);
+        let [bytes, shared] = [bytes, shared].map(|bytes| bytes.unwrap_or_else(half_of_memory));
         let half = |limit: Option<u64>, all: u64| limit.unwrap_or((all / 2).max(1));
         let (vis, cqs) = (half(vis, nic.vis.into()), half(cqs, nic.cqs.into()));
         let regions = half(regions, nic.regions.into());
         Arc::new(Self {
-            limits: [sessions, vis, cqs, regions, tags, bytes, rows, pages, listeners],
+            limits: [sessions, vis, cqs, regions, tags, bytes, rows, pages, listeners, shared, pools],
             users: Mutex::default(),
         })
     }
@@ -152,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_user_has_what_its_sessions_have_together_and_nobody_else() {
-        let nic = agent::Limits {
+        let nic = kernel_agent::Limits {
             vis: 64,
             cqs: 5,
             regions: 90,

@@ -23,12 +23,29 @@ pub struct Config {
     pub poll_us: u64,
     /// How long an interrupt vector rests after each interrupt, in microseconds.
     pub holdoff_us: u64,
+    /// How long the other end of a connection may be silent before it is asked whether it is there, in milliseconds. The end that
+    /// was asked for the connection waits longer by half.
+    pub silence_ms: u64,
     /// The hosts file, for the name service of clients.
     pub hosts: PathBuf,
     /// What one client may do.
     pub client: Client,
     /// What all clients of one user may have.
     pub user: Limits,
+    /// Users whose programs get the function itself.
+    pub trusted: Trusted,
+}
+
+/// Users whose programs get the function itself, and what each of their sessions has of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Trusted {
+    /// The users, by number.
+    pub users: Vec<u32>,
+    /// DMA addresses of a session, in bytes.
+    pub addresses: u64,
+    /// DMA maps of a session.
+    pub maps: u32,
 }
 
 /// What one client may do.
@@ -60,6 +77,10 @@ pub struct Limits {
     pub tags: u64,
     /// Bytes in regions, whole pages; half of the machine's memory if it is not said.
     pub bytes: Option<u64>,
+    /// Bytes that viad has in common with the user: arenas, rings of completion queues, pools. Half of the machine's memory if it is not said.
+    pub shared: Option<u64>,
+    /// Pools: memory that the library has allocated, in pieces of 1 MiB or more.
+    pub pools: u64,
     /// Who waits for connections, and who has asked for one and is not decided on.
     pub listeners: u64,
     /// Requests a second; more of them wait.
@@ -78,10 +99,18 @@ impl Default for Config {
             tap: None,
             poll_us: 50,
             holdoff_us: 0,
+            silence_ms: 10_000,
             hosts: "/etc/vip_hosts".into(),
             client: Client::default(),
             user: Limits::default(),
+            trusted: Trusted::default(),
         }
+    }
+}
+
+impl Default for Trusted {
+    fn default() -> Self {
+        Self { users: Vec::new(), addresses: 16 << 30, maps: 1024 }
     }
 }
 
@@ -102,6 +131,8 @@ impl Default for Limits {
             pages: None,
             tags: 1024,
             bytes: None,
+            shared: None,
+            pools: 256,
             listeners: 128,
             requests: 20_000,
             burst: 2000,
@@ -120,6 +151,13 @@ impl Config {
             "user.requests and user.burst are more than 0"
         );
         ensure!(self.holdoff_us <= 33_000, "holdoff_us is at most 33000");
+        ensure!((100..=3_600_000).contains(&self.silence_ms), "silence_ms is 100 to 3600000");
+        let Trusted { addresses, maps, .. } = self.trusted;
+        ensure!(
+            addresses > 0 && addresses % 4096 == 0 && addresses <= 1 << 56,
+            "trusted.addresses is whole pages of 4096 bytes, up to 2^56"
+        );
+        ensure!(maps > 0, "trusted.maps is more than 0");
         Ok(())
     }
 }
@@ -137,7 +175,7 @@ mod tests {
         // Every key is there, if only in a comment.
         let one = Some(1);
         let user = Limits { vis: one, cqs: one, regions: one, ..Limits::default() };
-        let user = Limits { rows: one, pages: one, bytes: one, ..user };
+        let user = Limits { rows: one, pages: one, bytes: one, shared: one, ..user };
         let all =
             toml::to_string(&Config { group: Some(0), tap: Some(String::new()), user, ..Config::default() })
                 .expect("TOML");
@@ -149,9 +187,16 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused() {
         assert!(toml::from_str::<Config>("nick = 1").is_err(), "an unknown key");
-        for text in
-            ["", "nic = 'x'\nmode = 0o7777", "nic = 'x'\nclient.vis = 0", "nic = 'x'\nholdoff_us = 40000"]
-        {
+        for text in [
+            "",
+            "nic = 'x'\nmode = 0o7777",
+            "nic = 'x'\nclient.vis = 0",
+            "nic = 'x'\nholdoff_us = 40000",
+            "nic = 'x'\nsilence_ms = 99",
+            "nic = 'x'\nsilence_ms = 3600001",
+            "nic = 'x'\ntrusted.addresses = 5000",
+            "nic = 'x'\ntrusted.maps = 0",
+        ] {
             assert!(toml::from_str::<Config>(text).expect("TOML").check().is_err(), "{text}");
         }
     }

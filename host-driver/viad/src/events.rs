@@ -10,8 +10,8 @@ use std::{
 };
 
 use viaduct_driver::{
-    agent::{Agent, AgentError, Event, EVENT_VECTOR, LONGEST_SLEEP},
-    kernel_agent::{CqName, ViName},
+    agent::{Agent, EVENT_VECTOR, LONGEST_SLEEP},
+    kernel_agent::{AgentError, CqName, Event, ViName},
     wait::{turn, Turn},
 };
 use viaduct_spec::register::event_code;

@@ -13,11 +13,11 @@ use std::{
 
 use rustix::net::{socketpair, AddressFamily, SocketFlags, SocketType};
 use viaduct_driver::{
-    agent::Event,
-    cm::{self, ConnectionId, ListenerId, News},
+    cm::{self, ConnectionId, EventQueue, ListenerId},
+    kernel_agent::Event,
     viad::{
-        notice::{Notice, EVENTS, NEWS},
-        protocol::{MOST_EVENTS, MOST_NEWS},
+        notice::{Notice, CONNECTION_EVENTS, EVENTS},
+        protocol::{MOST_CONNECTION_EVENTS, MOST_EVENTS},
         socket,
     },
 };
@@ -31,7 +31,7 @@ pub struct Inbox {
     /// Tells sessions apart.
     pub session: u64,
     errors: Mutex<VecDeque<Event>>,
-    news: Mutex<News>,
+    connection_events: Mutex<EventQueue>,
     notice: Notice,
     /// viad's end of the socket by which it says that something was raised, if the session has asked for that.
     watch: OnceLock<OwnedFd>,
@@ -48,8 +48,8 @@ impl Inbox {
         static SESSIONS: AtomicU64 = AtomicU64::new(0);
         let (notice, file) = Notice::create()?;
         let session = SESSIONS.fetch_add(1, Ordering::Relaxed);
-        let (errors, news, watch) = (Mutex::default(), Mutex::default(), OnceLock::new());
-        Ok((Arc::new(Self { session, errors, news, notice, watch }), file))
+        let (errors, connection_events, watch) = (Mutex::default(), Mutex::default(), OnceLock::new());
+        Ok((Arc::new(Self { session, errors, connection_events, notice, watch }), file))
     }
 
     /// An asynchronous error. A client that fetches none loses the oldest. One that is there already is not there twice: whoever
@@ -88,27 +88,27 @@ impl Inbox {
     }
 
     /// An event of a connection's.
-    pub fn put_news(&self, event: cm::Event) {
-        lock(&self.news).push_within(event, MOST_WAITING);
-        self.notice.raise(NEWS);
+    pub fn put_connection_event(&self, event: cm::Event) {
+        lock(&self.connection_events).push_within(event, MOST_WAITING);
+        self.notice.raise(CONNECTION_EVENTS);
         self.wake();
     }
 
     /// Fetches events of connections, oldest first, as many as fit a reply.
-    pub fn take_news(&self) -> Vec<cm::Event> {
-        lock(&self.news).take_some(MOST_NEWS)
+    pub fn take_connection_events(&self) -> Vec<cm::Event> {
+        lock(&self.connection_events).take_some(MOST_CONNECTION_EVENTS)
     }
 
     /// Nothing more is asked about a connection.
     pub fn forget(&self, id: ConnectionId) {
-        lock(&self.news).forget(id);
+        lock(&self.connection_events).forget(id);
     }
 
     /// A request that this listener got, and nobody has fetched.
     pub fn take_request(&self, own: ListenerId) -> Option<ConnectionId> {
         let is =
             |event: &cm::Event| matches!(event, cm::Event::Incoming { listener, .. } if *listener == own);
-        lock(&self.news).take(is).map(|event| event.id())
+        lock(&self.connection_events).take(is).map(|event| event.id())
     }
 }
 

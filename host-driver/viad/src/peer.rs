@@ -8,6 +8,7 @@ use std::{
 use rustix::{
     event::{poll, PollFd, PollFlags},
     fs::{fcntl_getfl, fstatfs, OFlags, PROC_SUPER_MAGIC},
+    io::Errno,
     process::{pidfd_open, Pid, PidfdFlags},
     time::Timespec,
 };
@@ -59,6 +60,19 @@ impl Peer {
         }
         memory::access_in(&maps, start, end)
     }
+
+    /// Waits for its end; false: `stop` is readable first.
+    pub fn wait_end(&self, stop: &OwnedFd) -> bool {
+        let mut files = [PollFd::new(&self.pidfd, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
+        loop {
+            match poll(&mut files, None) {
+                Err(Errno::INTR) => {}
+                Ok(_) => return !files[0].revents().is_empty(),
+                // A process of which nobody can be asked is not known to have ended.
+                Err(_) => return false,
+            }
+        }
+    }
 }
 
 /// Whether a process lives.
@@ -84,4 +98,26 @@ fn peer_pidfd(socket: impl AsFd) -> Option<OwnedFd> {
     };
     // SAFETY: a new descriptor, and nobody else's.
     (result == 0 && pidfd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(pidfd) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use rustix::event::{eventfd, EventfdFlags};
+
+    use super::*;
+
+    #[test]
+    fn a_process_is_waited_for_until_it_or_viad_ends() {
+        let mut process = Command::new("sleep").arg("60").spawn().expect("it starts");
+        let pid = Pid::from_child(&process);
+        let pidfd = pidfd_open(pid, PidfdFlags::empty()).expect("it lives");
+        let peer = Peer { pid, uid: 0, pidfd };
+        let event = |count| eventfd(count, EventfdFlags::CLOEXEC).expect("an eventfd");
+        assert!(!peer.wait_end(&event(1)), "viad ends, and it lives");
+        process.kill().expect("it lives");
+        assert!(peer.wait_end(&event(0)));
+        process.wait().expect("it has ended");
+    }
 }

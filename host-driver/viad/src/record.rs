@@ -2,15 +2,16 @@
 
 use std::{
     collections::BTreeMap,
+    fs::File,
     os::{fd::OwnedFd, unix::fs::FileExt},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
     time::Instant,
 };
 
 use viaduct_driver::{
-    agent::{vis::ViAttributes, AgentError},
     cm::progress::Progress,
-    kernel_agent::ViName,
+    kernel_agent::{AgentError, ViAttributes, ViName},
+    memory::Mapping,
     queues::{ring::Ring, ViState},
     viad::{
         protocol::MOST_REPORTS,
@@ -24,6 +25,9 @@ use viaduct_spec::{
 
 use crate::{forwarder::Page, peer::Peer};
 
+/// viad's own memory, for reading.
+static OWN: LazyLock<Option<File>> = LazyLock::new(|| File::open("/proc/self/mem").ok());
+
 /// All sessions that live.
 #[derive(Debug, Default)]
 pub struct Records(Mutex<BTreeMap<u64, Arc<Record>>>);
@@ -35,9 +39,32 @@ pub struct Record {
     pid: i32,
     uid: u32,
     since: Instant,
-    /// The client's memory, for reading.
-    memory: std::fs::File,
+    /// The client's memory, for reading, if it has handed that over.
+    private: Option<File>,
     has: Mutex<Has>,
+}
+
+/// Memory of a client's, as far as viad may look at it.
+#[derive(Debug, Clone)]
+pub enum Memory {
+    /// In the memory that the client has handed over.
+    Private,
+    /// In a pool: viad's view of it, and where the memory begins there. It is read as a file, for a load of a page that the system does not have
+    /// would end viad.
+    View(Arc<Mapping>, u64),
+    /// The client maps it by itself.
+    Unseen,
+}
+
+/// A region of a client's.
+#[derive(Debug, Clone)]
+pub struct Region {
+    /// First byte.
+    pub address: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Where viad finds it.
+    pub memory: Memory,
 }
 
 /// What it has.
@@ -45,12 +72,14 @@ pub struct Record {
 pub struct Has {
     /// Virtual interfaces.
     pub vis: BTreeMap<ViName, Vi>,
-    /// Regions, by their rows: first byte and length.
-    pub regions: BTreeMap<u16, (u64, u64)>,
+    /// Regions, by their rows.
+    pub regions: BTreeMap<u16, Region>,
     /// Bytes in regions, whole pages.
     pub bytes: u64,
     /// Completion queues.
     pub cqs: u32,
+    /// It has the function itself.
+    pub trusted: bool,
 }
 
 /// A virtual interface.
@@ -58,8 +87,8 @@ pub struct Has {
 pub struct Vi {
     /// What it is now.
     pub attributes: ViAttributes,
-    /// Its doorbell page.
-    pub page: Arc<Page>,
+    /// Its doorbell page, if viad looks at it.
+    pub page: Option<Arc<Page>>,
     /// Its rings: send, receive.
     pub rings: [Ring; 2],
 }
@@ -71,13 +100,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Records {
     /// A session has begun.
-    pub fn begin(&self, session: u64, peer: &Peer, memory: OwnedFd) -> Arc<Record> {
+    pub fn begin(&self, session: u64, peer: &Peer, private: Option<OwnedFd>) -> Arc<Record> {
         let record = Arc::new(Record {
             session,
             pid: peer.pid.as_raw_nonzero().get(),
             uid: peer.uid,
             since: Instant::now(),
-            memory: memory.into(),
+            private: private.map(File::from),
             has: Mutex::default(),
         });
         lock(&self.0).insert(session, Arc::clone(&record));
@@ -144,6 +173,7 @@ impl Record {
             cqs: has.cqs,
             regions: has.regions.len() as u32,
             bytes: has.bytes,
+            trusted: has.trusted,
         }
     }
 
@@ -169,14 +199,18 @@ impl Record {
                 max_transfer: vi.attributes.max_transfer,
                 state: state(name).ok()?,
                 connection: progress(name),
-                send: self.queue(&vi.page, send, &vi.rings[0]),
-                receive: self.queue(&vi.page, receive, &vi.rings[1]),
+                send: self.queue(vi.page.as_deref(), send, &vi.rings[0]),
+                receive: self.queue(vi.page.as_deref(), receive, &vi.rings[1]),
             })
         };
         some.into_iter().filter_map(report).collect()
     }
 
-    fn queue(&self, page: &Page, doorbell: u64, ring: &Ring) -> QueueReport {
+    fn queue(&self, page: Option<&Page>, doorbell: u64, ring: &Ring) -> QueueReport {
+        let Some(page) = page else {
+            // Its client rings the NIC's own doorbells.
+            return QueueReport { slots: ring.slots() as u32, last: None, unforwarded: false, open: None };
+        };
         let (forwarded, unforwarded) = page.doorbell(doorbell);
         let last = (forwarded != 0).then(|| token::POSITION.get(&[forwarded]) as u16);
         QueueReport {
@@ -193,14 +227,13 @@ impl Record {
         let mut seen = Vec::new();
         let mut word = forwarded;
         while seen.len() < ring.slots() {
-            let address = self.descriptor(word)?;
+            let (address, region) = self.descriptor(word)?;
             // The same memory was posted again since: what it was before is complete.
             if seen.contains(&address) {
                 break;
             }
             // No lock is held: whoever's memory makes this wait makes the asker wait.
-            let mut bytes = [0; 8];
-            self.memory.read_exact_at(&mut bytes, address + COMPLETION_OFFSET).ok()?;
+            let bytes = self.read(&region, address + COMPLETION_OFFSET)?;
             let status = control_segment::STATUS.get(&[0, 0, 0, u64::from_le_bytes(bytes)]) as u32;
             if status & (status::DONE | status::ERROR_MASK) != 0 {
                 break;
@@ -215,11 +248,27 @@ impl Record {
         Some(seen.len() as u32)
     }
 
-    fn descriptor(&self, word: u64) -> Option<u64> {
-        let region = token::REGION.get(&[word]) as u16;
-        let (start, length) = *self.has().regions.get(&region)?;
+    /// The address of a descriptor, and the region that it lies in: whole.
+    fn descriptor(&self, word: u64) -> Option<(u64, Region)> {
+        let row = token::REGION.get(&[word]) as u16;
+        let region = self.has().regions.get(&row)?.clone();
+        let start = region.address;
         let address = (start & !63).checked_add(64 * token::OFFSET.get(&[word]))?;
         let end = address.checked_add(COMPLETION_OFFSET + 8)?;
-        (end <= start.checked_add(length)?).then_some(address)
+        (start <= address && end <= start.checked_add(region.length)?).then_some((address, region))
+    }
+
+    /// 8 bytes at an address in a region.
+    fn read(&self, region: &Region, address: u64) -> Option<[u8; 8]> {
+        let mut bytes = [0; 8];
+        match &region.memory {
+            Memory::Private => self.private.as_ref()?.read_exact_at(&mut bytes, address).ok()?,
+            Memory::View(view, offset) => {
+                let own = view.start().as_ptr() as u64 + offset + (address - region.address);
+                OWN.as_ref()?.read_exact_at(&mut bytes, own).ok()?;
+            }
+            Memory::Unseen => return None,
+        }
+        Some(bytes)
     }
 }

@@ -26,22 +26,15 @@ use rustix::{
 };
 use signal_hook::consts::{SIGINT, SIGTERM};
 use viaduct_driver::{
-    agent::{Agent, Limits, Options, EVENT_VECTOR},
+    agent::{Agent, Options, EVENT_VECTOR},
+    ethernet::Tap,
     name::DeviceName,
     viad::notice::Notice,
 };
 
 use crate::{
-    accounts::{Accounts, Quota},
-    config::Config,
-    connections::Connections,
-    events::Events,
-    forwarder::Forwarder,
-    inbox::Watchers,
-    record::Records,
-    service, session,
-    tap::Tap,
-    throttle::Throttles,
+    accounts::Accounts, config::Config, connections::Connections, events::Events, forwarder::Forwarder,
+    nic::Nic, opening, record::Records, service, session, throttle::Throttles, trust::Trust,
 };
 
 /// Sessions at a time: each has a thread.
@@ -51,71 +44,6 @@ const EVENTS: usize = 4095;
 /// How long the sessions have to give everything back when viad ends.
 const ENDING: Duration = Duration::from_secs(5);
 
-/// The NIC, and what all sessions have in common.
-pub struct Nic {
-    /// What is in force.
-    pub config: Config,
-    /// The agent.
-    pub agent: Arc<Agent>,
-    /// What each user has.
-    pub accounts: Arc<Accounts>,
-    /// Passes doorbells on.
-    pub forwarder: Forwarder,
-    /// Hands events out.
-    pub events: Events,
-    /// How many requests each user may make.
-    pub throttles: Throttles,
-    /// What others may be told of sessions.
-    pub records: Records,
-    /// Makes connections.
-    pub connections: Connections,
-    /// What clients see without asking.
-    pub notice: Arc<Notice>,
-    /// Who is told when something is raised in it.
-    pub watchers: Arc<Watchers>,
-    /// Its descriptor.
-    pub notice_file: OwnedFd,
-    /// Readable when viad ends.
-    pub stop: OwnedFd,
-    /// Sessions that live.
-    sessions: AtomicUsize,
-}
-
-impl Nic {
-    /// What one client may have.
-    pub fn client_limits(&self) -> Limits {
-        let limits = self.agent.limits();
-        let most = |quota, own: u64| self.accounts.limit(quota).min(own);
-        // The raw channel has one.
-        let vis = most(Quota::Vi, u64::from(limits.vis) - 1).min(self.config.client.vis.into());
-        Limits {
-            vis: vis as u16,
-            // One is the agent's; the library leaves it out.
-            cqs: (most(Quota::Cq, u64::from(limits.cqs) - 1) + 1) as u16,
-            // Row 0 and two of the agent's, in the same way; beside the raw channel's and the session's own arena.
-            regions: (most(Quota::Region, u64::from(limits.regions).saturating_sub(5))
-                .min(self.accounts.limit(Quota::Row).saturating_sub(1))
-                + 3) as u32,
-            pages: most(Quota::Page, limits.pages.into()) as u32,
-            ..limits
-        }
-    }
-
-    /// Ends viad. The first reason is logged.
-    pub fn end(&self, reason: &str) {
-        if !is_readable(&self.stop) {
-            tracing::info!(reason, "viad ends");
-        }
-        // A counter takes some more.
-        let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
-    }
-}
-
-fn is_readable(file: &OwnedFd) -> bool {
-    let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-    matches!(poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&now)), Ok(1))
-}
-
 /// Serves until a signal comes or the NIC is gone.
 pub fn run(config: &Config) -> Result<()> {
     // First of all: what is wrong with it is told before the NIC is taken, and no descriptor of ours can be taken for it.
@@ -124,26 +52,33 @@ pub fn run(config: &Config) -> Result<()> {
     let nic = || format!("{:?} as the NIC", config.nic);
     let name: DeviceName = config.nic.parse().with_context(nic)?;
     let options = Options { events: EVENTS, ..name.options };
-    let agent = Agent::open(name.open().with_context(nic)?, options).with_context(nic)?;
+    let device = opening::open(&name).with_context(nic)?;
+    // There is one thread so far.
+    let trust = Trust::new(&config.trusted, &*device).with_context(nic)?;
+    let agent = Agent::open(device, options).with_context(nic)?;
+    trust.reserve(agent.limits().regions.into())?;
     let holdoff = Duration::from_micros(config.holdoff_us);
     for vector in 0..if holdoff.is_zero() { 0 } else { agent.vectors() } {
         agent.hold_off(vector, holdoff)?;
     }
     let tap = config.tap.as_ref().map(|name| {
-        Tap::open(name, agent.mac()).with_context(|| format!("{name:?} as the host's network interface"))
+        Tap::open(name, Some(agent.mac()))
+            .with_context(|| format!("{name:?} as the host's network interface"))
     });
     let tap = tap.transpose()?;
     let (notice, notice_file) = Notice::create()?;
     let notice = Arc::new(notice);
     let poll_time = Duration::from_micros(config.poll_us);
     let accounts = Accounts::new(&config.user, &agent.limits());
+    let silence = Duration::from_millis(config.silence_ms);
     let nic = Arc::new(Nic {
         config: config.clone(),
         forwarder: Forwarder::new(Arc::clone(agent.device()), Arc::clone(&notice), poll_time)?,
         events: Events::new(Arc::clone(&agent)),
         records: Records::default(),
+        trust: Arc::new(trust),
         throttles: Throttles::new(config.user.requests, config.user.burst),
-        connections: Connections::open(&agent, rand::random(), tap, &accounts)?,
+        connections: Connections::open(&agent, (rand::random(), silence), tap, &accounts)?,
         accounts,
         agent,
         notice,

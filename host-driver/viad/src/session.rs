@@ -14,9 +14,8 @@ use rustix::{
     time::Timespec,
 };
 use viaduct_driver::{
-    agent::{vis::NewVi, AgentError, ErrorClass},
-    connection_agent::ConnectorError,
-    kernel_agent::KernelAgent,
+    agent::vis::NewVi,
+    kernel_agent::{connection_agent::ConnectorError, AgentError, ErrorClass, KernelAgent},
     viad::{
         protocol::{self, Answer, Malformed, Refusal, Reply, Request, Welcome},
         socket,
@@ -26,9 +25,9 @@ use viaduct_driver::{
 use crate::{
     accounts::{Quota, Share},
     connections::Connections,
+    nic::Nic,
     peer::Peer,
-    server::Nic,
-    table::Table,
+    table::{Range, Table},
 };
 
 /// How long a client may take to say hello.
@@ -107,11 +106,13 @@ fn talk(nic: &Arc<Nic>, socket: &OwnedFd, peer: Peer) -> Result<(), End> {
         wait(nic, socket, table.peer(), None)?;
         let (bytes, files) = receive(socket)?;
         let request: Request = protocol::decode(&bytes)?;
-        if !files.is_empty() {
-            return Err(End::Protocol("it sent descriptors with a request that takes none"));
+        if files.len() != usize::from(matches!(request, Request::SharePool(_))) {
+            return Err(End::Protocol(
+                "it sent descriptors with a request that takes none, or not the one that goes with a pool",
+            ));
         }
         throttle(nic, table.peer());
-        match answer(nic, &mut table, request.clone())? {
+        match answer(nic, socket, &mut table, request.clone(), &files)? {
             Ok((answer, files)) => {
                 let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
                 reply(socket, &Ok(answer), &files)?;
@@ -138,7 +139,7 @@ fn throttle(nic: &Nic, peer: &Peer) {
 /// A session that has begun: what its client is told, and the descriptors of its own notice page and its arena.
 type Begun = (Table, Welcome, [OwnedFd; 2]);
 
-/// A first message, and its two descriptors.
+/// A first message, and its descriptors: two, or none.
 fn hello(
     nic: &Arc<Nic>,
     peer: Peer,
@@ -159,14 +160,24 @@ fn hello(
             "this viad speaks version {own} of its protocol, the library version {version}"
         ));
     }
-    let Ok(memories) = <[OwnedFd; 2]>::try_from(files) else {
-        return Err(End::Protocol("its Hello comes without the two descriptors of its memory"));
+    let memories = match files.is_empty() {
+        true => None,
+        false => match <[OwnedFd; 2]>::try_from(files) {
+            Ok(memories) => Some(memories),
+            Err(_) => {
+                return Err(End::Protocol(
+                    "its Hello comes with neither two descriptors of its memory nor none",
+                ))
+            }
+        },
     };
-    if !peer.is_memory(&memories[0], true) || !peer.is_memory(&memories[1], false) {
-        return refuse(format!(
-            "the descriptors with Hello are not /proc/{}/mem, read-write and read-only: it must be opened by the process that connects",
-            peer.pid.as_raw_nonzero()
-        ));
+    if let Some([written, read]) = &memories {
+        if !peer.is_memory(written, true) || !peer.is_memory(read, false) {
+            return refuse(format!(
+                "the descriptors with Hello are not /proc/{}/mem, read-write and read-only: it must be opened by the process that connects",
+                peer.pid.as_raw_nonzero()
+            ));
+        }
     }
     let made = Table::new(Arc::clone(nic), peer, memories, session).map(|(table, files)| {
         let welcome = Welcome {
@@ -186,16 +197,39 @@ fn hello(
 
 type Answered = Result<(Answer, Vec<OwnedFd>), AgentError>;
 
-fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, End> {
+/// `files` has the descriptor of a pool, and else nothing.
+fn answer(
+    nic: &Nic,
+    socket: &OwnedFd,
+    table: &mut Table,
+    request: Request,
+    files: &[OwnedFd],
+) -> Result<Answered, End> {
     let plain = |answer: Answer| (answer, Vec::new());
     let done = |()| plain(Answer::Done);
+    let handle = |handle| plain(Answer::Handle(handle));
     Ok(match request {
         Request::Hello { .. } => return Err(End::Protocol("it said Hello twice")),
         Request::CreateTag => table.create_tag().map(|tag| plain(Answer::Tag(tag))),
         Request::DestroyTag(tag) => table.destroy_tag(tag).map(done),
         Request::Register { address, length, attributes } => {
-            table.register(address, length, attributes).map(|handle| plain(Answer::Handle(handle)))
+            table.register(Range { address, length, attributes }).map(handle)
         }
+        Request::SharePool(bytes) => match files {
+            [file] => table.share_pool(bytes, file).map(|pool| plain(Answer::Pool(pool))),
+            _ => return Err(End::Protocol("its pool comes without a descriptor")),
+        },
+        Request::DropPool(pool) => table.drop_pool(pool).map(done),
+        Request::RegisterShared { pool, offset, address, length, attributes } => {
+            table.register_shared(pool, offset, Range { address, length, attributes }).map(handle)
+        }
+        Request::Function => {
+            table.function(socket).map(|(function, files)| (Answer::Function(function), files))
+        }
+        Request::RegisterLeased { iova, address, length, read_only, attributes } => {
+            table.register_leased(iova, read_only, Range { address, length, attributes }).map(handle)
+        }
+        Request::EndLease => table.end_lease().map(done),
         Request::Deregister(handle) => table.deregister(handle).map(done),
         Request::SetMemoryAttributes(handle, attributes) => {
             table.set_memory_attributes(handle, attributes).map(done)
@@ -206,7 +240,7 @@ fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, En
         Request::CreateVi(attributes) => table.create_vi(attributes).map(|(new, file)| {
             let NewVi { name, info, send, receive, vectors } = new;
             let rings = [send.offset() as u32, receive.offset() as u32];
-            (Answer::Vi { name, info, rings, vectors }, vec![file])
+            (Answer::Vi { name, info, rings, vectors }, file.into_iter().collect())
         }),
         Request::SetViAttributes(vi, attributes, anew) => {
             table.set_vi_attributes(vi, attributes, anew).map(|info| plain(Answer::Info(info)))
@@ -218,7 +252,7 @@ fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, En
         Request::DestroyVi(vi) => table.destroy_vi(vi).map(done),
         Request::CreateCq(entries) => table
             .create_cq(entries as usize)
-            .map(|(name, vector, files)| (Answer::Cq { name, vector }, files.into())),
+            .map(|(name, vector, files)| (Answer::Cq { name, vector }, files)),
         Request::ResizeCq(cq, entries) => table
             .resize_cq(cq, entries as usize)
             .map(|(written, file)| (Answer::Resized { written }, vec![file])),
@@ -257,7 +291,7 @@ fn answer(nic: &Nic, table: &mut Table, request: Request) -> Result<Answered, En
         Request::Totals => Ok(plain(Answer::Totals(nic.records.totals(table.session())))),
         Request::Hosts(from) => Ok(plain(Answer::Hosts(hosts(nic, from)))),
         Request::Watch => table.watch().map(|file| (Answer::Watched, vec![file])),
-        Request::TakeNews => Ok(plain(Answer::News(table.take_news()))),
+        Request::TakeConnectionEvents => Ok(plain(Answer::ConnectionEvents(table.take_connection_events()))),
     })
 }
 

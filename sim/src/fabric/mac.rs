@@ -14,7 +14,7 @@ const GAP: u64 = 12;
 /// Shortest frame without FCS, in bytes.
 pub const MIN_FRAME: usize = 60;
 /// Longest frame that is taken, without FCS, in bytes.
-pub const MAX_FRAME: usize = 9216;
+pub const MAX_FRAME: usize = viaduct_driver::ethernet::LONGEST;
 /// Bytes that the MAC holds between the NIC and the wire.
 const FIFO: u64 = 64;
 

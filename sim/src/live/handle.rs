@@ -10,10 +10,14 @@ use viaduct_link::link::Counters;
 use crate::fabric::{FabricCounters, Faults, PortCounters};
 use crate::memory::{MapError, Range};
 use crate::root_complex::{Access, BusCounters, Client, DmaAnswer, MessageId};
+use crate::stream::{Peer, StreamStatus};
+
+/// What is done with what a load gives. It must not wait: the stepping thread does it.
+pub(super) type Answer = Box<dyn FnOnce(u64) + Send>;
 
 /// What can be asked of a live network.
 pub(super) enum Request {
-    Load(usize, Access, Sender<u64>),
+    Load(usize, Access, Answer),
     Store(usize, Access, u64),
     ConfigRead(usize, usize, usize, Sender<Vec<u8>>),
     ConfigWrite(usize, usize, Vec<u8>, Sender<()>),
@@ -26,6 +30,8 @@ pub(super) enum Request {
     Attach(usize, Box<dyn Client>),
     Detach(usize),
     DmaAnswer(usize, MessageId, DmaAnswer),
+    Plug(usize, Peer),
+    LookAtPort(usize),
     Status(Sender<Status>),
     Faults(Faults, Sender<()>),
     Stop,
@@ -49,6 +55,8 @@ pub struct Status {
     pub busy_ns: u64,
     /// The NICs.
     pub nics: Vec<NicStatus>,
+    /// The ports for peers outside.
+    pub ports: Vec<StreamStatus>,
     /// The fabric.
     pub fabric: FabricCounters,
     /// Faults in force.
@@ -101,12 +109,18 @@ pub struct NicStatus {
 pub struct Handle {
     pub(super) requests: SyncSender<Request>,
     pub(super) nics: usize,
+    pub(super) ports: usize,
 }
 
 impl Handle {
     /// Number of NICs.
     pub fn nics(&self) -> usize {
         self.nics
+    }
+
+    /// Number of ports for peers outside.
+    pub fn ports(&self) -> usize {
+        self.ports
     }
 
     fn ask<T>(&self, request: impl FnOnce(Sender<T>) -> Request) -> Result<T, Ended> {
@@ -117,7 +131,23 @@ impl Handle {
 
     /// A load.
     pub fn load(&self, nic: usize, access: Access) -> Result<u64, Ended> {
-        self.ask(|answer| Request::Load(nic, access, answer))
+        let (sender, receiver) = mpsc::channel();
+        self.load_then(nic, access, move |value| {
+            // Who asked may be gone by then: nobody wants the answer.
+            let _ = sender.send(value);
+        })?;
+        receiver.recv().map_err(|_| Ended)
+    }
+
+    /// A load that nobody waits for: the stepping thread does `then` with what it gives, which must not wait. When the simulation ends before,
+    /// `then` is dropped.
+    pub fn load_then(
+        &self,
+        nic: usize,
+        access: Access,
+        then: impl FnOnce(u64) + Send + 'static,
+    ) -> Result<(), Ended> {
+        self.requests.send(Request::Load(nic, access, Box::new(then))).map_err(|_| Ended)
     }
 
     /// A store: posted, but in order with everything that is asked later.
@@ -178,6 +208,16 @@ impl Handle {
     /// It has answered a message.
     pub fn dma_answer(&self, nic: usize, id: MessageId, answer: DmaAnswer) -> Result<(), Ended> {
         self.requests.send(Request::DmaAnswer(nic, id, answer)).map_err(|_| Ended)
+    }
+
+    /// A peer is connected to a port. A port that there is not takes none.
+    pub fn plug(&self, port: usize, peer: Peer) -> Result<(), Ended> {
+        self.requests.send(Request::Plug(port, peer)).map_err(|_| Ended)
+    }
+
+    /// The peer of a port has sent a frame, or is gone.
+    pub fn look_at_port(&self, port: usize) -> Result<(), Ended> {
+        self.requests.send(Request::LookAtPort(port)).map_err(|_| Ended)
     }
 
     /// What the network says of itself.

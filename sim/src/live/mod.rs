@@ -1,18 +1,19 @@
 //! A network that lives: one thread steps it, others ask it through a [`Handle`].
 //!
 //! While anything moves, device time runs as fast as the simulation can. While all NICs are idle
-//! it follows the wall clock, and the thread sleeps until somebody asks or answers, or a NIC's
-//! deadline comes.
+//! it follows the wall clock, and the thread sleeps until somebody asks or answers, a frame comes from outside, or a
+//! NIC's deadline comes.
 
 mod handle;
 
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Instant;
 
 use crate::clock::{duration, Anchor};
 use crate::network::{Activity, Network};
 use crate::root_complex::LoadId;
-use handle::Request;
+use crate::stream::StreamPort;
+use handle::{Answer, Request};
 pub use handle::{Ended, Handle, LinkStatus, NicStatus, Status};
 
 /// Cycles between two looks at what is asked: few, because each look is a part of every load's
@@ -26,7 +27,7 @@ pub struct Live {
     network: Network,
     requests: Receiver<Request>,
     /// Loads under way.
-    loads: Vec<(usize, LoadId, Sender<u64>)>,
+    loads: Vec<(usize, LoadId, Answer)>,
     started: Instant,
     busy: std::time::Duration,
 }
@@ -35,7 +36,7 @@ impl Live {
     /// Makes a network live; [`Live::run`] has to be called in a thread of its own.
     pub fn new(network: Network) -> (Self, Handle) {
         let (sender, requests) = mpsc::sync_channel(QUEUE);
-        let handle = Handle { requests: sender, nics: network.len() };
+        let handle = Handle { requests: sender, nics: network.len(), ports: network.ports().len() };
         let live = Self {
             network,
             requests,
@@ -93,16 +94,15 @@ impl Live {
         Some(())
     }
 
+    /// Answers loads; those of one NIC in their order, though some take longer.
     fn answer_loads(&mut self) {
-        let network = &mut self.network;
-        self.loads.retain(|(nic, load, answer)| match network.answer(*nic, *load) {
-            Some(value) => {
-                // Who asked may be gone by now.
-                let _ = answer.send(value);
-                false
+        for (nic, load, answer) in std::mem::take(&mut self.loads) {
+            let is_behind = self.loads.iter().any(|(other, ..)| *other == nic);
+            match if is_behind { None } else { self.network.answer(nic, load) } {
+                Some(value) => answer(value),
+                None => self.loads.push((nic, load, answer)),
             }
-            None => true,
-        });
+        }
     }
 
     fn serve(&mut self, request: Request) -> Option<()> {
@@ -152,6 +152,16 @@ impl Live {
             Request::Attach(nic, client) => network.attach(nic, client),
             Request::Detach(nic) => network.detach(nic),
             Request::DmaAnswer(nic, id, answer) => network.dma_answer(nic, id, answer),
+            Request::Plug(port, peer) => {
+                if let Some(port) = network.port_mut(port) {
+                    port.plug(peer);
+                }
+            }
+            Request::LookAtPort(port) => {
+                if let Some(port) = network.port_mut(port) {
+                    port.look();
+                }
+            }
             Request::Status(answer) => {
                 let _ = answer.send(self.status());
             }
@@ -172,6 +182,7 @@ impl Live {
             wall_ns: self.started.elapsed().as_nanos() as u64,
             busy_ns: self.busy.as_nanos() as u64,
             nics,
+            ports: self.network.ports().iter().map(StreamPort::status).collect(),
             fabric: self.network.fabric().counters(),
             faults: self.network.fabric().faults().clone(),
         }

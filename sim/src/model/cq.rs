@@ -145,9 +145,9 @@ impl CompletionQueues {
     pub fn arm(&mut self, queue: usize, seen: u64, row: &Row, effects: &mut Effects) {
         let Some(state) = self.0.get_mut(queue) else { return };
         // CQ-6: at another index an arm is answered at once.
-        let news = CompletionQueue { index: seen, ..*state }.waiting() != 0;
-        state.armed = !news;
-        if news {
+        let unseen = CompletionQueue { index: seen, ..*state }.waiting() != 0;
+        state.armed = !unseen;
+        if unseen {
             effects.push(Effect::Raise(row.get(completion_queue::VECTOR)));
         }
     }

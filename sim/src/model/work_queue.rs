@@ -46,7 +46,7 @@ impl WorkQueue {
     }
 
     /// Whether the consumer has not seen all that is complete.
-    fn has_news(&self, seen: u16) -> bool {
+    fn has_unseen(&self, seen: u16) -> bool {
         (1..=POSITIONS / 2).contains(&distance(self.completed, seen))
     }
 
@@ -54,9 +54,9 @@ impl WorkQueue {
     pub fn complete(&mut self) -> bool {
         self.completed = (self.completed + 1) % POSITIONS;
         self.armed.take_if(|_| true).is_some_and(|seen| {
-            let news = self.has_news(seen);
-            self.armed = (!news).then_some(seen);
-            news
+            let unseen = self.has_unseen(seen);
+            self.armed = (!unseen).then_some(seen);
+            unseen
         })
     }
 
@@ -78,9 +78,9 @@ impl WorkQueue {
 
     /// The consumer has seen what is before `seen`, and waits for more. Whether there is more already: then it waits no longer.
     pub fn arm(&mut self, seen: u16) -> bool {
-        let news = self.has_news(seen);
-        self.armed = (!news).then_some(seen);
-        news
+        let unseen = self.has_unseen(seen);
+        self.armed = (!unseen).then_some(seen);
+        unseen
     }
 
     /// Fetches the descriptor of the next position that is posted; there must be one.

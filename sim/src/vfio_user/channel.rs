@@ -6,8 +6,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 
 use rustix::net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendFlags};
+use viaduct_driver::vfio_user::message::{Header, HEADER_BYTES, MAX_FILES};
 
-use super::message::{Header, HEADER_BYTES, MAX_FDS};
 use super::nonsense::Nonsense;
 
 /// A message as it came: not yet decoded.
@@ -71,6 +71,21 @@ pub fn send(stream: &UnixStream, mut message: &[u8]) -> Result<(), End> {
     Ok(())
 }
 
+/// Sends as much of a message as the socket takes now: how many bytes.
+pub fn send_now(stream: &UnixStream, message: &[u8]) -> Result<usize, End> {
+    let mut sent = 0;
+    while sent < message.len() {
+        match rustix::net::send(stream, &message[sent..], SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+            Ok(0) => return Err(End::Closed),
+            Ok(count) => sent += count,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::AGAIN) => break,
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+    }
+    Ok(sent)
+}
+
 /// What has come of a message so far.
 struct Incoming {
     fds: Vec<OwnedFd>,
@@ -81,7 +96,7 @@ impl Incoming {
     /// Fills `buffer` from the stream and keeps the descriptors on the way.
     fn fill(&mut self, stream: &UnixStream, mut buffer: &mut [u8]) -> Result<(), End> {
         while !buffer.is_empty() {
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
+            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
             let mut ancillary = RecvAncillaryBuffer::new(&mut space);
             let received =
                 recvmsg(stream, &mut [IoSliceMut::new(buffer)], &mut ancillary, RecvFlags::CMSG_CLOEXEC);
@@ -96,8 +111,8 @@ impl Incoming {
                     self.fds.extend(rights);
                 }
             }
-            if self.fds.len() > MAX_FDS {
-                self.fds.truncate(MAX_FDS);
+            if self.fds.len() > MAX_FILES {
+                self.fds.truncate(MAX_FILES);
                 self.fds_lost = true;
             }
             if received.bytes == 0 {

@@ -6,21 +6,22 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use viaduct_driver::vfio_user::message::{Command, Header};
+
 use super::channel::Message;
-use super::message::{command, dma_command};
 use super::nonsense::Nonsense;
 use super::outbox::Outbox;
 use crate::root_complex::{Client, DmaAnswer, DmaMessage, MessageId, Refused};
 
 /// Most commands without an answer: what the root complex has given up and the client has never
 /// answered is among them.
-const MOST: usize = 1 << 12;
+const MOST_UNANSWERED: usize = 1 << 12;
 
 /// A command that has been sent.
 #[derive(Debug)]
 struct Sent {
     id: MessageId,
-    command: u16,
+    command: Command,
     address: u64,
     count: usize,
 }
@@ -45,7 +46,7 @@ impl Unanswered {
 
     fn enter(&self, sent: Sent) -> Option<u16> {
         let mut table = self.table();
-        if table.sent.len() >= MOST {
+        if table.sent.len() >= MOST_UNANSWERED {
             return None;
         }
         while table.sent.contains_key(&table.next) {
@@ -64,7 +65,7 @@ impl Unanswered {
             return Err(Nonsense::Type);
         }
         let sent = self.table().sent.remove(&header.id).ok_or(Nonsense::Id(header.id))?;
-        if header.command != sent.command {
+        if header.command != sent.command as u16 {
             return Err(Nonsense::Command(header.command, sent.command));
         }
         if header.is_failure() {
@@ -74,11 +75,11 @@ impl Unanswered {
         expected.extend_from_slice(&(sent.count as u64).to_le_bytes());
         let body = reply.body;
         match sent.command {
-            command::DMA_READ if body.len() == 16 + sent.count && body.starts_with(&expected) => {
+            Command::DmaRead if body.len() == 16 + sent.count && body.starts_with(&expected) => {
                 Ok((sent.id, Ok(body[16..].to_vec())))
             }
             // QEMU answers a write with a header alone.
-            command::DMA_WRITE if body.is_empty() || body == expected => Ok((sent.id, Ok(Vec::new()))),
+            Command::DmaWrite if body.is_empty() || body == expected => Ok((sent.id, Ok(Vec::new()))),
             _ => Err(Nonsense::Shape),
         }
     }
@@ -106,12 +107,33 @@ impl Client for Port {
 
     fn send(&mut self, id: MessageId, message: DmaMessage) -> bool {
         let (command, address, count, data) = match &message {
-            DmaMessage::Read { address, count } => (command::DMA_READ, *address, *count, &[][..]),
-            DmaMessage::Write { address, data } => (command::DMA_WRITE, *address, data.len(), &data[..]),
+            DmaMessage::Read { address, count } => (Command::DmaRead, *address, *count, &[][..]),
+            DmaMessage::Write { address, data } => (Command::DmaWrite, *address, data.len(), &data[..]),
         };
         let Some(number) = self.unanswered.enter(Sent { id, command, address, count }) else {
             return false;
         };
         self.outbox.push(dma_command(number, command, address, count, data))
+    }
+}
+
+/// The message: where, how many bytes, and those that are written.
+fn dma_command(id: u16, command: Command, address: u64, count: usize, data: &[u8]) -> Vec<u8> {
+    let mut body = address.to_le_bytes().to_vec();
+    body.extend_from_slice(&(count as u64).to_le_bytes());
+    body.extend_from_slice(data);
+    Header::command(id, command, false).message(&body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dma_command_is_laid_out_as_the_protocol_says() {
+        let bytes = dma_command(0x0203, Command::DmaWrite, 0x1_0000_0004, 2, &[7, 8]);
+        let header = [3, 2, 12, 0, 34, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(bytes[..16], header);
+        assert_eq!(bytes[16..], [4, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 7, 8]);
     }
 }

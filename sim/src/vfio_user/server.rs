@@ -1,7 +1,6 @@
 //! A NIC's socket: one client at a time, the next one when it has gone.
 
 use std::io;
-use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
@@ -18,8 +17,11 @@ use super::outbox::Outbox;
 use super::session::{Next, Session};
 use crate::live::Handle;
 
-/// How long a second client waits for the first one's end, and then has to say who it is, before
-/// it is sent away. A client that has just closed its connection is gone well before.
+/// How long a second client waits for the first one's end before it is sent away. A client that has just closed its connection is gone in
+/// milliseconds, but on a machine with much else to do the threads that see it off may have to wait for a processor.
+const LEAVING: Duration = Duration::from_secs(2);
+
+/// How long a client that is sent away has to say who it is, and one that has sent nonsense to take its answers.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// Commands that wait for the session before the reader does.
@@ -45,7 +47,7 @@ pub fn serve(listener: UnixListener, nic: usize, handle: Handle) -> io::Result<(
 fn admit(stream: UnixStream, nic: usize, handle: &Handle, taken: &Arc<AtomicBool>) {
     let asked = Instant::now();
     while taken.swap(true, Ordering::AcqRel) {
-        if asked.elapsed() > PATIENCE {
+        if asked.elapsed() > LEAVING {
             return refuse(stream, nic);
         }
         thread::sleep(Duration::from_millis(5));
@@ -85,14 +87,15 @@ fn refuse(stream: UnixStream, nic: usize) {
 
 /// Serves one client to its end, and leaves the function as the next one wants to find it.
 fn converse(stream: UnixStream, nic: usize, handle: Handle) -> End {
-    let (outbox, unanswered) = (Outbox::new(), Unanswered::default());
+    let stream = Arc::new(stream);
+    let (outbox, unanswered) = (Outbox::new(stream.clone()), Unanswered::default());
     let (sender, commands) = mpsc::sync_channel(COMMANDS);
     let port = |largest| Port::new(outbox.clone(), unanswered.clone(), largest);
-    let session = Session::new(nic, handle.clone(), &port);
+    let session = Session::new(nic, handle.clone(), &port, outbox.clone());
     let end = thread::scope(|scope| {
         let named = |part: &str| thread::Builder::new().name(format!("nic{nic}-{part}"));
-        let writer = named("writer").spawn_scoped(scope, || outbox.write_to(&stream));
-        let obey = || obey(session, commands, &outbox, &stream);
+        let writer = named("writer").spawn_scoped(scope, || outbox.write());
+        let obey = || obey(session, commands, &outbox);
         let obeys = writer.and_then(|_| named("session").spawn_scoped(scope, obey));
         let end = match &obeys {
             Ok(_) => read(&stream, nic, &handle, &unanswered, sender),
@@ -109,12 +112,11 @@ fn converse(stream: UnixStream, nic: usize, handle: Handle) -> End {
             outbox.drain(PATIENCE);
         }
         outbox.close();
-        // It may be closed already.
-        let _ = stream.shutdown(Shutdown::Both);
         end
     });
-    // No access of the device may reach a client that is gone, and no interrupt. An error here: all
-    // has ended.
+    // No access of the device may reach a client that is gone, and no interrupt. It may have attached itself with the last that it asked for. An
+    // error here: all has ended.
+    let _ = handle.detach(nic);
     let _ = handle.set_vectors(nic, 0, (0..VECTORS).map(|_| None).collect());
     let _ = handle.unmap_all(nic);
     let _ = handle.reset(nic);
@@ -155,20 +157,26 @@ fn read(
 }
 
 /// Does what the commands ask for, one after the other.
-fn obey(mut session: Session, commands: Receiver<Message>, outbox: &Outbox, stream: &UnixStream) {
+fn obey(mut session: Session, commands: Receiver<Message>, outbox: &Outbox) {
     for message in commands {
+        if !message.header.no_reply() {
+            outbox.wait_for_room();
+        }
         let (reply, close) = match session.serve(message) {
             Next::Reply(reply) => (reply, false),
             Next::Close(reply) => (reply, true),
+            Next::Later => continue,
         };
         if !reply.is_empty() {
-            outbox.reply(reply);
+            // Where the client is gone, nobody wants it.
+            let _ = outbox.push(reply);
         }
         if close {
             outbox.drain(PATIENCE);
-            // It may be closed already; if not, this ends the reader.
-            let _ = stream.shutdown(Shutdown::Both);
-            return;
+            // That ends the reader.
+            outbox.close();
+            break;
         }
     }
+    session.finish();
 }

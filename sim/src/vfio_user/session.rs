@@ -5,28 +5,22 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use rustix::io::Errno;
 use viaduct_driver::device::Bar;
+use viaduct_driver::vfio_user::message::{
+    irq, DeviceInfo, Header, IrqInfo, RegionInfo, Request, Version, Write, CONFIG_REGION, MAJOR,
+};
 use viaduct_spec::profile::VECTORS;
 
 use super::channel::Message;
 use super::dma::Port;
-use super::message::{irq, version_reply, words, Request, Write, MAJOR};
+use super::loads::Loads;
+use super::outbox::Outbox;
+use super::version;
 use crate::live::{Ended, Handle};
 use crate::memory::{MapError, Range};
 use crate::root_complex::{bar_bytes, Access, CONFIG_BYTES};
 
 /// Regions as Linux numbers them for PCI: six BARs, ROM, configuration space, VGA.
 const REGIONS: u32 = 9;
-const REGION_CONFIG: u32 = 7;
-/// Interrupt indices as Linux numbers them for PCI: INTx, MSI, MSI-X, error, request.
-const IRQS: u32 = 5;
-const IRQ_MSIX: u32 = 2;
-
-const DEVICE_RESET: u32 = 1 << 0;
-const DEVICE_PCI: u32 = 1 << 1;
-const REGION_READ: u32 = 1 << 0;
-const REGION_WRITE: u32 = 1 << 1;
-const IRQ_EVENTFD: u32 = 1 << 0;
-const IRQ_NO_RESIZE: u32 = 1 << 3;
 
 /// What to do after a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -35,7 +29,12 @@ pub enum Next {
     Reply(Vec<u8>),
     /// Send this and close.
     Close(Vec<u8>),
+    /// A load has begun: who steps the NIC will reply.
+    Later,
 }
+
+/// The body of a reply; none where a load has begun.
+type Body = Option<Vec<u8>>;
 
 /// One client.
 pub struct Session<'a> {
@@ -45,6 +44,8 @@ pub struct Session<'a> {
     open: bool,
     /// Makes the way to the client's memory, for messages of so many bytes.
     port: &'a (dyn Fn(usize) -> Port + Sync),
+    outbox: Outbox,
+    loads: Loads,
 }
 
 impl From<Ended> for Errno {
@@ -72,9 +73,20 @@ fn bar(region: u32) -> Option<Bar> {
 
 fn region_bytes(region: u32) -> u64 {
     match region {
-        REGION_CONFIG => CONFIG_BYTES as u64,
+        CONFIG_REGION => CONFIG_BYTES as u64,
         _ => bar(region).map_or(0, bar_bytes),
     }
+}
+
+fn check(region: u32, offset: u64, length: usize) -> Result<(), Errno> {
+    let end = offset.checked_add(length as u64).ok_or(Errno::INVAL)?;
+    (region < REGIONS && end <= region_bytes(region)).then_some(()).ok_or(Errno::INVAL)
+}
+
+/// The load that a read of a region is; None: it is none, or several.
+fn load(region: u32, offset: u64, length: usize) -> Option<Access> {
+    check(region, offset, length).ok()?;
+    Access::new(bar(region)?, offset, length)
 }
 
 /// Cuts a range into naturally aligned pieces of at most 8 bytes, as a processor would.
@@ -92,16 +104,31 @@ fn pieces(offset: u64, length: usize) -> impl Iterator<Item = (u64, usize)> {
 
 impl<'a> Session<'a> {
     /// A client of this NIC's that has just connected.
-    pub fn new(nic: usize, handle: Handle, port: &'a (dyn Fn(usize) -> Port + Sync)) -> Self {
-        Self { nic, handle, open: false, port }
+    pub fn new(nic: usize, handle: Handle, port: &'a (dyn Fn(usize) -> Port + Sync), outbox: Outbox) -> Self {
+        Self { nic, handle, open: false, port, outbox, loads: Loads::default() }
     }
 
-    /// Does what a command asks for.
+    /// No more commands come: waits until each load that is under way has been replied to.
+    pub fn finish(self) {
+        self.loads.wait();
+    }
+
+    /// Does what a command asks for. Replies go out in the order of the commands, and nothing changes what a load that is under way finds: so all
+    /// but loads and posted stores wait here until there is none.
     pub fn serve(&mut self, message: Message) -> Next {
         let header = message.header;
-        match self.answer(message) {
-            Ok(_) if header.no_reply() => Next::Reply(Vec::new()),
-            Ok(body) => Next::Reply(header.reply(&body)),
+        let Message { body, fds, fds_lost, .. } = message;
+        let request = match fds_lost {
+            true => Err(Errno::TOOBIG),
+            false => Request::decode(header.command, &body),
+        };
+        if !request.as_ref().is_ok_and(|request| self.is_beside_loads(header, request, &fds)) {
+            self.loads.wait();
+        }
+        match request.and_then(|request| self.answer(header, request, fds)) {
+            Ok(None) => Next::Later,
+            Ok(Some(_)) if header.no_reply() => Next::Reply(Vec::new()),
+            Ok(Some(body)) => Next::Reply(header.reply(&body)),
             Err(error) => {
                 tracing::debug!(nic = self.nic, command = header.command, %error, "request refused");
                 let reply = if header.no_reply() { Vec::new() } else { header.failure(error) };
@@ -115,61 +142,75 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn answer(&mut self, message: Message) -> Result<Vec<u8>, Errno> {
-        if message.fds_lost {
-            return Err(Errno::TOOBIG);
-        }
-        let request = Request::decode(message.header.command, &message.body)?;
-        if self.open == matches!(request, Request::Version { .. }) {
+    /// Whether it is a load, to which the NIC replies in its time, or a store, to which nobody does.
+    fn is_beside_loads(&self, header: Header, request: &Request<'_>, fds: &[OwnedFd]) -> bool {
+        let is_posted = |write: &Write<'_>| header.no_reply() && bar(write.region).is_some();
+        // Anything else that is refused is replied to at once.
+        self.open
+            && fds.is_empty()
+            && match request {
+                Request::Read { region, offset, count } => load(*region, *offset, *count as usize).is_some(),
+                Request::Write(write) => is_posted(write),
+                Request::WriteMulti(writes) => writes.iter().all(is_posted),
+                _ => false,
+            }
+    }
+
+    fn answer(&mut self, header: Header, request: Request<'_>, fds: Vec<OwnedFd>) -> Result<Body, Errno> {
+        if self.open == matches!(request, Request::Version(_)) {
             return Err(Errno::INVAL);
         }
         let takes_fds = matches!(request, Request::DmaMap { .. } | Request::SetIrqs { .. });
-        if !takes_fds && !message.fds.is_empty() {
+        if !takes_fds && !fds.is_empty() {
             return Err(Errno::INVAL);
         }
-        match request {
-            Request::Version { major, minor, largest } => {
+        let body = match request {
+            Request::Read { region, offset, count } => {
+                return self.read(header, request.body(), (region, offset, count as usize));
+            }
+            Request::Write(write) => {
+                self.write(&write)?;
+                write.place()
+            }
+            Request::WriteMulti(ref writes) => {
+                writes.iter().try_for_each(|write| self.write(write))?;
+                (writes.len() as u64).to_le_bytes().to_vec()
+            }
+            Request::Version(Version { major, minor, largest }) => {
                 if major != MAJOR {
                     return Err(Errno::PROTONOSUPPORT);
                 }
                 self.handle.attach(self.nic, Box::new((self.port)(largest)))?;
                 self.open = true;
-                Ok(version_reply(minor))
+                version::reply(minor)
             }
             Request::DmaMap { readable, writable, offset, address, size } => {
                 let range = Range { iova: address, length: size, offset, readable, writable };
-                self.map(range, message.fds)
+                self.map(range, fds)?
             }
-            Request::DmaUnmap { all: true, argsz, flags, address, size } => {
+            Request::DmaUnmap { all: true, .. } => {
                 self.handle.unmap_all(self.nic)?;
-                Ok(unmapped(argsz, flags, address, size))
+                request.body()
             }
-            Request::DmaUnmap { argsz, flags, address, size, .. } => {
-                let bytes = self.handle.unmap(self.nic, address, size)?.map_err(|error| errno(&error))?;
-                Ok(unmapped(argsz, flags, address, bytes))
+            Request::DmaUnmap { address, size, all } => {
+                let size = self.handle.unmap(self.nic, address, size)?.map_err(|error| errno(&error))?;
+                Request::DmaUnmap { address, size, all }.body()
             }
-            Request::DeviceInfo => Ok(words(&[16, DEVICE_RESET | DEVICE_PCI, REGIONS, IRQS])),
-            Request::RegionInfo { index } => region_info(index),
-            Request::IrqInfo { index } => irq_info(index),
+            Request::DeviceInfo => {
+                let flags = DeviceInfo::RESET | DeviceInfo::PCI;
+                DeviceInfo { flags, regions: REGIONS, irqs: irq::INDICES }.body()
+            }
+            Request::RegionInfo { index, .. } => region_info(index)?.body(),
+            Request::IrqInfo { index } => irq_info(index)?.body(),
             Request::SetIrqs { flags, index, start, count, data } => {
-                self.set_irqs(flags, index, start, count, &data, message.fds)
-            }
-            Request::Read { region, offset, count } => self.read(region, offset, count),
-            Request::Write(write) => {
-                self.write(&write)?;
-                let mut body = write.offset.to_le_bytes().to_vec();
-                body.extend(words(&[write.region, write.data.len() as u32]));
-                Ok(body)
-            }
-            Request::WriteMulti(writes) => {
-                writes.iter().try_for_each(|write| self.write(write))?;
-                Ok((writes.len() as u64).to_le_bytes().to_vec())
+                self.set_irqs(flags, index, start, count, data, fds)?
             }
             Request::Reset => {
                 self.handle.reset(self.nic)?;
-                Ok(Vec::new())
+                Vec::new()
             }
-        }
+        };
+        Ok(Some(body))
     }
 
     fn map(&self, range: Range, mut fds: Vec<OwnedFd>) -> Result<Vec<u8>, Errno> {
@@ -186,36 +227,39 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn check(region: u32, offset: u64, length: usize) -> Result<(), Errno> {
-        let end = offset.checked_add(length as u64).ok_or(Errno::INVAL)?;
-        (region < REGIONS && end <= region_bytes(region)).then_some(()).ok_or(Errno::INVAL)
-    }
-
-    fn read(&self, region: u32, offset: u64, count: u32) -> Result<Vec<u8>, Errno> {
-        let length = count as usize;
-        Self::check(region, offset, length)?;
-        let mut body = offset.to_le_bytes().to_vec();
-        body.extend(words(&[region, count]));
-        match bar(region) {
-            None => body.extend(self.handle.config_read(self.nic, offset as usize, length)?),
-            Some(bar) => {
-                for (at, size) in pieces(offset, length) {
-                    let access = Access::new(bar, at, size).ok_or(Errno::INVAL)?;
-                    let value = self.handle.load(self.nic, access)?;
-                    body.extend_from_slice(&value.to_le_bytes()[..size]);
-                }
-            }
-        }
-        Ok(body)
-    }
-
-    fn write(&self, write: &Write) -> Result<(), Errno> {
-        let Write { region, offset, data } = write;
-        Self::check(*region, *offset, data.len())?;
-        let Some(bar) = bar(*region) else {
-            return Ok(self.handle.config_write(self.nic, *offset as usize, data.clone())?);
+    /// Reads so many bytes of a region at an offset, behind what the reply's `body` has already.
+    fn read(
+        &self,
+        header: Header,
+        mut body: Vec<u8>,
+        (region, offset, length): (u32, u64, usize),
+    ) -> Result<Body, Errno> {
+        check(region, offset, length)?;
+        let Some(bar) = bar(region) else {
+            body.extend(self.handle.config_read(self.nic, offset as usize, length)?);
+            return Ok(Some(body));
         };
-        for (at, size) in pieces(*offset, data.len()) {
+        if let Some(access) = load(region, offset, length) {
+            let load = self.loads.begin(&self.outbox, header, body, length);
+            // Where the simulation has ended, the load is dropped and says so.
+            let _ = self.handle.load_then(self.nic, access, |value| load.reply(value));
+            return Ok(None);
+        }
+        for (at, size) in pieces(offset, length) {
+            let access = Access::new(bar, at, size).ok_or(Errno::INVAL)?;
+            let value = self.handle.load(self.nic, access)?;
+            body.extend_from_slice(&value.to_le_bytes()[..size]);
+        }
+        Ok(Some(body))
+    }
+
+    fn write(&self, write: &Write<'_>) -> Result<(), Errno> {
+        let Write { region, offset, data } = *write;
+        check(region, offset, data.len())?;
+        let Some(bar) = bar(region) else {
+            return Ok(self.handle.config_write(self.nic, offset as usize, data.to_vec())?);
+        };
+        for (at, size) in pieces(offset, data.len()) {
             let access = Access::new(bar, at, size).ok_or(Errno::INVAL)?;
             let from = (at - offset) as usize;
             let mut value = [0; 8];
@@ -250,7 +294,7 @@ impl<'a> Session<'a> {
             // Vectors are masked in the MSI-X table, not here.
             return Err(Errno::NOTSUP);
         }
-        if index != IRQ_MSIX {
+        if index != irq::MSIX {
             // There are none of these: nothing to switch off.
             return Ok(Vec::new());
         }
@@ -277,36 +321,26 @@ impl<'a> Session<'a> {
     }
 }
 
-fn unmapped(argsz: u32, flags: u32, address: u64, size: u64) -> Vec<u8> {
-    let mut body = words(&[argsz, flags]);
-    body.extend_from_slice(&address.to_le_bytes());
-    body.extend_from_slice(&size.to_le_bytes());
-    body
-}
-
-fn region_info(index: u32) -> Result<Vec<u8>, Errno> {
+fn region_info(index: u32) -> Result<RegionInfo, Errno> {
     if index >= REGIONS {
         return Err(Errno::INVAL);
     }
     let size = region_bytes(index);
-    let flags = if size == 0 { 0 } else { REGION_READ | REGION_WRITE };
-    let mut body = words(&[32, flags, index, 0]);
-    body.extend_from_slice(&size.to_le_bytes());
-    body.extend_from_slice(&0u64.to_le_bytes());
-    Ok(body)
+    let flags = if size == 0 { 0 } else { RegionInfo::READ | RegionInfo::WRITE };
+    Ok(RegionInfo { room: RegionInfo::BYTES, flags, index, size })
 }
 
 fn irq_count(index: u32) -> Option<u32> {
     match index {
-        IRQ_MSIX => Some(VECTORS as u32),
-        _ => (index < IRQS).then_some(0),
+        irq::MSIX => Some(VECTORS as u32),
+        _ => (index < irq::INDICES).then_some(0),
     }
 }
 
-fn irq_info(index: u32) -> Result<Vec<u8>, Errno> {
+fn irq_info(index: u32) -> Result<IrqInfo, Errno> {
     let count = irq_count(index).ok_or(Errno::INVAL)?;
-    let flags = if count == 0 { 0 } else { IRQ_EVENTFD | IRQ_NO_RESIZE };
-    Ok(words(&[16, flags, index, count]))
+    let flags = if count == 0 { 0 } else { IrqInfo::EVENTFD | IrqInfo::NO_RESIZE };
+    Ok(IrqInfo { flags, index, count })
 }
 
 /// Whether a client's descriptor is an eventfd: we write to it, and to nothing else.

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use viaduct_driver::device::{Bar, PciDevice};
 use viaduct_sim::root_complex::Dma;
+use viaduct_spec::register::MSIX_PENDING;
 use viaduct_spec::tlp::completion_status;
 
 use super::buffer::Buffer;
-use super::{read, ring, say, within, write, Scene};
+use super::{read, ring, say, within, write, Scene, RING};
 use crate::support::client::{words, Message, DMA_READ, DMA_WRITE};
 use crate::support::scripted::LOADED;
 
@@ -29,6 +30,50 @@ fn a_client_that_cannot_answer_while_it_loads_is_not_stuck() {
     assert!(completions.iter().all(|c| c.1 == completion_status::SUCCESS && c.2 == [u32::from(c.0)]));
     let bus = scene.status().bus;
     assert!(bus.overtaken >= 1 && bus.unanswered == 0 && bus.unsupported == 0, "{bus:?}");
+}
+
+#[test]
+fn replies_come_in_the_order_of_the_commands() {
+    let scene = Scene::start(Dma::Messages);
+    let mut stream = scene.raw();
+    const READ: u16 = 9;
+    let (load, pending) = (words(&[0x20, 0, 0, 4]), words(&[MSIX_PENDING as u32, 0, 0, 8]));
+    // Two loads of the NIC, and a load of no region.
+    let (loads, nowhere) = (words(&[0x20, 0, 0, 16]), words(&[0x20, 0, 9, 4]));
+    // The NIC answers the loads, the root complex knows what is pending, and the session the rest.
+    let commands = [
+        (READ, load.clone()),
+        (READ, pending),
+        (READ, words(&[0, 0, 7, 4])),
+        (READ, load.clone()),
+        (10, words(&RING)),
+        (READ, nowhere.clone()),
+        (READ, load.clone()),
+        (READ, loads),
+        (READ, load.clone()),
+        (99, Vec::new()),
+        (READ, load),
+        (13, Vec::new()),
+        (READ, words(&[0, 0, 7, 4])),
+    ];
+    let bytes = |(command, body): &(u16, Vec<u8>), id| {
+        Message { id, command: *command, flags: 0, error: 0, body: body.clone() }.bytes()
+    };
+    let burst: Vec<u8> = commands.iter().zip(0..).flat_map(|(command, id)| bytes(command, id)).collect();
+    for round in 0..20 {
+        stream.write_all(&burst).unwrap();
+        for ((command, body), id) in commands.iter().zip(0..) {
+            let reply = Message::receive(&mut stream).unwrap();
+            assert_eq!((reply.id, reply.command), (id, *command), "round {round}");
+            assert_eq!(reply.error != 0, *command == 99 || *body == nowhere, "round {round}, {id}");
+            if body[..] == commands[0].1[..] {
+                assert_eq!(reply.body[16..], LOADED.to_le_bytes(), "round {round}, {id}");
+            }
+        }
+        // The reset has switched memory off.
+        say(&mut stream, 10, &words(&[4, 0, 7, 4, 6]));
+        assert_eq!(Message::receive(&mut stream).unwrap().command, 10);
+    }
 }
 
 /// What a client may not answer to a DMA_READ of 8 bytes.

@@ -23,7 +23,13 @@ impl Nic for Dead {
 
 /// NICs that answer no load.
 pub(super) fn dead(nics: usize) -> Simulator {
-    let mut options = Options::default();
+    dead_beside(nics, 0)
+}
+
+/// The same, at a switch that has ports to the outside.
+pub(super) fn dead_beside(nics: usize, ports: usize) -> Simulator {
+    let mut options = Options { ports, ..Options::default() };
+    options.link.rate = 8;
     options.bus.load_timeout = 2000;
     let nics: Vec<Box<dyn Nic>> = (0..nics).map(|_| Box::new(Dead) as _).collect();
     Simulator::start(Network::new(nics, &options, None))

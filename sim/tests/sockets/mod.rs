@@ -1,4 +1,4 @@
-//! The sockets of a live network: the `vfio_user` crate's client, hostile clients, and control.
+//! The sockets of a live network: the `vfio_user` crate's client, hostile clients, control, and Ethernet ports.
 //!
 //! The functions behind them are dead ones: they answer no load, so that what is tested here is
 //! all the simulator's own. `waits.rs` has the NIC.
@@ -7,4 +7,5 @@ mod client;
 mod control;
 mod dead;
 mod hostile;
+mod ports;
 mod raw;

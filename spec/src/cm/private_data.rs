@@ -24,7 +24,7 @@ packet! {
     via: 12 {
         /// 0x5649: there is a VI.
         MAGIC: 0, 0, 16;
-        /// Version of this layout: 1.
+        /// Version of this layout: 2.
         VERSION: 2, 0, 4;
         /// RTU: answer with the REP, to show that you are there.
         PROBE: 2, 7, 1;
@@ -55,5 +55,5 @@ packet! {
 
 /// What marks VIA's private data.
 pub const VIA_MAGIC: u16 = 0x5649;
-/// Version of its layout.
-pub const VIA_VERSION: u8 = 1;
+/// Version of its layout. In version 1 the starting PSN of a REQ or REP was that of its sender's own first packet.
+pub const VIA_VERSION: u8 = 2;

@@ -1,6 +1,9 @@
 //! What is done in a process of its own: this binary again, with other arguments.
 
-use std::process::{Command, ExitCode};
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::{self, Command, ExitCode, Stdio},
+};
 
 use anyhow::{bail, ensure, Context, Result};
 use clap::ValueEnum;
@@ -8,12 +11,14 @@ use rustix::{
     process::{geteuid, getgroups, setrlimit, Resource, Rlimit},
     thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid, Gid, Uid},
 };
-use vipl::MemAttributes;
+use vipl::{Mac, MemAttributes};
 
 use crate::{
     bench::Bench,
     note::note,
+    ranks,
     setting::{Place, Setting},
+    Options,
 };
 
 /// What a child does.
@@ -25,6 +30,10 @@ pub enum Deed {
     Transfer,
     /// As Transfer; but before it, registers more memory than it may lock, and says the error.
     Register,
+    /// Waits on a NIC of viad's for somebody with a ball, and returns each.
+    Return,
+    /// Serves the ball to a peer's NIC.
+    Serve,
 }
 
 /// More than a child may lock that is allowed [`MEMLOCK`].
@@ -71,6 +80,24 @@ impl Child {
         self
     }
 
+    /// Its peer's NIC.
+    pub fn peer(mut self, peer: Mac) -> Self {
+        self.0.arg("--peer").arg(peer.to_string());
+        self
+    }
+
+    /// How many balls it serves or returns; else it does so until it is killed.
+    pub fn balls(mut self, count: u64) -> Self {
+        self.0.arg("--balls").arg(count.to_string());
+        self
+    }
+
+    /// Starts it.
+    pub fn start(mut self) -> Result<Running> {
+        let child = self.0.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        Ok(Running(child.context("another process")?))
+    }
+
     /// Runs it to its end.
     pub fn run(mut self) -> Result<End> {
         let output = self.0.output().context("another process")?;
@@ -81,15 +108,71 @@ impl Child {
     }
 }
 
+/// A child that lives. It is killed when this is dropped.
+pub struct Running(process::Child);
+
+impl Running {
+    /// Waits until it has said a line that ends so.
+    pub fn wait_for(&mut self, what: &str) -> Result<()> {
+        let out = self.0.stdout.as_mut().context("piped")?;
+        let mut out = BufReader::with_capacity(1, out);
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if out.read_line(&mut line).context("its output")? == 0 {
+                break;
+            }
+            note(line.trim_end());
+            if line.trim_end().ends_with(what) {
+                return Ok(());
+            }
+        }
+        let mut error = String::new();
+        if let Some(out) = &mut self.0.stderr {
+            out.read_to_string(&mut error)?;
+        }
+        bail!("it ended without {what:?}: {error}");
+    }
+
+    /// Kills it in whatever it does.
+    pub fn kill(mut self) -> Result<()> {
+        self.0.kill()?;
+        self.0.wait()?;
+        Ok(())
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Result<End> {
+        let mut said = String::new();
+        // It says less than the pipes hold.
+        let success = self.0.wait()?.success();
+        if let Some(out) = &mut self.0.stdout {
+            out.read_to_string(&mut said)?;
+        }
+        if let Some(out) = &mut self.0.stderr {
+            out.read_to_string(&mut said)?;
+        }
+        note(said.trim_end());
+        Ok(End { success, said })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// The child's side.
-pub fn main(deed: Deed, nics: &[String], user: Option<u32>, memlock: Option<u64>) -> ExitCode {
+pub fn main(deed: Deed, options: &Options) -> ExitCode {
     // First of all, while there is one thread.
-    let done = user.map_or(Ok(()), become_user).and_then(|()| {
-        if let Some(bytes) = memlock {
+    let done = options.as_user.map_or(Ok(()), become_user).and_then(|()| {
+        if let Some(bytes) = options.memlock {
             let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
             setrlimit(Resource::Memlock, limit).context("RLIMIT_MEMLOCK")?;
         }
-        perform(deed, nics)
+        perform(deed, options)
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -111,10 +194,16 @@ fn become_user(uid: u32) -> Result<()> {
     Ok(())
 }
 
-fn perform(deed: Deed, nics: &[String]) -> Result<()> {
-    if deed == Deed::Open {
+fn perform(deed: Deed, options: &Options) -> Result<()> {
+    let nics = &options.nic[..];
+    if let Deed::Open | Deed::Return | Deed::Serve = deed {
         let [name] = nics else { bail!("one NIC") };
-        return Place::of(name)?.open().map(drop);
+        return match (deed, options.peer) {
+            (Deed::Open, _) => Place::of(name)?.open().map(drop),
+            (Deed::Return, _) => ranks::give_back(name, options.balls),
+            (_, Some(peer)) => ranks::serve(name, peer, options.balls),
+            (_, None) => bail!("a peer is needed"),
+        };
     }
     let [a, b] = nics else { bail!("two NICs") };
     let setting = Setting { nics: [a.clone(), b.clone()], dmar: false };

@@ -16,8 +16,8 @@ use vfio_ioctls::{VfioContainer, VfioDevice};
 use viaduct_driver::{
     address::Mac,
     agent::Options,
-    device::PciDevice,
-    vfio::{OpenSpace, Vfio},
+    device::{sharing::OpenSpace, PciDevice},
+    vfio::Vfio,
     vfio_user::VfioUser,
 };
 use vipl::{MemAttributes, Nic, ViAttributes};

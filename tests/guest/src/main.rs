@@ -22,11 +22,15 @@ mod meddling;
 mod memory;
 mod note;
 mod owner;
+mod ranks;
 mod refusals;
 mod regions;
 mod reset;
 mod setting;
+mod shared;
+mod stopped;
 mod user;
+mod viads;
 mod witness;
 
 use std::process::ExitCode;
@@ -38,10 +42,11 @@ use libtest_mimic::{Arguments, Completion, Trial};
 use bench::Bench;
 use child::Deed;
 use setting::Setting;
+use vipl::Mac;
 
 /// Tests of the agent and VIPL over two NICs
 #[derive(Parser)]
-struct Options {
+pub struct Options {
     /// Name of a NIC; given twice
     #[arg(long, value_name = "NAME", required = true)]
     nic: Vec<String>,
@@ -57,6 +62,12 @@ struct Options {
     /// Does this, and no tests
     #[arg(long, value_name = "DEED", hide = true)]
     deed: Option<Deed>,
+    /// The NIC of who serves the ball
+    #[arg(long, value_name = "MAC", hide = true)]
+    peer: Option<Mac>,
+    /// So many balls; without it they end with the process
+    #[arg(long, value_name = "COUNT", hide = true)]
+    balls: Option<u64>,
     #[command(flatten)]
     tests: Arguments,
 }
@@ -108,12 +119,14 @@ const TESTS: &[&[Test]] = &[
     owner::TESTS,
     handed::TESTS,
     user::TESTS,
+    shared::TESTS,
+    stopped::TESTS,
 ];
 
 fn main() -> ExitCode {
     let options = Options::parse();
     if let Some(deed) = options.deed {
-        return child::main(deed, &options.nic, options.as_user, options.memlock);
+        return child::main(deed, &options);
     }
     let Ok(nics) = <[String; 2]>::try_from(options.nic) else {
         eprintln!("two NICs are needed: --nic NAME --nic NAME");

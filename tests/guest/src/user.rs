@@ -25,16 +25,17 @@ pub const TESTS: &[Test] = &[
 /// Nobody.
 const USER: u32 = 65534;
 
-/// Nodes that belong to [`USER`], until it is dropped.
-struct Given(Vec<(PathBuf, u32, u32)>);
+/// Nodes that belong to a user, until it is dropped.
+pub struct Given(Vec<(PathBuf, u32, u32)>);
 
 impl Given {
-    fn nodes(setting: &Setting) -> Result<Self> {
+    /// Gives the nodes of both NICs to a user.
+    pub fn nodes(setting: &Setting, user: u32) -> Result<Self> {
         let mut given = Self(Vec::new());
         for place in setting.places()? {
             let node = place.group()?.context("a function in the hands of vfio-pci")?;
             let before = metadata(&node).with_context(|| node.display().to_string())?;
-            chown(&node, Some(USER), Some(USER)).with_context(|| node.display().to_string())?;
+            chown(&node, Some(user), Some(user)).with_context(|| node.display().to_string())?;
             given.0.push((node, before.uid(), before.gid()));
         }
         Ok(given)
@@ -69,7 +70,7 @@ fn not_root(setting: &Setting) -> Result<Completion> {
     let end = transfer()?;
     ensure!(!end.success, "a user has opened nodes of root's");
     ensure!(end.said.contains("/dev/vfio/"), "the error must name the node: {}", end.said);
-    let given = Given::nodes(setting)?;
+    let given = Given::nodes(setting, USER)?;
     let end = transfer()?;
     ensure!(end.success, "as user {USER}: {}", end.said);
     drop(given);
@@ -80,7 +81,7 @@ fn locked(setting: &Setting) -> Result<Completion> {
     if let Some(reason) = lacking(setting) {
         return Ok(Completion::ignored_with(reason));
     }
-    let _given = Given::nodes(setting)?;
+    let _given = Given::nodes(setting, USER)?;
     let end = Child::new(Deed::Register, &setting.nics).user(USER).memlock(MEMLOCK).run()?;
     ensure!(end.success, "the refused registration must leave everything usable: {}", end.said);
     let refusals: Vec<&str> = end.said.lines().filter_map(|line| line.strip_prefix(REFUSED)).collect();

@@ -1,9 +1,11 @@
 //! Virtual interfaces whose tokens and doorbells are made by hand.
 
 use viaduct_driver::address::{Mtu, Service};
-use viaduct_driver::agent::vis::{Direction, Vi, ViAttributes, ViState};
-use viaduct_driver::agent::Event;
+use viaduct_driver::agent::vis::{Direction, ViState};
 use viaduct_driver::cm::NotReady;
+use viaduct_driver::consumer::Vi;
+use viaduct_driver::kernel_agent::Event;
+use viaduct_driver::kernel_agent::ViAttributes;
 use viaduct_spec::doorbell;
 
 use super::descriptor::Descriptor;
@@ -47,13 +49,13 @@ impl RawVi {
             rdma_read: service.is_reliable(),
             ..Self::attributes(host.tag, service, mtu, [None; 2])
         };
-        Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
+        Self { vi: Vi::create(host.agent.clone(), attributes).expect("a VI"), sends: 0, receives: 0 }
     }
 
     /// Creates one under another tag, with completion queues or without.
     pub fn create(host: &Host, service: Service, mtu: u32, tag: u16, cqs: [Option<u16>; 2]) -> Self {
         let attributes = Self::attributes(tag, service, mtu, cqs);
-        Self { vi: host.agent.create_vi(attributes).expect("a VI"), sends: 0, receives: 0 }
+        Self { vi: Vi::create(host.agent.clone(), attributes).expect("a VI"), sends: 0, receives: 0 }
     }
 
     fn attributes(
@@ -128,13 +130,13 @@ impl RawVi {
     /// Puts a token into the ring and rings the doorbell with it.
     pub fn post_token(&mut self, direction: Direction, token: u64) {
         self.store_token(direction, token);
-        self.vi.ring_doorbell(direction, token).expect("the NIC answers");
+        self.vi.queues().ring_doorbell(direction, token).expect("the NIC answers");
     }
 
     /// Puts a token into the ring, without a doorbell.
     pub fn store_token(&mut self, direction: Direction, token: u64) {
         let position = self.position(direction);
-        self.vi.ring(direction).store(position, token);
+        self.vi.queues().ring(direction).store(position, token);
         let next = position.wrapping_add(1) & doorbell::token::POSITION.mask() as u16;
         match direction {
             Direction::Send => self.sends = next,
@@ -145,7 +147,7 @@ impl RawVi {
     /// Writes a descriptor into the host's memory and posts it; where it is.
     pub fn post(&mut self, host: &mut Host, direction: Direction, descriptor: &Descriptor) -> usize {
         let (place, token) = self.store(host, direction, descriptor);
-        self.vi.ring_doorbell(direction, token).expect("the NIC answers");
+        self.vi.queues().ring_doorbell(direction, token).expect("the NIC answers");
         place
     }
 

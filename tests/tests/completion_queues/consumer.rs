@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use viaduct_driver::agent::cqs::Cq;
 use viaduct_driver::agent::vis::Direction;
 use viaduct_driver::agent::CqEntry;
+use viaduct_driver::consumer::Cq;
 use viaduct_tests::raw::{Completion, Descriptor, RawVi};
 use viaduct_tests::world::Host;
 
@@ -19,7 +19,7 @@ pub struct Consumer {
 impl Consumer {
     /// With room for so many entries.
     pub fn new(host: &Host, entries: usize) -> Self {
-        let cq = host.agent.create_cq(entries).expect("a queue");
+        let cq = Cq::create(host.agent.clone(), entries).expect("a queue");
         Self { cq, posted: BTreeMap::new(), taken: 0 }
     }
 

@@ -1,7 +1,7 @@
 //! Queues and rings that have no room.
 
 use viaduct_driver::agent::vis::{Direction, ViState};
-use viaduct_driver::agent::Event;
+use viaduct_driver::kernel_agent::Event;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_tests::raw::{Descriptor, RawVi};

@@ -3,7 +3,7 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::{Direction, ViState};
-use viaduct_driver::agent::{Event, MemoryAttributes};
+use viaduct_driver::kernel_agent::{Event, MemoryAttributes};
 use viaduct_sim::root_complex::{Conditions, ReadFault, Split};
 use viaduct_sim::tlp::Request;
 use viaduct_spec::descriptor::status;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use viaduct_driver::address::Service;
-use viaduct_driver::agent::MemoryAttributes;
 use viaduct_driver::device::{Bar, PciDevice};
+use viaduct_driver::kernel_agent::MemoryAttributes;
 use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::descriptor::status;
 use viaduct_spec::handle::queue_pair;

@@ -4,8 +4,8 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::Service;
-use viaduct_driver::agent::MemoryAttributes;
 use viaduct_driver::device::{Bar, PciDevice};
+use viaduct_driver::kernel_agent::MemoryAttributes;
 use viaduct_sim::root_complex::{Conditions, ReadFault};
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{control, counter, registers, state};

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::{ConnectionInfo, Mac, Service};
 use viaduct_driver::agent::raw::{Filter, RawChannel};
 use viaduct_driver::agent::vis::ViState;
-use viaduct_driver::agent::{Event, MemoryAttributes};
+use viaduct_driver::kernel_agent::{Event, MemoryAttributes};
 use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::wire::{opcode, ETHERNET_BYTES, HEADER_BYTES, ICRC_BYTES};
 use viaduct_tests::frame::{seal, Frame, BTH, IP, UDP};
@@ -179,7 +179,7 @@ impl Place {
 
     fn target(vis: &[RawVi; 2], region: Region) -> Target {
         let [from, to] = vis.each_ref().map(|vi| vi.vi.info());
-        Target { psn: from.first_psn, from, to, region }
+        Target { psn: to.starting_psn, from, to, region }
     }
 
     /// Two other VIs.

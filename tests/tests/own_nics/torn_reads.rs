@@ -36,7 +36,7 @@ fn post(vi: &mut RawVi, host: &mut Host, direction: Direction, at: usize) -> [us
 /// Writes tokens of nothing into the slots behind the last one that is posted.
 fn scribble(vi: &RawVi, direction: Direction, from: u16) {
     for n in 0..RawVi::SLOTS - MESSAGES as u16 {
-        vi.vi.ring(direction).store(from.wrapping_add(n), u64::MAX << n);
+        vi.vi.queues().ring(direction).store(from.wrapping_add(n), u64::MAX << n);
     }
 }
 

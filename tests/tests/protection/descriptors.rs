@@ -2,7 +2,7 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::{Direction, ViState};
-use viaduct_driver::agent::MemoryAttributes;
+use viaduct_driver::kernel_agent::MemoryAttributes;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::event_code;
 use viaduct_tests::raw::{pair, Descriptor, Region, LEVELS};

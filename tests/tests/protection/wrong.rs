@@ -1,6 +1,6 @@
 //! Regions, segments and places that a VI must not use.
 
-use viaduct_driver::agent::MemoryAttributes;
+use viaduct_driver::kernel_agent::MemoryAttributes;
 use viaduct_driver::rows;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::handle::memory_handle;

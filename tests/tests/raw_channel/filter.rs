@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::{Mac, Service};
 use viaduct_driver::agent::raw::{Filter, RawChannel};
-use viaduct_driver::agent::AgentError;
+use viaduct_driver::kernel_agent::AgentError;
 use viaduct_sim::setup::Kind;
 use viaduct_spec::register::counter;
 use viaduct_spec::wire::opcode;

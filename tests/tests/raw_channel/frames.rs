@@ -5,7 +5,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::raw::{LONGEST_FRAME, SHORTEST_FRAME};
-use viaduct_driver::agent::AgentError;
+use viaduct_driver::kernel_agent::AgentError;
 use viaduct_tests::raw::pair;
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{random_conditions, World};

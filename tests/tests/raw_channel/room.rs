@@ -4,7 +4,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::raw::{Filter, RECEIVES, SENDS};
-use viaduct_driver::agent::AgentError;
+use viaduct_driver::kernel_agent::AgentError;
 use viaduct_tests::raw::pair;
 use viaduct_tests::scene::Scene;
 use viaduct_tests::world::{quick, World};

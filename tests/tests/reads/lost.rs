@@ -62,7 +62,7 @@ fn the_rest_of_a_read_is_taken_with_the_opcodes_of_the_whole() {
                     true => (opcode::RC_READ_RESPONSE_LAST, [&[syndrome::ACK, 0, 0, 1], rest].concat()),
                     false => (opcode::RC_READ_RESPONSE_MIDDLE, rest.to_vec()),
                 };
-                let psn = own.first_psn + packet as u32;
+                let psn = peer.starting_psn + packet as u32;
                 world.inject(0, &Frame::new(&peer, &own, code, psn, &body).bytes());
             }
             readers.done(0, place, length);
@@ -119,8 +119,8 @@ fn a_read_whose_answer_is_lost_before_a_refusal_is_not_what_was_refused() {
 /// Status and events of a message that nobody answers; 3 retries.
 fn unanswered(read: bool) -> (u32, Vec<u8>) {
     let mut readers = Readers::new(1024);
-    let own = readers.vis[0].vi.info();
-    let mut words = rows::transmit(own.first_psn, RELIABLE, false, 4);
+    let peer = readers.vis[1].vi.info();
+    let mut words = rows::transmit(peer.starting_psn, RELIABLE, false, 4);
     transmit::TIMEOUT.put(&mut words, TIMEOUT);
     transmit::RETRIES.put(&mut words, 3);
     readers.scene.world.commit(0, table::TRANSMIT, readers.vis[0].index().into(), &words);

@@ -1,6 +1,6 @@
 //! Two VIs that read each other's memory.
 
-use viaduct_driver::agent::MemoryAttributes;
+use viaduct_driver::kernel_agent::MemoryAttributes;
 use viaduct_driver::rows::{self, Rights};
 use viaduct_spec::descriptor::control;
 use viaduct_spec::tables::{table, transmit};
@@ -42,7 +42,7 @@ impl Readers {
             let (own, peer, tag) = (vi.vi.info(), vis[1 - n].vi.info(), scene.hosts[n].tag);
             let row = |table, words: &[u64]| scene.world.commit(n, table, vi.index().into(), words);
             row(table::GATHER, &rows::gather(tag, RELIABLE, own.mtu, 1 << 16));
-            let mut words = rows::transmit(own.first_psn, RELIABLE, false, depth);
+            let mut words = rows::transmit(peer.starting_psn, RELIABLE, false, depth);
             transmit::TIMEOUT.put(&mut words, TIMEOUT);
             row(table::TRANSMIT, &words);
             let rights = Rights { write: false, read: true, reads: 4 };

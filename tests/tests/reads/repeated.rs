@@ -13,7 +13,7 @@ fn request(readers: &Readers, ahead: u32, length: u32) -> Vec<u8> {
     let region = readers.regions[1];
     let address = region.address.to_be_bytes();
     let body: Vec<u8> = [&address[..], &region.handle.to_be_bytes(), &length.to_be_bytes()].concat();
-    Frame::new(&from, &to, opcode::RC_READ_REQUEST, from.first_psn.wrapping_add(ahead), &body).bytes()
+    Frame::new(&from, &to, opcode::RC_READ_REQUEST, to.starting_psn.wrapping_add(ahead), &body).bytes()
 }
 
 /// What host 1's NIC has counted of reads: served, duplicates, at another PSN.

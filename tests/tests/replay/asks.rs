@@ -1,6 +1,6 @@
 //! Linux asks: its requests come to our NIC.
 
-use viaduct_driver::agent::MemoryAttributes;
+use viaduct_driver::kernel_agent::MemoryAttributes;
 use viaduct_spec::descriptor::control;
 use viaduct_spec::wire::{opcode, syndrome, HEADER_BYTES as HEADERS};
 use viaduct_tests::frame::{seal, Reading, BTH};

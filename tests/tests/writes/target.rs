@@ -1,7 +1,7 @@
 //! A VI whose peer writes: the peer's frames are made by hand.
 
 use viaduct_driver::address::{ConnectionInfo, Service};
-use viaduct_driver::agent::MemoryAttributes;
+use viaduct_driver::kernel_agent::MemoryAttributes;
 use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::setup::Setup;
 use viaduct_spec::layout::Field;
@@ -54,7 +54,7 @@ impl Target {
         let attributes = MemoryAttributes { tag: host.tag, rdma_write: true, rdma_read: false };
         let region = host.register_as(AT, BYTES, attributes);
         let [own, peer] = [vis[1].vi.info(), vis[0].vi.info()];
-        let psn = psn.unwrap_or(peer.first_psn);
+        let psn = psn.unwrap_or(own.starting_psn);
         let mut words = receive_row(&own, &peer, psn, service, host.tag);
         receive::RDMA_WRITE.put(&mut words, 1);
         bits.iter().for_each(|(field, value)| field.put(&mut words, *value));

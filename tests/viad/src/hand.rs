@@ -7,11 +7,11 @@ use std::sync::{
 
 use viaduct_driver::{
     address::{Mtu, Service},
-    agent::{vis::ViAttributes, MemoryAttributes},
     cm::NotReady,
-    kernel_agent::KernelAgent,
+    consumer::Vi,
+    kernel_agent::{KernelAgent, MemoryAttributes, ViAttributes},
     memory::Mapping,
-    queues::{vi::Vi, Direction},
+    queues::Direction,
     viad::Client,
 };
 use viaduct_spec::{
@@ -74,7 +74,7 @@ impl Hand {
         // SAFETY: nothing but atomics and the NIC reaches it; it stays as long as the process (see `Drop`).
         let handle = unsafe { client.register(memory.start().as_ptr() as usize, BYTES, attributes) };
         let handle = handle.expect("memory");
-        let vi = Arc::clone(client).create_vi(vi_attributes(tag, service)).expect("a VI");
+        let vi = Vi::create(client.clone(), vi_attributes(tag, service)).expect("a VI");
         Self { client: Arc::clone(client), tag, memory, handle, vi, next: [0; 2] }
     }
 
@@ -142,8 +142,8 @@ impl Hand {
 
     /// Puts any token into a ring and rings the doorbell with it.
     pub fn ring(&self, direction: Direction, position: u16, token: u64) {
-        self.vi.ring(direction).store(position, token);
-        self.vi.ring_doorbell(direction, token).expect("it takes it");
+        self.vi.queues().ring(direction).store(position, token);
+        self.vi.queues().ring_doorbell(direction, token).expect("it takes it");
     }
 
     /// The status of what was posted at a position; 0: it is not complete.

@@ -6,6 +6,7 @@ pub mod child;
 pub mod fuse;
 pub mod hand;
 pub mod honest;
+pub mod host;
 pub mod pair;
 pub mod program;
 pub mod raw;

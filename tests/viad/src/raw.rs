@@ -1,7 +1,7 @@
 //! A client of the protocol alone, that says what it likes.
 
 use std::{
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::Path,
 };
 
@@ -63,7 +63,16 @@ impl Raw {
     /// # Panics
     /// The session has ended.
     pub fn ask(&self, request: &Request) -> (Reply, Vec<OwnedFd>) {
-        self.send(&protocol::encode(request).expect("short")).expect("it listens");
+        self.ask_with(request, &[])
+    }
+
+    /// Asks, with descriptors, and has the answer.
+    ///
+    /// # Panics
+    /// The session has ended.
+    pub fn ask_with(&self, request: &Request, files: &[BorrowedFd<'_>]) -> (Reply, Vec<OwnedFd>) {
+        let bytes = protocol::encode(request).expect("short");
+        socket::send(&self.socket, &bytes, files).expect("it listens");
         self.receive().unwrap_or_else(|| panic!("no answer to {request:?}"))
     }
 }

@@ -1,14 +1,13 @@
 //! A simulator with model NICs, and a viad for each.
 
 use std::{
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use crate::program::program;
+use crate::{host::separate, program::program};
 use vipl::{Descriptor, MemAttributes, Nic, Region, Vi, ViAttributes};
 
 /// How long anything may take on a machine that is busy with other things.
@@ -106,13 +105,7 @@ impl Stage {
             let mut command = Command::new(program("viad"));
             if self.interfaces {
                 command.args(["--tap", &format!("via{nic}")]);
-                // SAFETY: one system call, in the child before it is viad.
-                unsafe {
-                    command.pre_exec(|| {
-                        rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::NEWNET)?;
-                        Ok(())
-                    })
-                };
+                separate(&mut command);
             }
             let child = command
                 .args(["--nic", &device, "--config"])

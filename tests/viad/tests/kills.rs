@@ -10,10 +10,12 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::{
     address::Service,
-    agent::MemoryAttributes,
     cm::{Discriminator, Event, Target},
-    connection_agent::{Ask, ConnectionAgent},
-    kernel_agent::KernelAgent,
+    consumer::{Cq, Vi},
+    kernel_agent::{
+        connection_agent::{Ask, ConnectionAgent},
+        KernelAgent, MemoryAttributes,
+    },
     memory::Mapping,
     queues::Direction,
     viad::Client,
@@ -92,7 +94,7 @@ fn victim(socket: &str, call: &str) {
         let own = other.own(DATA, 1000);
         other.post(Direction::Receive, 0, None, &[own]);
     }
-    let _cqs = [(); CQS - 1].map(|()| client.clone().create_cq(10).expect("room"));
+    let _cqs = [(); CQS - 1].map(|()| Cq::create(client.clone(), 10).expect("room"));
     let waiting = [0, 1, 2].map(|n| client.listen(name(&format!("waiting {n}"))).expect("room"));
     let ask = |to: &str, vi: &Hand| Ask {
         vi: vi.vi.name(),
@@ -128,13 +130,13 @@ fn victim(socket: &str, call: &str) {
             }
             "attributes" => client.set_memory_attributes(one.handle, attributes).expect("it is there"),
             "cq" => {
-                let mut cq = client.clone().create_cq(10).expect("room");
+                let mut cq = Cq::create(client.clone(), 10).expect("room");
                 cq.resize(20).expect("it may grow");
                 cq.destroy().expect("unused");
             }
             "vi" => {
                 let new = vi_attributes(one.tag, Service::UnreliableDelivery);
-                let vi = client.clone().create_vi(new).expect("room");
+                let vi = Vi::create(client.clone(), new).expect("room");
                 vi.set_attributes(new, true).expect("idle");
                 vi.destroy().expect("idle");
             }
@@ -150,8 +152,8 @@ fn victim(socket: &str, call: &str) {
                 }
             }
             "sleep" => {
-                let vector = one.vi.vector(Direction::Receive);
-                one.vi.arm(Direction::Receive, 0).expect("it takes it");
+                let vector = one.vi.queues().vector(Direction::Receive);
+                one.vi.queues().arm(Direction::Receive, 0).expect("it takes it");
                 let seen = client.generation(vector).expect("a vector");
                 ready();
                 client.sleep(vector, seen, LONG);
@@ -163,8 +165,7 @@ fn victim(socket: &str, call: &str) {
                 let asked = wait(
                     |event| matches!(event, Event::Incoming { request, .. } if request.to == name("connect")),
                 );
-                let accepter =
-                    Arc::clone(&client).create_vi(vi_attributes(one.tag, Service::ReliableDelivery));
+                let accepter = Vi::create(client.clone(), vi_attributes(one.tag, Service::ReliableDelivery));
                 let accepter = accepter.expect("room");
                 client.accept(asked.id(), accepter.name(), b"").expect("they fit");
                 wait(|event| matches!(event, Event::Established { .. }));
@@ -213,8 +214,8 @@ fn victim(socket: &str, call: &str) {
 fn inherit(heir: &Arc<Client>) {
     let tags = [(); TAGS].map(|()| heir.create_tag().expect("all tags came back"));
     let attributes = vi_attributes(tags[0], Service::ReliableDelivery);
-    let vis = [(); VIS].map(|()| heir.clone().create_vi(attributes).expect("all VIs came back"));
-    let cqs = [(); CQS].map(|()| heir.clone().create_cq(10).expect("all completion queues came back"));
+    let vis = [(); VIS].map(|()| Vi::create(heir.clone(), attributes).expect("all VIs came back"));
+    let cqs = [(); CQS].map(|()| Cq::create(heir.clone(), 10).expect("all completion queues came back"));
     let memory = Mapping::new(BYTES).expect("memory");
     let attributes = MemoryAttributes { tag: tags[0], rdma_write: false, rdma_read: false };
     let regions: [u32; REGIONS] = std::array::from_fn(|n| {

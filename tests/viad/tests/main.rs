@@ -1,5 +1,6 @@
 //! viad and its clients, one program: it is linked once. Each test runs in a process of its own all the same (nextest).
 
+mod bridge;
 mod clients;
 mod connections;
 mod endpoints;
@@ -12,6 +13,7 @@ mod memory;
 mod not_ready;
 mod orphans;
 mod perf;
+mod pools;
 mod queues;
 mod requests;
 mod service;

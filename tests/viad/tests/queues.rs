@@ -5,8 +5,11 @@ use std::{net::Ipv4Addr, os::fd::BorrowedFd, time::Duration};
 
 use viaduct_driver::{
     cm::{Discriminator, Event, Refusal, Target},
-    connection_agent::{Ask, ConnectionAgent},
-    kernel_agent::KernelAgent,
+    consumer::Vi,
+    kernel_agent::{
+        connection_agent::{Ask, ConnectionAgent},
+        KernelAgent,
+    },
     viad::Client,
 };
 use viaduct_spec::register::event_code;
@@ -323,7 +326,7 @@ fn requests_that_wait_at_a_listener_of_a_viads_client_count_among_its_users_list
     let tag = client.create_tag().expect("a tag");
     let service = viaduct_driver::address::Service::ReliableDelivery;
     let vis: Vec<_> =
-        (0..3).map(|_| client.clone().create_vi(vi_attributes(tag, service)).expect("a VI")).collect();
+        (0..3).map(|_| Vi::create(client.clone(), vi_attributes(tag, service)).expect("a VI")).collect();
     let agents: [&dyn ConnectionAgent; 2] = [&*server, &*client];
     let event =
         |agent: usize| agents[agent].wait_event(LONG, |_| true).expect("it serves").expect("it happens");

@@ -2,6 +2,7 @@
 //! gone, and viad has no more memory than before.
 
 use std::{
+    os::fd::{AsFd, OwnedFd},
     path::Path,
     sync::Arc,
     time::{Duration, Instant},
@@ -11,10 +12,12 @@ use rand::{seq::IndexedRandom, Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::{
     address::{ConnectionInfo, Mac, Mtu, Service},
-    agent::{vis::ViAttributes, MemoryAttributes},
     cm::{ConnectionId, Discriminator, Event, Host, ListenerId, NotReady, Target},
-    connection_agent::{Ask, ConnectionAgent},
-    kernel_agent::{CqName, KernelAgent, ViName},
+    consumer::{Cq, Vi},
+    kernel_agent::{
+        connection_agent::{Ask, ConnectionAgent},
+        CqName, KernelAgent, MemoryAttributes, ViAttributes, ViName,
+    },
     memory::Mapping,
     viad::{
         protocol::{Answer, Request},
@@ -39,6 +42,8 @@ const GROWTH: u64 = 8 << 20;
 /// Tags and listeners of a user.
 const TAGS: usize = 40;
 const LISTENERS: usize = 20;
+/// Bytes of a pool.
+const POOL: u64 = 8192;
 /// viad's own queues and regions, and those of the session that looks whether all is there.
 const OWN_CQS: usize = 1;
 const OWN_REGIONS: usize = 5;
@@ -53,6 +58,7 @@ struct Known {
     vis: Vec<ViName>,
     infos: Vec<ConnectionInfo>,
     cqs: Vec<CqName>,
+    pools: Vec<u32>,
     listeners: Vec<ListenerId>,
     connections: Vec<ConnectionId>,
 }
@@ -74,9 +80,10 @@ impl Known {
             }
             Answer::Info(info) => self.infos.push(*info),
             Answer::Cq { name, .. } => self.cqs.push(*name),
+            Answer::Pool(pool) => self.pools.push(*pool),
             Answer::Listener(id) => self.listeners.push(*id),
             Answer::Connection(id) => self.connections.push(*id),
-            Answer::News(news) => self.connections.extend(news.iter().map(Event::id)),
+            Answer::ConnectionEvents(events) => self.connections.extend(events.iter().map(Event::id)),
             _ => {}
         }
     }
@@ -122,7 +129,8 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
         receive_cq,
     };
     let entries = *[0, 1, 8, 100, 5000, u32::MAX].choose(random).expect("some");
-    match random.random_range(0..35) {
+    let pool = Known::some(&known.pools, random).unwrap_or(0);
+    match random.random_range(0..40) {
         0 | 1 => Request::CreateTag,
         2 => Request::DestroyTag(tag),
         3..6 => {
@@ -154,7 +162,7 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
         25 => Request::ListenForAll(discriminator(random), random.random_range(0..3)),
         26 => match Known::some(&known.listeners, random) {
             Some(listener) => Request::Unlisten(listener),
-            None => Request::TakeNews,
+            None => Request::TakeConnectionEvents,
         },
         27 | 28 => {
             let mac = Mac([2, 0, 0, 0, 0, random.random_range(1..3)]);
@@ -181,11 +189,31 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
                 Request::PeerRequest(ask)
             }
         }
-        29 => connection.map_or(Request::TakeNews, |id| Request::Accept(id, vi, data(random))),
-        30 => connection.map_or(Request::TakeNews, |id| Request::Reject(id, data(random))),
-        31 => connection.map_or(Request::TakeNews, Request::Disconnect),
-        32 => Request::TakeNews,
+        29 => connection.map_or(Request::TakeConnectionEvents, |id| Request::Accept(id, vi, data(random))),
+        30 => connection.map_or(Request::TakeConnectionEvents, |id| Request::Reject(id, data(random))),
+        31 => connection.map_or(Request::TakeConnectionEvents, Request::Disconnect),
+        32 => Request::TakeConnectionEvents,
         33 => Request::Watch,
+        34 => Request::SharePool(*[0, 1, POOL, 2 * POOL].choose(random).expect("some")),
+        35 | 36 => {
+            let offset = random.random_range(0..POOL);
+            let length = *[0, 1, 100, POOL - offset, POOL, u64::MAX].choose(random).expect("some");
+            let address =
+                (0x7f00_0000_0000 + offset) ^ if random.random_ratio(1, 8) { random.random() } else { 0 };
+            Request::RegisterShared { pool, offset, address, length, attributes }
+        }
+        37 => Request::DropPool(pool),
+        38 => [Request::Function, Request::EndLease].choose(random).expect("some").clone(),
+        39 => {
+            let (address, length) = (memory.start().as_ptr() as u64, 4096);
+            Request::RegisterLeased {
+                iova: random.random(),
+                address,
+                length,
+                read_only: random.random(),
+                attributes,
+            }
+        }
         _ => match random.random_range(0..4) {
             0 => Request::Hosts(random.random_range(0..100)),
             1 => Request::Sessions(random.random_range(0..20)),
@@ -193,6 +221,11 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
             _ => Request::Vis(random.random_range(0..20), random.random_range(0..64)),
         },
     }
+}
+
+/// The descriptor of a pool.
+fn pool_file() -> OwnedFd {
+    Mapping::shared("pool", POOL as usize).expect("memory").1
 }
 
 /// Sessions of this process that ask what comes to mind, and end in the middle of it.
@@ -203,8 +236,10 @@ fn round(socket: &Path, memory: &Mapping, random: &mut ChaCha8Rng) -> [usize; 2]
     for _ in 0..SESSIONS * REQUESTS {
         let session = sessions.choose(random).expect("some");
         let request = request(&known, memory, random);
+        let files = matches!(request, Request::SharePool(_)).then(pool_file);
+        let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
         // It answers, whatever it is.
-        let (reply, _files) = session.ask(&request);
+        let (reply, _files) = session.ask_with(&request, &files);
         answers[usize::from(reply.is_ok())] += 1;
         if let Ok(answer) = &reply {
             known.learn(answer);
@@ -227,9 +262,9 @@ fn nothing_is_lost(socket: &Path) {
     let client = Client::open(socket).expect("it serves");
     let tags: Vec<u16> = (0..TAGS).map(|_| client.create_tag().expect("all tags came back")).collect();
     let attributes = vi_attributes(tags[0], Service::UnreliableDelivery);
-    let create = |n| client.clone().create_vi(attributes).unwrap_or_else(|error| panic!("VI {n}: {error}"));
+    let create = |n| Vi::create(client.clone(), attributes).unwrap_or_else(|error| panic!("VI {n}: {error}"));
     let vis: Vec<_> = (0..VIS - OWN_VIS).map(create).collect();
-    let create = |n| client.clone().create_cq(5).unwrap_or_else(|error| panic!("queue {n}: {error}"));
+    let create = |n| Cq::create(client.clone(), 5).unwrap_or_else(|error| panic!("queue {n}: {error}"));
     let cqs: Vec<_> = (0..CQS - OWN_CQS).map(create).collect();
     // Their rings are regions too.
     vis.iter().for_each(|vi| vi.destroy().expect("idle"));

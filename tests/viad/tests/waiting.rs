@@ -3,7 +3,7 @@
 use std::{os::fd::AsFd, time::Duration};
 
 use viaduct_driver::{
-    agent::ErrorClass,
+    kernel_agent::ErrorClass,
     viad::protocol::{Answer, Request},
 };
 use viaduct_spec::register::event_code;

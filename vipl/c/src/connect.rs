@@ -3,12 +3,12 @@
 
 use std::{
     ffi::c_ulong,
-    sync::{atomic::Ordering, Arc, Mutex},
+    sync::{Arc, Mutex},
 };
 
 use via::{
     connections::{Answer, ConnectionRequest, HostAddress, PeerRequest, RemoteAttributes, REJECT_ROOM},
-    Error, Return, ViState,
+    Error, Return,
 };
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     private_data::{private_data, put_private_data},
     request::Request,
     types::{NetAddressHead, Pvoid, ViAttributes, VipReturn},
-    vi::{of_peer, Vi, VIS},
+    vi::{connecting::Connecting, of_peer, Vi, VIS},
 };
 
 /// What VipConnectWait gave.
@@ -42,20 +42,6 @@ unsafe impl Sync for Connection {}
 /// Rejects whoever asks for a connection with what was opened by this handle.
 pub fn close(nic_handle: Pvoid) {
     drop(CONNECTIONS.remove_all(|connection| connection.open == nic_handle));
-}
-
-/// Ends the connection of a VI, or the attempt at one. A peer request that another thread has just made is ended too, or comes after.
-pub fn disconnect(vi: &Vi) -> Result<(), Error> {
-    disconnect_by(vi, || vi.vi.disconnect())
-}
-
-/// [`disconnect`], in this way.
-pub fn disconnect_by(vi: &Vi, how: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
-    let mut request = lock(&vi.peer_request);
-    let ended = how();
-    vi.pending.end();
-    drop(request.take());
-    ended
 }
 
 /// What a peer has answered: its private data stay with the VI.
@@ -337,7 +323,7 @@ pub unsafe extern "C" fn VipConnectPeerWait(vi: Pvoid, remote_attributes: *mut V
 pub extern "C" fn VipDisconnect(vi_handle: Pvoid) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi_handle)?;
-        disconnect(&vi).map_err(code)
+        vi.disconnect().map_err(code)
     })
 }
 
@@ -358,29 +344,4 @@ pub unsafe extern "C" fn VipGetPeerData(vi_handle: Pvoid, data: *mut u8, length:
         // SAFETY: vipl.h.
         unsafe { put_private_data(&has, data, length) }
     })
-}
-
-/// A VI that is idle, and being connected as long as this lives.
-pub struct Connecting<'a>(&'a Vi);
-
-impl<'a> Connecting<'a> {
-    /// # Errors
-    /// It is not idle, or somebody connects it.
-    pub fn begin(vi: &'a Vi) -> Result<Self, Return> {
-        let is_under_way = lock(&vi.peer_request).is_some() || vi.pending.is_some();
-        if is_under_way || vi.connecting.swap(true, Ordering::AcqRel) {
-            return Err(Return::InvalidState);
-        }
-        let connecting = Self(vi);
-        match vi.vi.query().map_err(code)?.state {
-            ViState::Idle => Ok(connecting),
-            _ => Err(Return::InvalidState),
-        }
-    }
-}
-
-impl Drop for Connecting<'_> {
-    fn drop(&mut self) {
-        self.0.connecting.store(false, Ordering::Release);
-    }
 }

@@ -9,13 +9,12 @@ use std::{
 };
 
 use via::{CqEntry, Error, Return, Try};
-use viaduct_driver::queues::lock::Place;
 
 use crate::{
     entry::{call, code, timeout, Out},
     nic::{keep, OpenNic, NICS},
     notify::{self, Notified, Notifier},
-    slots::{Reserved, Slots},
+    slots::{is_unshared, Reserved, Slots},
     types::{Boolean, CqCallback, Pvoid, VipReturn},
 };
 
@@ -23,11 +22,11 @@ use crate::{
 const KIND: usize = 3;
 /// Completion queues that a process may have at a time.
 const COUNT: usize = 1024;
-/// Looks, and other calls.
-const DOORS: usize = 2;
-/// What VipCreateCQ gave.
-pub static CQS: Slots<Cq, KIND, DOORS, COUNT> = Slots::new();
-/// The door of a completion queue in [`CQS`] that looks go through, with its lock.
+/// It is one queue.
+const QUEUES: usize = 1;
+/// What VipCreateCQ gave. Looks have all of it.
+pub static CQS: Slots<Cq, Arc<Cq>, KIND, QUEUES, COUNT> = Slots::new();
+/// The queue in [`CQS`] whose door looks go through, with its lock.
 pub const LOOK: usize = 0;
 
 /// A completion queue.
@@ -37,9 +36,8 @@ pub struct Cq {
     pub cq: via::Cq,
     notifier: Notifier<CqCallback>,
     dead: AtomicBool,
-    /// Its lock is the queue's. A VI that is about to end may keep the queue for a moment longer than this: then a new queue has the same lock, and one
-    /// may wait for the other.
-    slot: Reserved<Cq, KIND, DOORS, COUNT>,
+    /// The queue has it, too: its lock is there. A VI that is about to end may keep the queue for a moment longer than this.
+    slot: Arc<Reserved<Cq, Arc<Cq>, KIND, QUEUES, COUNT>>,
 }
 
 // SAFETY: the pointer in it is a handle.
@@ -48,6 +46,11 @@ unsafe impl Send for Cq {}
 unsafe impl Sync for Cq {}
 
 impl Cq {
+    /// The program has promised that no two threads are in its calls at one time.
+    pub fn is_unshared(&self) -> bool {
+        is_unshared(self.handle)
+    }
+
     /// It is destroyed: who waits waits no longer.
     fn end(&self) {
         self.dead.store(true, Ordering::Release);
@@ -72,13 +75,12 @@ pub unsafe extern "C" fn VipCreateCQ(
         let open = NICS.get(nic_handle)?;
         // SAFETY: vipl.h.
         let out = unsafe { Out::new(cq_handle) }?;
-        let slot = CQS.reserve()?;
+        let slot = Arc::new(CQS.reserve(open.is_unshared())?);
         let handle = slot.handle();
-        let lock = Place::Static(slot.lock(LOOK));
-        let cq = open.device.nic.create_cq_at(entries as usize, lock).map_err(code)?;
+        let cq = open.device.nic.create_cq_at(entries as usize, slot.place(LOOK)).map_err(code)?;
         let dead = AtomicBool::new(false);
         let cq = Arc::new(Cq { handle, open, cq, notifier: Notifier::new(), dead, slot });
-        cq.slot.fill(&cq);
+        cq.slot.fill(&cq, &cq);
         keep(nic_handle, close)?;
         out.put(handle);
         Ok(())
@@ -122,10 +124,19 @@ impl Entry {
     }
 }
 
-#[no_mangle]
-pub unsafe extern "C" fn VipCQDone(cq_handle: Pvoid, vi: *mut Pvoid, receive: *mut Boolean) -> VipReturn {
+/// VipCQDone: at once, if nothing stands against it, else [`done_general`].
+///
+/// # Safety
+/// vipl.h. If `IS_UNSHARED`, the handle is that of an unshared queue.
+#[inline(always)]
+unsafe fn done<const IS_UNSHARED: bool>(
+    cq_handle: Pvoid,
+    vi: *mut Pvoid,
+    receive: *mut Boolean,
+) -> VipReturn {
     if !vi.is_null() && !receive.is_null() {
-        if let Some(mut entered) = CQS.try_enter(cq_handle, LOOK) {
+        // SAFETY: the caller's promise.
+        if let Some(mut entered) = unsafe { CQS.try_enter::<IS_UNSHARED>(cq_handle, LOOK) } {
             let (thing, held) = entered.parts();
             // SAFETY: the door's lock is the queue's, and handles name nothing in a child.
             let taken = unsafe { thing.cq.try_done(held) };
@@ -147,6 +158,23 @@ pub unsafe extern "C" fn VipCQDone(cq_handle: Pvoid, vi: *mut Pvoid, receive: *m
     }
     // SAFETY: the caller's promise.
     unsafe { done_general(cq_handle, vi, receive) }
+}
+
+/// [`done`] of an unshared queue: a function of its own, with which a look at a shared queue is three instructions shorter.
+#[inline(never)]
+unsafe extern "C" fn done_unshared(cq_handle: Pvoid, vi: *mut Pvoid, receive: *mut Boolean) -> VipReturn {
+    // SAFETY: the caller's promise.
+    unsafe { done::<true>(cq_handle, vi, receive) }
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipCQDone(cq_handle: Pvoid, vi: *mut Pvoid, receive: *mut Boolean) -> VipReturn {
+    if is_unshared(cq_handle) {
+        // SAFETY: the caller's promise.
+        return unsafe { done_unshared(cq_handle, vi, receive) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { done::<false>(cq_handle, vi, receive) }
 }
 
 #[cold]
@@ -211,6 +239,11 @@ pub unsafe extern "C" fn VipCQNotify(
 ) -> VipReturn {
     call(|| {
         let cq = CQS.get(cq_handle)?;
-        notify::notify(cq, handler.ok_or(Return::InvalidParameter)?, context)
+        let handler = handler.ok_or(Return::InvalidParameter)?;
+        // A thread of the library's would be in its calls.
+        if cq.is_unshared() {
+            return Err(Return::ErrorNotSupported);
+        }
+        notify::notify(cq, handler, context)
     })
 }

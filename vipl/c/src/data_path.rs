@@ -8,8 +8,10 @@ use crate::{
     cq::{CQS, LOOK},
     entry::{call, code, value, Out},
     extras::user_data,
+    slots::is_unshared,
     types::{DescriptorPtr, ExtCompletion, MemHandle, Pvoid, VipReturn},
-    vi::VIS,
+    vi::{RECEIVE, SEND, VIS},
+    work_queues::direction,
 };
 
 /// Completions that are taken under one hold of a completion queue's lock: they are put into the program's memory when nothing is locked any more.
@@ -19,8 +21,7 @@ const TURN: usize = 16;
 ///
 /// # Safety
 /// vipl_ext.h: `count` descriptors and handles, a place for a number, and what VipPostSend wants of each descriptor.
-unsafe fn post_many(
-    direction: Direction,
+unsafe fn post_many<const QUEUE: usize>(
     vi: Pvoid,
     descriptors: *const DescriptorPtr,
     handles: *const MemHandle,
@@ -41,10 +42,10 @@ unsafe fn post_many(
         let descriptor = |n: usize| unsafe { descriptors.add(n).read_unaligned() }.cast();
         let places = (0..count as usize).map(|n| (handle(n), descriptor(n)));
         // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue.
-        let (count, outcome) = unsafe { vi.vi.post_in_many(direction, places) };
+        let (count, outcome) = unsafe { vi.vi.post_in_many(direction(QUEUE), places) };
         out.put(count as c_ulong);
         if count > 0 {
-            vi.notifier(direction).poke();
+            vi.notifier(direction(QUEUE)).poke();
         }
         outcome.map_err(code)
     })
@@ -59,7 +60,7 @@ pub unsafe extern "C" fn VipExtPostSendMany(
     posted: *mut c_ulong,
 ) -> VipReturn {
     // SAFETY: the caller's promise.
-    unsafe { post_many(Direction::Send, vi, descriptors, handles, count, posted) }
+    unsafe { post_many::<SEND>(vi, descriptors, handles, count, posted) }
 }
 
 #[no_mangle]
@@ -71,7 +72,7 @@ pub unsafe extern "C" fn VipExtPostRecvMany(
     posted: *mut c_ulong,
 ) -> VipReturn {
     // SAFETY: the caller's promise.
-    unsafe { post_many(Direction::Receive, vi, descriptors, handles, count, posted) }
+    unsafe { post_many::<RECEIVE>(vi, descriptors, handles, count, posted) }
 }
 
 /// Completions that were taken, and how many.
@@ -110,9 +111,13 @@ impl Found {
 }
 
 /// Takes up to `most` completions: at once, if nothing stands against it, else by [`poll_general`].
+///
+/// # Safety
+/// If `IS_UNSHARED`, the handle is that of an unshared queue.
 #[inline(always)]
-fn poll(cq: Pvoid, most: usize, found: &mut Found) -> Result<(), Return> {
-    if let Some(mut entered) = CQS.try_enter(cq, LOOK) {
+unsafe fn poll_as<const IS_UNSHARED: bool>(cq: Pvoid, most: usize, found: &mut Found) -> Result<(), Return> {
+    // SAFETY: the caller's promise.
+    if let Some(mut entered) = unsafe { CQS.try_enter::<IS_UNSHARED>(cq, LOOK) } {
         let (thing, held) = entered.parts();
         // SAFETY: the door's lock is the queue's, and handles name nothing in a child.
         let polled = unsafe { thing.cq.try_poll_each(held, most, |completion| found.put(&completion)) };
@@ -122,6 +127,26 @@ fn poll(cq: Pvoid, most: usize, found: &mut Found) -> Result<(), Return> {
         }
     }
     poll_general(cq, most, found)
+}
+
+/// [`poll_as`] of an unshared queue.
+///
+/// # Safety
+/// The handle is that of one.
+#[inline(never)]
+unsafe fn poll_unshared(cq: Pvoid, most: usize, found: &mut Found) -> Result<(), Return> {
+    // SAFETY: the caller's promise.
+    unsafe { poll_as::<true>(cq, most, found) }
+}
+
+#[inline(always)]
+fn poll(cq: Pvoid, most: usize, found: &mut Found) -> Result<(), Return> {
+    match is_unshared(cq) {
+        // SAFETY: so the handle says.
+        true => unsafe { poll_unshared(cq, most, found) },
+        // SAFETY: nothing is promised of it.
+        false => unsafe { poll_as::<false>(cq, most, found) },
+    }
 }
 
 #[cold]

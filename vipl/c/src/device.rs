@@ -6,7 +6,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         atomic::{AtomicBool, Ordering},
-        Arc, Condvar, Mutex, PoisonError, RwLock, Weak,
+        Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
     },
     thread::JoinHandle,
     time::{Duration, Instant},
@@ -16,9 +16,8 @@ use via::{Mac, Nic, Ptag, Return};
 
 use crate::{
     entry::{code, lock},
-    events,
-    memory::Memories,
     notify,
+    registration::Memories,
 };
 
 /// The NICs that are open, or about to be: a process may open one several times. Nobody waits for a NIC with this lock.
@@ -43,7 +42,7 @@ pub struct Device {
     pub nic: Nic,
     pub mac: Mac,
     /// Its registered memory, by handle.
-    pub memory: RwLock<Memories>,
+    memory: RwLock<Memories>,
     /// Hears of asynchronous errors.
     listener: Mutex<Option<JoinHandle<()>>>,
     /// The listener shall end.
@@ -53,11 +52,24 @@ pub struct Device {
 }
 
 impl Device {
+    // Nobody waits for the NIC, or for viad, with this lock.
+    /// Its registered memory.
+    pub fn memory(&self) -> RwLockReadGuard<'_, Memories> {
+        self.memory.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, to change it.
+    pub fn memory_mut(&self) -> RwLockWriteGuard<'_, Memories> {
+        self.memory.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Opens a NIC, or finds it open; `insert` makes it known that it is. Two threads that open one open it once, and one that closes
-    /// it meanwhile does so before or after. Other NICs do not wait for this one. `name` is what the program called it.
+    /// it meanwhile does so before or after. Other NICs do not wait for this one. `name` is what the program called it. `listen` starts the thread
+    /// that hears of the asynchronous errors of one that this call has opened.
     pub fn open(
         name: &str,
         target: &str,
+        listen: impl FnOnce(&Arc<Self>) -> Option<JoinHandle<()>>,
         insert: impl FnOnce(Arc<Self>) -> Result<(), Return>,
     ) -> Result<(), Return> {
         let mut dead = Weak::new();
@@ -96,7 +108,7 @@ impl Device {
             closed: AtomicBool::new(false),
             common_tag: Mutex::default(),
         });
-        *lock(&device.listener) = events::listen(&device);
+        *lock(&device.listener) = listen(&device);
         opening.end(device, insert)
     }
 

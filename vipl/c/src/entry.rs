@@ -18,21 +18,18 @@ use std::{
 use via::{Error, Return};
 use viaduct_driver::fork::{in_children, Birth};
 
-use crate::{cq::CQS, types::VipReturn, vi::VIS};
+use crate::types::VipReturn;
 
 /// Forks before the process that has opened NICs. In a child of its, handles, threads and locks are the parent's.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 static WATCH: Once = Once::new();
 
-/// From now on a child of this process gets errors: [`call`] says so, and what is tried before finds no handle there.
-pub fn watch_forks() {
-    extern "C" fn child() {
-        VIS.forget();
-        CQS.forget();
-    }
+/// From now on a child of this process gets errors: [`call`] says so. What is tried before finds no handle there: `child` sees to that, which only
+/// stores to atomics.
+pub fn watch_forks(child: extern "C" fn()) {
     WATCH.call_once(|| {
         FORKS.store(Birth::now().forks(), Ordering::Relaxed);
-        // SAFETY: the handler only stores to atomics.
+        // SAFETY: the handler only stores to atomics, as who calls has promised.
         unsafe { in_children(child) };
     });
 }

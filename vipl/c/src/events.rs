@@ -1,10 +1,7 @@
 //! Asynchronous errors: one thread for each NIC hears of them and calls the program's handler.
 
 use std::{
-    collections::VecDeque,
     ffi::{c_int, c_ulong},
-    io,
-    os::fd::{AsFd, BorrowedFd},
     ptr::null_mut,
     sync::{atomic::Ordering, Arc},
     thread::JoinHandle,
@@ -12,7 +9,6 @@ use std::{
 };
 
 use via::{Event, Return};
-use viaduct_driver::wakeup::Wakeup;
 use viaduct_spec::{descriptor::status, register::event_code};
 
 use crate::{
@@ -23,45 +19,6 @@ use crate::{
     types::{resource, ErrorDescriptor, ErrorHandler, Pvoid, VipReturn, CATASTROPHIC},
     vi::VIS,
 };
-
-/// The most errors that wait: a program that takes none loses the oldest.
-const MOST_WAITING: usize = 4096;
-
-/// Errors that wait for VipExtNicEventDone, and the descriptor that is readable as long as there are some.
-pub struct Waiting {
-    wakeup: Arc<Wakeup>,
-    errors: VecDeque<ErrorDescriptor>,
-}
-
-impl Waiting {
-    /// None yet.
-    pub fn new() -> io::Result<Self> {
-        Ok(Self { wakeup: Wakeup::new()?, errors: VecDeque::new() })
-    }
-
-    fn put(&mut self, error: ErrorDescriptor) {
-        if self.errors.len() >= MOST_WAITING {
-            self.errors.pop_front();
-        }
-        self.errors.push_back(error);
-        self.wakeup.signal();
-    }
-
-    /// The oldest one.
-    pub fn take(&mut self) -> Option<ErrorDescriptor> {
-        let error = self.errors.pop_front();
-        if self.errors.is_empty() {
-            self.wakeup.clear();
-        }
-        error
-    }
-}
-
-impl AsFd for Waiting {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.wakeup.as_fd()
-    }
-}
 
 /// How long the thread listens before it looks whether it is still wanted.
 const SLICE: Duration = Duration::from_millis(100);

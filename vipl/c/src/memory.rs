@@ -1,66 +1,19 @@
 //! Registered memory.
 
 use std::{
-    collections::BTreeMap,
     ffi::c_ulong,
     ptr::NonNull,
-    sync::{Arc, Mutex, PoisonError, RwLockReadGuard, RwLockWriteGuard},
+    sync::{Arc, Mutex},
 };
 
-use via::{Region, Return, StillRegistered};
+use via::Return;
 
 use crate::{
-    device::Device,
     entry::{call, code, lock, read, Out},
     nic::{keep, OpenNic, NICS},
-    ptags::Tag,
+    registration::{Attributes, Memories, Memory},
     types::{MemAttributes, MemHandle, Pvoid, VipReturn},
 };
-
-/// A registration.
-pub struct Memory {
-    pub region: Region,
-    /// The NIC's handle that it was made with.
-    open: usize,
-    /// Held while the NIC is given others.
-    attributes: Mutex<Attributes>,
-}
-
-/// What it was registered for.
-#[derive(Clone)]
-struct Attributes {
-    /// The tag's handle; 0: none.
-    handle: usize,
-    /// Keeps the tag's handle from being destroyed.
-    _tag: Option<Arc<Tag>>,
-    write: bool,
-    read: bool,
-}
-
-/// Registrations, by handle.
-pub type Memories = BTreeMap<u32, Arc<Memory>>;
-
-// Nobody waits for the NIC, or for viad, with this lock.
-impl Device {
-    pub fn memory(&self) -> RwLockReadGuard<'_, Memories> {
-        self.memory.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn memory_mut(&self) -> RwLockWriteGuard<'_, Memories> {
-        self.memory.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Memory {
-    /// Ends the registration. Whoever else has it is in a call with it.
-    fn end(self: Arc<Self>) -> Result<(), (Arc<Self>, Return)> {
-        let Self { region, open, attributes } =
-            Arc::try_unwrap(self).map_err(|shared| (shared, Return::ErrorResource))?;
-        region.deregister().map_err(|StillRegistered { region, error }| {
-            (Arc::new(Self { region, open, attributes }), code(error))
-        })
-    }
-}
 
 /// Ends the registrations that were made with a handle: all of them, whatever the first error is.
 pub fn close(open: &OpenNic) -> Result<(), Return> {

@@ -1,21 +1,22 @@
-//! NICs, as a program opens, asks and closes them. What it has open several times is one [`Device`].
+//! NICs, as a program has them open, and what it asks of them. What it has open several times is one [`Device`].
 
 use std::{
-    ffi::{c_char, c_ulong, CStr},
-    sync::{Arc, Mutex},
+    ffi::{c_char, c_ulong},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        Arc, Mutex,
+    },
 };
 
-use via::{connections::MAX_DISCRIMINATOR, full_name, ReliabilityLevel, Return};
-use viaduct_driver::log;
+use via::{connections::MAX_DISCRIMINATOR, ReliabilityLevel, Return};
 
 use crate::{
     device::Device,
-    entry::{call, code, watch_forks, Out},
-    events,
+    entry::{call, Out},
     handles::Table,
     hosts::Hosts,
-    ptags,
     types::{ErrorHandler, NicAttributes, Pvoid, VipReturn, SMI_AUTODISCOVERY},
+    waiting::Waiting,
 };
 
 /// What VipOpenNic gave.
@@ -26,13 +27,15 @@ pub struct OpenNic {
     pub handle: Pvoid,
     name: String,
     pub device: Arc<Device>,
-    /// What has no tag is taken: see [`ptags::is_null_ptag_taken`].
+    /// What has no tag is taken.
     lenient: bool,
+    /// VIs and completion queues that are created from now on may be used by several threads at one time: VipExtSetThreadSafe.
+    pub is_thread_safe: AtomicBool,
     pub names: Mutex<Option<Hosts>>,
     /// The program's handler of asynchronous errors, and its word for it.
     pub handler: Mutex<Option<(ErrorHandler, Pvoid)>>,
     /// Its asynchronous errors, when the program has asked for a descriptor to wait for them on.
-    pub waiting: Mutex<Option<events::Waiting>>,
+    pub waiting: Mutex<Option<Waiting>>,
 }
 
 // SAFETY: the pointers in it, and in the errors that wait, are handles, and the program's word for its handler, which the library only gives back.
@@ -46,72 +49,30 @@ pub fn keep(nic_handle: Pvoid, close: impl FnOnce(Pvoid)) -> Result<(), Return> 
     NICS.get(nic_handle).map(drop).inspect_err(|_| close(nic_handle))
 }
 
-/// Whether the program has a NIC open by any handle.
-fn is_open(device: &Arc<Device>) -> bool {
-    NICS.find_map(|open| Arc::ptr_eq(&open.device, device).then_some(())).is_some()
-}
-
 impl OpenNic {
+    /// One with a new handle, which the program called `name`. `lenient`: what has no tag is taken.
+    pub fn new(handle: Pvoid, name: &str, device: Arc<Device>, lenient: bool) -> Self {
+        Self {
+            handle,
+            name: name.into(),
+            device,
+            lenient,
+            is_thread_safe: AtomicBool::new(true),
+            names: Mutex::default(),
+            handler: Mutex::default(),
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// Whether the program promises of what it creates now that no two threads are in its calls at one time.
+    pub fn is_unshared(&self) -> bool {
+        !self.is_thread_safe.load(Ordering::Acquire)
+    }
+
     /// Whether VIs and memory without a tag, or without any attributes, are taken.
     pub fn is_lenient(&self) -> bool {
         self.lenient
     }
-}
-
-#[no_mangle]
-pub unsafe extern "C" fn VipOpenNic(device_name: *const c_char, nic_handle: *mut Pvoid) -> VipReturn {
-    call(|| {
-        // SAFETY: vipl.h.
-        let out = unsafe { Out::new(nic_handle) }?;
-        if device_name.is_null() {
-            return Err(Return::InvalidParameter);
-        }
-        // SAFETY: vipl.h: a string.
-        let name = unsafe { CStr::from_ptr(device_name) }.to_str().map_err(|_| Return::InvalidParameter)?;
-        watch_forks();
-        log::start(None).map_err(|error| {
-            eprintln!("vipl: {error}");
-            Return::InvalidParameter
-        })?;
-        let handle = NICS.next();
-        let target = full_name(name).map_err(|error| {
-            eprintln!("vipl: {error}");
-            code(error)
-        })?;
-        Device::open(name, &target, |device| {
-            let open = OpenNic {
-                handle,
-                name: name.into(),
-                device,
-                lenient: ptags::is_null_ptag_taken(),
-                names: Mutex::default(),
-                handler: Mutex::default(),
-                waiting: Mutex::default(),
-            };
-            NICS.insert(handle, Arc::new(open))
-        })?;
-        out.put(handle);
-        Ok(())
-    })
-}
-
-#[no_mangle]
-pub extern "C" fn VipCloseNic(nic_handle: Pvoid) -> VipReturn {
-    call(|| {
-        let open = NICS.remove(nic_handle, |_| Ok(()))?;
-        // What was made with this handle ends with it.
-        crate::extensions::close(nic_handle);
-        crate::connect::close(nic_handle);
-        crate::vi::close(nic_handle);
-        crate::cq::close(nic_handle);
-        let ended = crate::memory::close(&open);
-        ptags::close(nic_handle);
-        let device = Arc::clone(&open.device);
-        drop(open);
-        device.close(is_open);
-        // It is closed all the same; the program keeps its memory.
-        ended
-    })
 }
 
 #[no_mangle]
@@ -131,7 +92,7 @@ pub unsafe extern "C" fn VipQueryNic(nic_handle: Pvoid, attributes: *mut NicAttr
             provider_version: is.provider_version.into(),
             nic_address_length: 6,
             local_nic_address: open.device.mac.0.as_ptr(),
-            thread_safe: is.thread_safe.into(),
+            thread_safe: (is.thread_safe && !open.is_unshared()).into(),
             max_discriminator_length: MAX_DISCRIMINATOR as u16,
             max_register_bytes: is.max_register_bytes,
             max_register_regions: is.max_register_regions.into(),

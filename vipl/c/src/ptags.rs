@@ -8,22 +8,12 @@ use crate::{
     entry::{call, code, lock, Out},
     handles::Table,
     nic::{keep, OpenNic, NICS},
+    tag::Tag,
     types::{Pvoid, VipReturn},
 };
 
 /// What VipCreatePtag gave.
 pub static PTAGS: Table<Tag> = Table::new(4);
-
-/// A protection tag.
-pub struct Tag {
-    pub open: Pvoid,
-    pub ptag: Ptag,
-}
-
-// SAFETY: the pointer in it is a handle, which is only compared.
-unsafe impl Send for Tag {}
-// SAFETY: as above.
-unsafe impl Sync for Tag {}
 
 /// Whether VIs and memory without a protection tag are taken: the variable `VIPL_COMPAT` is `null-ptag`. A VI without a tag may use all
 /// memory of its process, whatever tag that has, as on the NICs that such programs were written for. The hardware compares one tag with one

@@ -1,5 +1,7 @@
 //! Virtual interfaces.
 
+pub mod connecting;
+
 use std::{
     num::NonZeroU64,
     ptr::null_mut,
@@ -13,17 +15,16 @@ use via::{
     connections::{PeerRequest, RemoteAttributes},
     Direction, NotReady, RawDescriptor, Return, ViId, ViQueues, ViSlot, ViState,
 };
-use viaduct_driver::queues::lock::Place;
 
+use self::connecting::Connecting;
 use crate::{
-    connect::Connecting,
     cq::CQS,
     entry::{call, code, lock, read, Out},
     nic::{keep, level, OpenNic, NICS},
     notify::Notifier,
     pending::Pending,
-    ptags::Tag,
-    slots::{Reserved, Slots},
+    slots::{is_unshared, Reserved, Slots},
+    tag::Tag,
     types::{state, Boolean, Pvoid, ViAttributes, ViCallback, VipReturn},
 };
 
@@ -31,11 +32,13 @@ use crate::{
 const KIND: usize = 2;
 /// VIs that a process may have at a time.
 const COUNT: usize = 4096;
-/// Two queues, and the door for other calls.
-const DOORS: usize = 3;
+/// Two work queues each.
+const QUEUES: usize = 2;
+/// What posts and looks have of a VI.
+type Queues = Arc<ViQueues<RawDescriptor>>;
 /// What VipCreateVi gave. Completion queues call a VI by its handle.
-pub static VIS: Slots<Vi, KIND, DOORS, COUNT> = Slots::new();
-/// The door of a VI in [`VIS`] that posts and looks at sends go through, with the send queue's lock.
+pub static VIS: Slots<Vi, Queues, KIND, QUEUES, COUNT> = Slots::new();
+/// The queue of a VI in [`VIS`] whose door posts and looks at sends go through, with the send queue's lock.
 pub const SEND: usize = 0;
 /// The same for receives.
 pub const RECEIVE: usize = 1;
@@ -46,8 +49,6 @@ pub struct Vi {
     pub open: Arc<OpenNic>,
     /// A peer request has it too.
     pub vi: Arc<via::Vi<RawDescriptor>>,
-    /// Its work queues, one step nearer.
-    pub queues: Arc<ViQueues<RawDescriptor>>,
     /// The tag's handle, and what keeps it from being destroyed.
     tag: Mutex<(Pvoid, Option<Arc<Tag>>)>,
     pub send_notifier: Notifier<ViCallback>,
@@ -64,8 +65,8 @@ pub struct Vi {
     pub peer_data: Mutex<Vec<u8>>,
     /// It has been destroyed: waits end.
     pub dead: AtomicBool,
-    /// Given back behind the VI, whose locks are there.
-    slot: Reserved<Vi, KIND, DOORS, COUNT>,
+    /// Its work queues have it, too: their locks are there.
+    slot: Arc<Reserved<Vi, Queues, KIND, QUEUES, COUNT>>,
 }
 
 // SAFETY: the pointers in it are handles, and words of the program's that the library only gives back.
@@ -79,6 +80,11 @@ impl Vi {
             Direction::Send => &self.send_notifier,
             Direction::Receive => &self.receive_notifier,
         }
+    }
+
+    /// The program has promised that no two threads are in its calls at one time.
+    pub fn is_unshared(&self) -> bool {
+        is_unshared(self.handle)
     }
 
     /// It is destroyed: who waits waits no longer.
@@ -109,7 +115,7 @@ impl Vi {
 pub fn close(nic_handle: Pvoid) {
     for vi in VIS.remove_all(|vi| vi.open.handle == nic_handle) {
         // Whoever waits for it finds its descriptors flushed. Of a device that is gone nothing is left to disconnect.
-        let _ = crate::connect::disconnect(&vi);
+        let _ = vi.disconnect();
         vi.end();
     }
 }
@@ -171,15 +177,14 @@ pub unsafe extern "C" fn VipCreateVi(
         let (send_cq, receive_cq) = (cq(send_cq)?, cq(receive_cq)?);
         wanted.send_cq = send_cq.map(|cq| cq.cq.clone());
         wanted.receive_cq = receive_cq.map(|cq| cq.cq.clone());
-        let slot = VIS.reserve()?;
+        let slot = Arc::new(VIS.reserve(open.is_unshared())?);
         let handle = slot.handle();
         let id = ViId::of(NonZeroU64::new(handle.addr() as u64).ok_or(Return::ErrorResource)?);
-        let locks = [SEND, RECEIVE].map(|door| Place::Static(slot.lock(door)));
+        let locks = [SEND, RECEIVE].map(|queue| slot.place(queue));
         let vi = Arc::new(open.device.nic.create_vi_at(&wanted, ViSlot { id, locks }).map_err(code)?);
         let vi = Arc::new(Vi {
             handle,
             open,
-            queues: Arc::clone(vi.queues()),
             vi,
             tag: Mutex::new((given.ptag, tag)),
             send_notifier: Notifier::new(),
@@ -192,7 +197,7 @@ pub unsafe extern "C" fn VipCreateVi(
             dead: AtomicBool::new(false),
             slot,
         });
-        vi.slot.fill(&vi);
+        vi.slot.fill(&vi, vi.vi.queues());
         keep(nic_handle, close)?;
         out.put(handle);
         Ok(())

@@ -11,33 +11,38 @@ use via::{Direction, Error, RawDescriptor, Return, Try};
 use crate::{
     entry::{call, code, timeout, Out},
     notify::{self, Notified, Notifier},
+    slots::is_unshared,
     types::{DescriptorPtr, MemHandle, Pvoid, ViCallback, VipReturn},
     vi::{Vi, RECEIVE, SEND, VIS},
 };
 
-/// The queue behind a door of a VI: [`SEND`] or [`RECEIVE`].
-const fn queue(door: usize) -> Direction {
-    match door {
+/// Which queue of a VI it is: [`SEND`] or [`RECEIVE`].
+pub const fn direction(queue: usize) -> Direction {
+    match queue {
         SEND => Direction::Send,
         _ => Direction::Receive,
     }
 }
 
 /// A post, if nothing stands against it. `ELSEWHERE`: its descriptor is in another region than that of the post before.
+///
+/// # Safety
+/// vipl.h. If `IS_UNSHARED`, the handle is that of an unshared VI.
 #[inline(always)]
-unsafe fn try_post<const DOOR: usize, const ELSEWHERE: bool>(
+unsafe fn try_post<const QUEUE: usize, const IS_UNSHARED: bool, const ELSEWHERE: bool>(
     vi: Pvoid,
     descriptor: DescriptorPtr,
     handle: MemHandle,
 ) -> Option<VipReturn> {
-    let mut entered = VIS.try_enter(vi, DOOR)?;
-    let (thing, held) = entered.parts();
+    // SAFETY: the caller's promise.
+    let mut entered = unsafe { VIS.try_enter::<IS_UNSHARED>(vi, QUEUE) }?;
+    let (queues, held) = entered.parts();
     // SAFETY: the door's lock is the queue's, and handles name nothing in a child.
-    if ELSEWHERE && !unsafe { thing.queues.try_find(queue(DOOR), held, handle) } {
+    if ELSEWHERE && !unsafe { queues.try_find(direction(QUEUE), held, handle) } {
         return None;
     }
     // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue. And as above.
-    match unsafe { thing.queues.try_post(queue(DOOR), held, handle, descriptor.cast()) } {
+    match unsafe { queues.try_post(direction(QUEUE), held, handle, descriptor.cast()) } {
         Try::Done(true) => Some(Return::Success as VipReturn),
         Try::Done(false) => {
             let vi = entered.handle();
@@ -48,31 +53,49 @@ unsafe fn try_post<const DOOR: usize, const ELSEWHERE: bool>(
     }
 }
 
-/// VipPostSend and VipPostRecv: at once, if nothing stands against it, else [`post_elsewhere`].
+/// A post at once, if nothing stands against it, else [`post_elsewhere`].
+///
+/// # Safety
+/// As [`try_post`].
 #[inline(always)]
-unsafe fn post<const DOOR: usize>(vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
+unsafe fn post_as<const QUEUE: usize, const IS_UNSHARED: bool>(
+    vi: Pvoid,
+    descriptor: DescriptorPtr,
+    handle: MemHandle,
+) -> VipReturn {
     // SAFETY: the caller's promise.
-    match unsafe { try_post::<DOOR, false>(vi, descriptor, handle) } {
+    match unsafe { try_post::<QUEUE, IS_UNSHARED, false>(vi, descriptor, handle) } {
         Some(answer) => answer,
         // SAFETY: the caller's promise. What was entered has been left.
-        None => unsafe { post_elsewhere::<DOOR>(vi, descriptor, handle) },
+        None => unsafe { post_elsewhere::<QUEUE, IS_UNSHARED>(vi, descriptor, handle) },
     }
+}
+
+/// VipPostSend and VipPostRecv.
+#[inline(always)]
+unsafe fn post<const QUEUE: usize>(vi: Pvoid, descriptor: DescriptorPtr, handle: MemHandle) -> VipReturn {
+    if is_unshared(vi) {
+        // SAFETY: the caller's promise.
+        return unsafe { post_as::<QUEUE, true>(vi, descriptor, handle) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { post_as::<QUEUE, false>(vi, descriptor, handle) }
 }
 
 /// A post that is not like the one before: most likely its descriptor is in another region, which is found, and then it is at once, too. Else
 /// [`post_general`].
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn post_elsewhere<const DOOR: usize>(
+unsafe extern "C" fn post_elsewhere<const QUEUE: usize, const IS_UNSHARED: bool>(
     vi: Pvoid,
     descriptor: DescriptorPtr,
     handle: MemHandle,
 ) -> VipReturn {
     // SAFETY: the caller's promise.
-    match unsafe { try_post::<DOOR, true>(vi, descriptor, handle) } {
+    match unsafe { try_post::<QUEUE, IS_UNSHARED, true>(vi, descriptor, handle) } {
         Some(answer) => answer,
-        // SAFETY: as in `post`.
-        None => unsafe { post_general::<DOOR>(vi, descriptor, handle) },
+        // SAFETY: as in `post_as`.
+        None => unsafe { post_general::<QUEUE>(vi, descriptor, handle) },
     }
 }
 
@@ -86,7 +109,7 @@ extern "C" fn wake_poller(vi: Pvoid) -> VipReturn {
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn post_general<const DOOR: usize>(
+unsafe extern "C" fn post_general<const QUEUE: usize>(
     vi: Pvoid,
     descriptor: DescriptorPtr,
     handle: MemHandle,
@@ -95,8 +118,8 @@ unsafe extern "C" fn post_general<const DOOR: usize>(
         let vi = VIS.get(vi)?;
         let address = NonNull::new(descriptor.cast::<u8>()).ok_or(Return::InvalidParameter)?;
         // SAFETY: vipl.h: a posted descriptor is the library's, and its memory stays, until it is taken off the queue.
-        unsafe { vi.vi.post_in(queue(DOOR), handle, address) }.map_err(code)?;
-        vi.notifier(queue(DOOR)).poke();
+        unsafe { vi.vi.post_in(direction(QUEUE), handle, address) }.map_err(code)?;
+        vi.notifier(direction(QUEUE)).poke();
         Ok(())
     })
 }
@@ -115,14 +138,21 @@ fn tell(out: &Out<DescriptorPtr>, taken: Result<RawDescriptor, Error>) -> Result
     }
 }
 
-/// VipSendDone and VipRecvDone.
+/// A look, at once, if nothing stands against it, else [`done_general`].
+///
+/// # Safety
+/// vipl.h. If `IS_UNSHARED`, the handle is that of an unshared VI.
 #[inline(always)]
-unsafe fn done<const DOOR: usize>(vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
+unsafe fn done_as<const QUEUE: usize, const IS_UNSHARED: bool>(
+    vi: Pvoid,
+    descriptor: *mut DescriptorPtr,
+) -> VipReturn {
     if !descriptor.is_null() {
-        if let Some(mut entered) = VIS.try_enter(vi, DOOR) {
-            let (thing, held) = entered.parts();
+        // SAFETY: the caller's promise.
+        if let Some(mut entered) = unsafe { VIS.try_enter::<IS_UNSHARED>(vi, QUEUE) } {
+            let (queues, held) = entered.parts();
             // SAFETY: the door's lock is the queue's, and handles name nothing in a child.
-            let taken = unsafe { thing.queues.try_done(queue(DOOR), held) };
+            let taken = unsafe { queues.try_done(direction(QUEUE), held) };
             // Before the program's memory is touched: where that faults, its handler may use the queue.
             drop(entered);
             let (taken, code) = match taken {
@@ -135,7 +165,7 @@ unsafe fn done<const DOOR: usize>(vi: Pvoid, descriptor: *mut DescriptorPtr) -> 
                 }
                 Try::Unusual => {
                     // SAFETY: the caller's promise.
-                    return unsafe { done_general::<DOOR>(vi, descriptor) };
+                    return unsafe { done_general::<QUEUE>(vi, descriptor) };
                 }
             };
             // SAFETY: as above.
@@ -144,17 +174,31 @@ unsafe fn done<const DOOR: usize>(vi: Pvoid, descriptor: *mut DescriptorPtr) -> 
         }
     }
     // SAFETY: the caller's promise.
-    unsafe { done_general::<DOOR>(vi, descriptor) }
+    unsafe { done_general::<QUEUE>(vi, descriptor) }
+}
+
+/// VipSendDone and VipRecvDone.
+#[inline(always)]
+unsafe fn done<const QUEUE: usize>(vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
+    if is_unshared(vi) {
+        // SAFETY: the caller's promise.
+        return unsafe { done_as::<QUEUE, true>(vi, descriptor) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { done_as::<QUEUE, false>(vi, descriptor) }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn done_general<const DOOR: usize>(vi: Pvoid, descriptor: *mut DescriptorPtr) -> VipReturn {
+unsafe extern "C" fn done_general<const QUEUE: usize>(
+    vi: Pvoid,
+    descriptor: *mut DescriptorPtr,
+) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi)?;
         // SAFETY: vipl.h.
         let out = unsafe { Out::new(descriptor) }?;
-        tell(&out, vi.vi.done(queue(DOOR)))
+        tell(&out, vi.vi.done(direction(QUEUE)))
     })
 }
 
@@ -209,6 +253,10 @@ fn notify_of(direction: Direction, vi: Pvoid, context: Pvoid, handler: Option<Vi
     call(|| {
         let vi = VIS.get(vi)?;
         let handler = handler.ok_or(Return::InvalidParameter)?;
+        // A thread of the library's would be in its calls.
+        if vi.is_unshared() {
+            return Err(Return::ErrorNotSupported);
+        }
         // Of a queue with a completion queue, that one is waited for.
         let attributes = vi.vi.attributes();
         let cq = match direction {

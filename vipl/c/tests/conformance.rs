@@ -82,11 +82,13 @@ programs! {
     descriptors_right_and_wrong_at_each_level: "transfer" and through_viad_on_rtl,
     private_data: "private",
     messages_that_find_no_receive: "not_ready",
+    memory_that_the_library_allocates: "memory",
     descriptors_to_wait_on: "waiting",
     connections_that_nobody_waits_for: "queue",
     nics_that_are_found: "list",
     calls_under_way: "under_way",
     several_descriptors_at_once: "data_path" and through_viad_on_rtl,
+    vis_that_no_two_threads_use: "unshared",
 }
 
 #[test]
@@ -101,11 +103,13 @@ fn every_statement_is_in_the_documents() {
         "transfer",
         "private",
         "not_ready",
+        "memory",
         "waiting",
         "queue",
         "list",
         "under_way",
         "data_path",
+        "unshared",
     ] {
         for name in listed(program) {
             assert!(text.contains(&name), "{program}.c: {name}");

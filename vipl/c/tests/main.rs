@@ -6,6 +6,7 @@ mod convoy;
 mod examples;
 mod header;
 mod log;
+mod promise;
 mod queues;
 mod raw;
 mod reasons;

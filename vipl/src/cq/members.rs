@@ -1,13 +1,10 @@
 //! What a VI tells its completion queue: that it has it, that it is gone, and what becomes of entries while its receives are put back.
 
-use viaduct_driver::agent::vis::Direction;
-
 use super::{
-    entry::{CqEntry, Taken, ViId},
-    state::Member,
+    entry::{CqEntry, Taken},
     Cq,
 };
-use crate::Error;
+use crate::{vi_queues::Member, Direction, Error, ViId};
 
 impl Cq {
     /// A VI that has it, with nothing posted yet: what is on the ring is of an earlier VI's of that index.

@@ -6,11 +6,10 @@ use viaduct_driver::queues::lock::Held;
 
 use super::{entry::Taken, state::State, Cq};
 use crate::{
-    form::Form,
     queue::Try,
     ring::Popped,
-    vi::{Direction, ViQueues},
-    Descriptor, Error, ViId,
+    vi_queues::{Form, ViQueues},
+    Descriptor, Direction, Error, ViId,
 };
 
 /// A descriptor that is complete and off its work queue.

@@ -1,15 +1,12 @@
 //! A completion queue's state, which its lock guards: the ring that the NIC fills, the VIs that have the queue, and the entries that are off the ring
 //! and that nobody has taken.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, VecDeque};
 
-use viaduct_driver::{agent::cqs::Cq as AgentCq, queues::entries::Entry};
+use viaduct_driver::{consumer::Cq as AgentCq, queues::entries::Entry};
 
-use super::entry::{CqEntry, Taken, ViId};
-use crate::{form::RawDescriptor, queue::Try, vi::ViQueues, Descriptor, Error};
+use super::entry::{CqEntry, Taken};
+use crate::{queue::Try, vi_queues::Member, Error, ViId};
 
 /// What the lock of a completion queue guards.
 pub(super) struct State {
@@ -22,15 +19,6 @@ pub(super) struct State {
     pub entries: VecDeque<Taken>,
     /// VIs whose receives are being put back, and how many entries of theirs have come meanwhile.
     pub held: BTreeMap<ViId, usize>,
-}
-
-/// A VI that has the queue, by the form of its descriptors.
-#[derive(Debug)]
-pub enum Member {
-    /// They own their memory.
-    Owned(Arc<ViQueues<Descriptor>>),
-    /// The program writes them.
-    Raw(Arc<ViQueues<RawDescriptor>>),
 }
 
 impl State {

@@ -1,9 +1,9 @@
 //! The descriptors on a work queue.
 
-use viaduct_driver::agent::vis::{Direction, Vi as AgentVi};
+use viaduct_driver::{consumer::Vi as AgentVi, queues::Direction};
 use viaduct_spec::doorbell::token;
 
-use crate::{form::Form, registered::Found, ring::Ring};
+use crate::{form::OnQueue, registered::Found, ring::Ring};
 
 /// What is posted, in order, and where the next one goes.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Posted<D> {
     pub(super) found: Found,
 }
 
-impl<D: Form> Posted<D> {
+impl<D: OnQueue> Posted<D> {
     /// Whether the VI is being connected: the NIC gets nothing, and what is posted is flushed.
     pub(crate) fn is_held(&self) -> bool {
         self.held
@@ -47,7 +47,7 @@ impl<D: Form> Posted<D> {
 
     /// The ring is open as long as the usual is all that a post has to do: the doorbell is memory, the queue is not held, and nobody is told.
     pub(super) fn weigh(&mut self, vi: &AgentVi, direction: Direction) {
-        self.descriptors.close(self.held || self.told || vi.bell(direction).is_none());
+        self.descriptors.close(self.held || self.told || vi.queues().bell(direction).is_none());
     }
 
     /// Nothing is posted.

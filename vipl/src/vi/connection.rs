@@ -2,10 +2,16 @@
 
 use std::time::{Duration, Instant};
 
-use viaduct_driver::address::ConnectionInfo;
+use viaduct_driver::{address::ConnectionInfo, kernel_agent::ViName};
 
-use super::{Direction, Vi, ViState};
-use crate::{backoff::Backoff, form::Form, queue::Posted, Error};
+use super::Vi;
+use crate::{
+    backoff::Backoff,
+    connections::{Endpoint, RemoteAttributes},
+    queue::Posted,
+    vi_queues::Form,
+    Direction, Error, ViState,
+};
 
 /// How long a disconnect waits for the NIC to flush what is posted. It is a matter of microseconds
 /// unless the memory of a descriptor is no longer valid.
@@ -158,5 +164,34 @@ impl<D: Form> Vi<D> {
             self.queues.nic.agent().check()?;
         }
         Ok(())
+    }
+}
+
+impl<D: Form> Endpoint for Vi<D> {
+    fn name(&self) -> ViName {
+        Self::name(self)
+    }
+
+    fn attributes(&self) -> RemoteAttributes {
+        let attributes = self.attributes();
+        RemoteAttributes {
+            reliability_level: attributes.reliability_level,
+            max_transfer_size: attributes.max_transfer_size,
+            enable_rdma_write: attributes.enable_rdma_write,
+            enable_rdma_read: attributes.enable_rdma_read,
+            not_ready: attributes.not_ready,
+        }
+    }
+
+    fn begin(&self) -> Result<(), Error> {
+        self.begin_connect()
+    }
+
+    fn end(&self, connected: bool) -> Result<(), Error> {
+        self.end_connect(connected)
+    }
+
+    fn disconnect(&self) -> Result<(), Error> {
+        Self::disconnect(self)
     }
 }

@@ -2,7 +2,6 @@
 
 mod connection;
 mod post;
-mod queues;
 
 use std::{
     sync::{
@@ -12,20 +11,21 @@ use std::{
     time::Duration,
 };
 
-pub use self::queues::ViQueues;
-pub use viaduct_driver::agent::vis::{Direction, ViState};
 use viaduct_driver::{
-    address::{ConnectionInfo, Mtu, Service},
-    agent::vis::{ViAttributes as AgentViAttributes, MAX_RING_LOG2},
+    address::{ConnectionInfo, Mtu},
+    agent::vis::MAX_RING_LOG2,
     cm::NotReady,
-    kernel_agent::ViName,
-    queues::lock::Place,
+    consumer::Vi as AgentVi,
+    kernel_agent::{ViAttributes as AgentViAttributes, ViName},
+    queues::locked::Place,
 };
 
-use crate::{backoff::NEVER, form::Form, queue::Queue, Cq, Descriptor, Error, Nic, Ptag, ViId};
-
-/// VIA's reliability levels.
-pub use viaduct_driver::address::Service as ReliabilityLevel;
+use crate::{
+    backoff::NEVER,
+    queue::Queue,
+    vi_queues::{Form, ViQueues},
+    Cq, Descriptor, Direction, Error, Nic, Ptag, ReliabilityLevel, ViId, ViState,
+};
 
 /// What a VI is created with (VIP_VI_ATTRIBUTES).
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ impl ViAttributes {
     /// receive breaks the connection.
     pub fn new(ptag: &Ptag) -> Self {
         Self {
-            reliability_level: Service::ReliableDelivery,
+            reliability_level: ReliabilityLevel::ReliableDelivery,
             max_transfer_size: 1 << 20,
             ptag: ptag.clone(),
             mtu: Mtu::DEFAULT,
@@ -108,7 +108,7 @@ pub struct Vi<D: Form = Descriptor> {
 pub struct ViSlot {
     /// The VI's name on completion queues; no other VI of theirs has it.
     pub id: ViId,
-    /// The locks of its send and its receive queue: this VI's alone.
+    /// The places of the locks of its send and its receive queue: this VI's alone.
     pub locks: [Place; 2],
 }
 
@@ -141,7 +141,7 @@ impl Nic {
     /// As [`Nic::create_vi`].
     pub fn create_vi_at<D: Form>(&self, attributes: &ViAttributes, slot: ViSlot) -> Result<Vi<D>, Error> {
         let [send_lock, receive_lock] = slot.locks;
-        let vi = Arc::clone(self.agent()).create_vi(self.agent_attributes(attributes)?)?;
+        let vi = AgentVi::create(Arc::clone(self.agent()), self.agent_attributes(attributes)?)?;
         let queues = ViQueues {
             nic: self.clone(),
             id: slot.id,
@@ -243,7 +243,7 @@ impl<D: Form> Vi<D> {
 
     /// Wakes those who wait for the head of a queue: they look whether it is complete, and whether they have given up.
     pub fn wake(&self, direction: Direction) {
-        self.queues.nic.agent().wake(self.queues.vi.vector(direction));
+        self.queues.nic.agent().wake(self.queues.vi.queues().vector(direction));
     }
 
     /// What it was created with, or given since.

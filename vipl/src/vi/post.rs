@@ -2,12 +2,13 @@
 
 use std::{collections::VecDeque, iter::once, ptr::NonNull, time::Duration};
 
-use super::{Direction, Vi};
+use super::Vi;
 use crate::{
-    form::{Form, RawDescriptor},
-    queue::Progress,
+    form::RawDescriptor,
+    queue::{Posted, Progress},
     registered::Found,
-    Descriptor, Error, Region,
+    vi_queues::Form,
+    Descriptor, Direction, Error, Region,
 };
 
 impl Vi {
@@ -79,7 +80,7 @@ impl Vi {
     }
 
     fn post(&self, direction: Direction, descriptor: Descriptor) -> Result<(), Error> {
-        if !descriptor.region().nic().is(&self.queues.nic) {
+        if !self.is_of_nic(&descriptor) {
             return Err(Error::OtherNic);
         }
         let mut one = Some(descriptor);
@@ -88,11 +89,16 @@ impl Vi {
 
     fn post_many(&self, direction: Direction, descriptors: &mut VecDeque<Descriptor>) -> Result<(), Error> {
         let count = descriptors.len();
-        let next = |_: &mut Found| match descriptors.front()?.region().nic().is(&self.queues.nic) {
+        let next = |_: &mut Found| match self.is_of_nic(descriptors.front()?) {
             true => descriptors.pop_front().map(with_token),
             false => Some(Err(Error::OtherNic)),
         };
         self.post_next(direction, count, next).1
+    }
+
+    /// Whether the memory of a descriptor is registered with the VI's NIC.
+    fn is_of_nic(&self, descriptor: &Descriptor) -> bool {
+        std::ptr::eq(descriptor.memory().table(), self.queues.nic.registered())
     }
 }
 
@@ -106,7 +112,8 @@ impl<D: Form> Vi<D> {
     ) -> (usize, Result<(), Error>) {
         let mut progress = Progress::default();
         let queue = self.queues.queue(direction);
-        let posted = queue.post(&self.queues.vi, count, next, |sends| self.release(sends), &mut progress);
+        let release = |sends: &mut Posted<D>| self.release(sends);
+        let posted = queue.post(&self.queues.vi, direction, count, next, release, &mut progress);
         let told = self.flushed(direction, progress.flushed);
         (progress.posted, posted.and(told))
     }
@@ -131,7 +138,7 @@ impl Vi<RawDescriptor> {
             return Err(Error::OtherNic);
         }
         // SAFETY: the caller's promise.
-        let mut one = Some(unsafe { RawDescriptor::new(region, address) }?);
+        let mut one = Some(unsafe { region.raw_descriptor(address) }?);
         self.post_next(direction, 1, |_| one.take().map(with_token)).1
     }
 
@@ -219,7 +226,7 @@ impl Vi<RawDescriptor> {
     /// That process is gone.
     #[cold]
     pub fn wake_poller(&self) -> Result<(), Error> {
-        Ok(self.queues.vi.wake_poller()?)
+        Ok(self.queues.vi.queues().wake_poller()?)
     }
 }
 

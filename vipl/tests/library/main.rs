@@ -8,6 +8,7 @@ mod memory;
 mod paper;
 mod polls;
 mod posts;
+mod unshared;
 mod waits;
 
 use std::sync::{Arc, Mutex, PoisonError};

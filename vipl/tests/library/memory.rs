@@ -135,3 +135,47 @@ fn memory_stays_registered_until_the_nic_has_let_go_of_it() {
     assert_eq!(still.ok(), Some(DmaAccess::ReadWrite), "it is still mapped");
     bench.paper.keeps_memory.store(false, Ordering::SeqCst);
 }
+
+#[test]
+fn memory_that_is_revoked_is_given_back_though_a_posted_descriptor_has_it() {
+    let bench = bench();
+    let attributes = MemAttributes::new(&bench.ptag);
+    let mut own = vec![0u64; 512];
+    let start = NonNull::from(&mut own[..]).cast::<u8>();
+    // SAFETY: the vector outlives the registration, and is not touched meanwhile.
+    let region = unsafe { bench.nic.register(start, 4096, &attributes) }.expect("memory");
+    let one =
+        Descriptor::new().segment(&region, 0, 8).and_then(|b| b.build(&bench.memory, 0)).expect("sound");
+    bench.vi.post_recv(one).expect("room");
+
+    // The device does not let go of it at first: then all is as it was.
+    bench.paper.keeps_memory.store(true, Ordering::SeqCst);
+    // SAFETY: the descriptor lies in other memory, and nobody copies, here and below.
+    let error = unsafe { region.revoke() }.expect_err("the device has it");
+    assert!(error.to_string().contains("it keeps it"), "{error}");
+    region.write(0, &[1]).expect("it is registered");
+    bench.paper.keeps_memory.store(false, Ordering::SeqCst);
+    // SAFETY: as above.
+    unsafe { region.revoke() }.expect("it lets go");
+    // SAFETY: as above.
+    unsafe { region.revoke() }.expect("it has ended");
+
+    // Nothing reaches the memory by what is left of the region.
+    let clone = region.clone();
+    let errors = [
+        region.write(0, &[1]).expect_err("revoked"),
+        clone.read(0, &mut [0]).expect_err("revoked"),
+        clone.remote(0).expect_err("revoked"),
+        Descriptor::new().segment(&clone, 0, 8).expect_err("revoked"),
+        Descriptor::new().build(&clone, 0).expect_err("revoked"),
+    ];
+    for error in errors {
+        assert!(matches!(error, Error::Revoked), "{error}");
+        assert_eq!(error.code(), Return::InvalidParameter);
+    }
+    drop(own);
+    // The descriptor is the program's again, as any other.
+    complete(&bench.memory, 0, 0, status::DONE | status::OP_RECEIVE | status::PROTECTION_ERROR);
+    let error = bench.vi.recv_done().expect_err("the NIC has refused it");
+    assert!(matches!(error, Error::Descriptor(_)), "{error}");
+}

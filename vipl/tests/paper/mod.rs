@@ -19,12 +19,12 @@ use viaduct_driver::{
 };
 use viaduct_spec::{
     descriptor::control_segment,
-    register::{registers, MAGIC_VALUE, VERSION_VALUE},
+    register::{control, registers, MAGIC_VALUE, VERSION_VALUE},
 };
 use vipl::{Mac, Nic, Region};
 
 /// What registers read that do not read 0: four VIs, four completion queues, 32 regions.
-const REGISTERS: [(u64, u32); 10] = [
+const REGISTERS: [(u64, u32); 11] = [
     (registers::MAGIC, MAGIC_VALUE),
     (registers::VERSION, VERSION_VALUE),
     (registers::KIND, 2),
@@ -35,7 +35,13 @@ const REGISTERS: [(u64, u32); 10] = [
     (registers::DOORBELL_SHIFT, 12),
     (registers::RECEIVE_AHEAD, 4),
     (registers::READ_DEPTH, 4),
+    // It sends and receives.
+    (registers::CONTROL, 1 << control::SEND_ENABLE.lo | 1 << control::RECEIVE_ENABLE.lo),
 ];
+
+/// Configuration space: the command register, and its Bus Master Enable.
+const COMMAND: u16 = 4;
+const BUS_MASTER: u32 = 1 << 2;
 
 /// What is behind the doorbells.
 pub trait Doorbells: Send + Sync + Sized + 'static {
@@ -130,7 +136,7 @@ impl<D: Doorbells> PciDevice for Paper<D> {
     fn config_read32(&self, offset: u16) -> Result<u32, DeviceError> {
         self.checks.fetch_add(usize::from(offset == 0), Ordering::SeqCst);
         self.alive()?;
-        Ok(0)
+        Ok(if offset == COMMAND { BUS_MASTER } else { 0 })
     }
     fn config_write32(&self, _: u16, _: u32) -> Result<(), DeviceError> {
         self.alive()

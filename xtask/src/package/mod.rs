@@ -82,6 +82,7 @@ fn build(project: &Project, profile: &str, compression: &str, out: &Path) -> Res
         profile: profile.into(),
         destdir: Some(staging.clone()),
         simulator: false,
+        libfabric: false,
     };
     install::run(project, &prefix)?;
     let folders = fresh(project, "package/folders")?;

@@ -72,8 +72,8 @@ struct Plan {
     debian: Vec<&'static str>,
     /// Components of the Rust toolchain.
     rustup: Vec<&'static str>,
-    /// Programs that cargo builds from crates.io.
-    crates: Vec<&'static str>,
+    /// Programs that cargo builds from crates.io, with its options.
+    crates: Vec<(&'static str, &'static [&'static str])>,
     /// The Python to make the virtual environment with, if it has to be made.
     venv: Option<&'static str>,
     /// Files of pinned Python packages.
@@ -92,7 +92,7 @@ impl Plan {
             match (tool.source, tool.probe) {
                 (Source::Debian(package), _) => plan.debian.push(package),
                 (Source::Rustup(component), _) => plan.rustup.push(component),
-                (Source::Crate(name), _) => plan.crates.push(name),
+                (Source::Crate(name, options), _) => plan.crates.push((name, options)),
                 (Source::Pip, Probe::Python(file)) => plan.pins.push(file),
                 (Source::Pip, _) => unreachable!("pip installs what xtask/python pins"),
             }
@@ -120,9 +120,9 @@ impl Plan {
         if !self.rustup.is_empty() {
             commands.push(Cmd::new("rustup").args(["component", "add"]).args(&self.rustup));
         }
-        if !self.crates.is_empty() {
+        for (name, options) in &self.crates {
             // --locked: with the dependencies that its authors have tested it with.
-            commands.push(Cmd::new("cargo").args(["install", "--locked"]).args(&self.crates));
+            commands.push(Cmd::new("cargo").args(["install", "--locked", name]).args(*options));
         }
         if let Some(python) = self.venv {
             commands.push(Cmd::new(python).args(["-m", "venv", "--clear"]).arg(&project.venv));

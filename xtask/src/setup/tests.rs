@@ -60,6 +60,9 @@ fn what_rust_has_comes_from_rustup_and_crates_io() {
     let plan = Plan::of(&lacking(&["cargo-nextest"]));
     let commands = plan.user_commands(&project());
     assert_eq!(commands[0].to_string(), "cargo install --locked cargo-nextest");
+    let plan = Plan::of(&lacking(&["mdbook"]));
+    let command = plan.user_commands(&project())[0].to_string();
+    assert_eq!(command, "cargo install --locked mdbook --no-default-features --features search");
     assert_eq!(Plan::of(&[]).with_venv(false, None), Plan::default());
 }
 

@@ -2,33 +2,28 @@
 //! simulated NICs, which QEMU puts on its PCI bus. Nothing of it needs root, KVM or a kernel module
 //! of this machine; see docs/guest.md.
 
-mod archive;
-mod cache;
-mod console;
-mod guest;
-mod initramfs;
-mod kernel;
-mod log;
-mod programs;
+pub mod initramfs;
+pub mod log;
+pub mod programs;
 mod qemu;
-mod running;
-mod simulator;
-mod sources;
+pub mod run;
 
+use crate::guest::simulator::Simulator;
+use crate::guest::{Cache, Sockets};
 use crate::need::Need;
 use crate::project::{write, Project};
 use crate::setup;
-use anyhow::{anyhow, ensure, Context, Result};
-pub use cache::Cache;
+use anyhow::{anyhow, ensure, Result};
 use clap::ValueEnum;
-use qemu::Machine;
-use simulator::Simulator;
+pub use qemu::Machine;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// NICs in the guest.
 const NICS: usize = 2;
+/// Seconds after which a guest hangs, if the command line does not say otherwise: three times what it takes on two busy cores.
+const LIMIT: u64 = 900;
 
 /// How the NICs reach the guest's memory.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -54,7 +49,7 @@ pub struct Options {
     #[arg(long = "job", value_name = "NAME")]
     jobs: Vec<String>,
     /// Seconds after which a guest that is not done is ended
-    #[arg(long, default_value_t = 400, value_name = "SECONDS")]
+    #[arg(long, default_value_t = LIMIT, value_name = "SECONDS")]
     limit: u64,
     /// Fetches the newest QEMU and kernel of Debian, though there are some already
     #[arg(long)]
@@ -63,25 +58,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { dma: Dma::Both, size: 1 << 20, jobs: Vec::new(), limit: 400, refresh: false }
-    }
-}
-
-/// A folder for sockets, whose paths must be short; it goes when its owner does.
-struct Sockets(PathBuf);
-
-impl Sockets {
-    fn make(name: &str) -> Result<Sockets> {
-        let folder = std::env::temp_dir().join(format!("viaduct-vfio-{}-{name}", std::process::id()));
-        fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        Ok(Sockets(folder))
-    }
-}
-
-impl Drop for Sockets {
-    fn drop(&mut self) {
-        // A left-over folder in the temporary folder harms nobody.
-        let _ = fs::remove_dir_all(&self.0);
+        Options { dma: Dma::Both, size: 1 << 20, jobs: Vec::new(), limit: LIMIT, refresh: false }
     }
 }
 
@@ -98,7 +75,8 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
     let programs = programs::build(project)?;
     let folder = project.scratch("vfio")?;
     let initramfs = folder.join("initramfs.cpio");
-    write(&initramfs, initramfs::build(project, &cache, &programs)?)?;
+    let scripts: Vec<_> = known.iter().map(|name| initramfs::script(project, name)).collect();
+    write(&initramfs, initramfs::build(project, &cache, &programs, &scripts)?)?;
     let jobs = if options.jobs.is_empty() { &known } else { &options.jobs };
     let jobs = jobs.join(",");
     let ways: &[&'static str] = match options.dma {
@@ -134,8 +112,8 @@ fn one(
     options: &Options,
 ) -> Result<()> {
     let start = Instant::now();
-    let sockets = Sockets::make(dma)?;
-    let mut simulator = Simulator::start(project, &sockets.0, NICS, &["--dma", dma])?;
+    let sockets = Sockets::make(&format!("vfio-{dma}"))?;
+    let simulator = Simulator::start(project, sockets.path(), NICS, &["--dma", dma])?;
     let log = initramfs.with_file_name(format!("kernel-{dma}.log"));
     if log.exists() {
         // What an earlier run left must not pass for this one's.
@@ -143,9 +121,9 @@ fn one(
     }
     let environment = [format!("jobs={jobs}"), format!("size={}", options.size), format!("dma={dma}")];
     let nics = simulator.sockets();
-    let machine = Machine { initramfs, log: &log, nics: &nics, environment: &environment };
+    let machine = Machine { initramfs, log: &log, nics: &nics, line: None, environment: &environment };
     let limit = Duration::from_secs(options.limit);
-    let shown = guest::run(dma, &machine.command(cache), &mut simulator, &log, limit)?;
+    let shown = run::run(dma, &machine.command(cache), &simulator, &log, limit)?;
     log::judge(&shown.log)?;
     let cycles = simulator.judge()?;
     println!(

@@ -6,12 +6,13 @@ use anyhow::{Context, Result};
 use std::path::PathBuf;
 
 /// The packages that the guest has, and the program of each.
-const PACKAGES: [(&str, &str); 2] = [("viaduct-cli", "viaduct"), ("viaduct-guest", "viaduct-guest")];
+const PACKAGES: [(&str, &str); 3] =
+    [("viaduct-cli", "viaduct"), ("viaduct-guest", "viaduct-guest"), ("viad", "viad")];
 
-/// A program for the guest.
+/// A program for the guest, or a library.
 pub struct Program {
-    /// Its name in the guest.
-    pub name: &'static str,
+    /// Where it is in the guest, from the root on.
+    pub place: String,
     /// Where it is on this machine.
     pub file: PathBuf,
 }
@@ -31,5 +32,6 @@ pub fn build(project: &Project) -> Result<Vec<Program>> {
     // Set for a whole machine, it would take the place of our flags.
     build.arg("--target-dir").arg(&folder).env_remove("RUSTFLAGS").run()?;
     let built = folder.join(host).join("debug");
-    Ok(PACKAGES.iter().map(|(_, name)| Program { name, file: built.join(name) }).collect())
+    let program = |name: &str| Program { place: format!("bin/{name}"), file: built.join(name) };
+    Ok(PACKAGES.iter().map(|(_, name)| program(name)).collect())
 }

@@ -5,10 +5,11 @@
 //!         +-- root port 0 -- vfio-user-pci -- nic0.sock     01:00.0
 //!         +-- root port 1 -- vfio-user-pci -- nic1.sock     02:00.0
 //!         +-- serial 0: the kernel's log -> a file     serial 1: what the jobs say -> standard output
+//!         +-- serial 2, if there is one: a socket, for a job
 //! ```
 
-use super::cache::Cache;
 use crate::command::Cmd;
+use crate::guest::Cache;
 use serde_json::json;
 use std::path::Path;
 
@@ -20,8 +21,8 @@ const MEMORY: &str = "512M";
 /// Where QEMU looks for firmware.
 const FIRMWARE: [&str; 3] = ["usr/share/qemu", "usr/share/seabios", "usr/lib/ipxe/qemu"];
 /// panic: a kernel that panics ends QEMU (with -no-reboot). quiet: errors are logged all the same,
-/// DMA faults among them.
-const KERNEL: &str = "console=ttyS0 quiet panic=-1 intel_iommu=on random.trust_cpu=on";
+/// DMA faults among them. no_timer_check: on a busy machine the kernel counts too few interrupts of its timer, and would panic.
+const KERNEL: &str = "console=ttyS0 quiet panic=-1 intel_iommu=on random.trust_cpu=on no_timer_check";
 
 /// What a guest is started with.
 pub struct Machine<'a> {
@@ -31,6 +32,8 @@ pub struct Machine<'a> {
     pub log: &'a Path,
     /// Sockets of the NICs.
     pub nics: &'a [std::path::PathBuf],
+    /// Socket of a third serial line, to which somebody connects before the guest starts.
+    pub line: Option<&'a Path>,
     /// The environment of init, `name=value` each.
     pub environment: &'a [String],
 }
@@ -54,6 +57,9 @@ impl Machine<'_> {
             .args(["-device", "intel-iommu,intremap=on,caching-mode=on"])
             .args(["-serial", &format!("file:{}", self.log.display())])
             .args(["-serial", "stdio"]);
+        if let Some(line) = self.line {
+            qemu = qemu.args(["-serial", &format!("unix:{},server=on,wait=on", line.display())]);
+        }
         for (i, socket) in self.nics.iter().enumerate() {
             let device = json!({
                 "driver": "vfio-user-pci",

@@ -1,6 +1,6 @@
 //! Exports the NIC's Verilog, checks it, measures it and proves its primitives.
 //!
-//! `viaduct-export export --out FOLDER | list | lint [--only TEXT] | budget [--only TEXT] [--json FILE] |
+//! `viaduct-export export --out FOLDER | list | lint [--only TEXT] | budget [--only TEXT] [--json FILE] [--draw TEXT] | sizes |
 //! prove [--only TEXT] | equal [--only TEXT] | boards | board BOARD TOP FOLDER [OPTION ...]`
 
 use std::fs;
@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{anyhow, bail, Context, Result};
 use viaduct_flow::budget::Line;
+use viaduct_flow::sizes::{self, Sizes};
 use viaduct_flow::{budget, equal, gate, pool, prove};
 use viaduct_hdl::blocks::{self, Entry};
 use viaduct_hdl::board;
@@ -17,12 +18,14 @@ use viaduct_hdl::export::products;
 const USAGE: &str = "usage: viaduct-export export --out FOLDER
        viaduct-export list   [--only TEXT]
        viaduct-export lint   [--only TEXT]
-       viaduct-export budget [--only TEXT] [--json FILE]
+       viaduct-export budget [--only TEXT] [--json FILE] [--draw TEXT]
+       viaduct-export sizes
        viaduct-export prove  [--only TEXT]
        viaduct-export equal  [--only TEXT]
        viaduct-export boards
        viaduct-export board  BOARD TOP FOLDER [OPTION ...]
---only takes the blocks whose name contains TEXT";
+--only takes the blocks whose name contains TEXT
+--draw measures one in twelve of the blocks whose size docs/sizes.json has, drawn by TEXT; sizes makes that file anew";
 
 /// What follows the command.
 #[derive(Default)]
@@ -30,6 +33,7 @@ struct Arguments {
     out: Option<PathBuf>,
     json: Option<PathBuf>,
     only: Option<String>,
+    draw: Option<String>,
 }
 
 impl Arguments {
@@ -41,6 +45,7 @@ impl Arguments {
                 "--out" => arguments.out = Some(value.into()),
                 "--json" => arguments.json = Some(value.into()),
                 "--only" => arguments.only = Some(value),
+                "--draw" => arguments.draw = Some(value),
                 _ => bail!("unknown argument {word}\n{USAGE}"),
             }
         }
@@ -87,7 +92,8 @@ fn on_blocks(command: &str, words: impl Iterator<Item = String>) -> Result<()> {
         "export" => export(&arguments),
         "list" => list(&arguments),
         "lint" => lint(&arguments),
-        "budget" => measure(&arguments),
+        "budget" => judge(&arguments),
+        "sizes" => measure(&arguments),
         "prove" => prove::run(arguments.only.as_deref()),
         "equal" => compare(&arguments),
         _ => bail!("{USAGE}"),
@@ -208,15 +214,41 @@ fn compare(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Compares every block's size with its budget.
+/// Measures every block, and keeps the sizes.
 fn measure(arguments: &Arguments) -> Result<()> {
+    let mut sizes = Sizes::default();
+    let measure = |entry: &Entry, verilog: &str| {
+        let size = budget::measure(entry.name, verilog)?;
+        Ok((verilog.to_owned(), size))
+    };
+    pool::each(&arguments.blocks()?, measure, |entry, (verilog, size)| {
+        println!("{:<24} {size:?}", entry.name);
+        sizes.note(entry.name, &verilog, size)
+    })?;
+    sizes.write(&sizes::file())
+}
+
+/// Compares every block's size with its budget.
+fn judge(arguments: &Arguments) -> Result<()> {
+    let (sizes, draw) = (Sizes::read(&sizes::file())?, arguments.draw.as_deref());
     println!("{}", Line::head());
-    let mut lines = Vec::new();
-    pool::each(&arguments.blocks()?, Line::of, |_, line| {
+    let (mut lines, mut new) = (Vec::new(), Vec::new());
+    let size = |entry: &Entry, verilog: &str| {
+        let (size, is_recorded) = sizes.of(entry.name, verilog, draw)?;
+        Ok((Line::of(entry, size), is_recorded))
+    };
+    pool::each(&arguments.blocks()?, size, |entry, (line, is_recorded)| {
         println!("{}", line.text());
         lines.push(line);
+        if !is_recorded {
+            new.push(entry.name);
+        }
         Ok(())
     })?;
+    if !new.is_empty() {
+        let (number, names) = (new.len(), new.join(", "));
+        println!("{number} blocks are not those that docs/sizes.json has the sizes of: {names}; `cargo xtask budget --anew` makes it anew");
+    }
     if let Some(path) = &arguments.json {
         fs::write(path, budget::json(&lines)).with_context(|| path.display().to_string())?;
     }

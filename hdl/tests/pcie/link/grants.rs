@@ -73,10 +73,10 @@ fn what_is_granted_is_never_more_than_there_is_and_comes_back() {
     while number < 6000 {
         alone.run(random.random_range(1..30));
         for (_, header, data) in updates(&mut alone) {
-            let news = [u64::from(header), u64::from(data)];
+            let told = [u64::from(header), u64::from(data)];
             for kind in 0..2 {
                 let wrap = [256, 4096][kind];
-                allowed[kind] += (news[kind] + wrap - allowed[kind] % wrap) % wrap;
+                allowed[kind] += (told[kind] + wrap - allowed[kind] % wrap) % wrap;
                 let offered = allowed[kind] - used[kind];
                 assert!(offered <= 8, "{offered} of kind {kind} are on offer");
             }

@@ -32,10 +32,11 @@ fn a_cold_link_goes_the_way_of_the_specification_and_moves_packets() {
     world.assert_silent();
 }
 
+/// The endpoint, whose MAC this is, trains a hundred times in `endpoint/training.rs`.
 #[test]
-fn it_trains_a_hundred_times_from_either_side_first_in_any_phase() {
+fn it_trains_each_time_from_either_side_first_in_any_phase() {
     let seed = seed("pcie mac hundred");
-    for round in 0..100 {
+    for round in 0..30 {
         let mut options = quick(seed + round);
         let mut random = <rand_chacha::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(seed ^ round << 20);
         let damage = |bits: u64| Damage {

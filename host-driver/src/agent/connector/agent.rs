@@ -4,10 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use super::{Connector, ALONE};
 use crate::{
-    agent::AgentError,
     cm::{ConnectionId, Discriminator, Event, ListenerId},
-    connection_agent::{Ask, ConnectionAgent, ConnectorError},
-    kernel_agent::ViName,
+    kernel_agent::{
+        connection_agent::{Ask, ConnectionAgent, ConnectorError},
+        AgentError, ViName,
+    },
     wakeup::Wakeup,
 };
 
@@ -53,7 +54,7 @@ impl ConnectionAgent for Connector {
         Connector::told(self)
     }
 
-    fn on_news(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
+    fn on_connection_event(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
         self.wakeups.add(wakeup);
         Ok(())
     }

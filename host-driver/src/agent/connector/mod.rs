@@ -27,13 +27,13 @@ use super::{
 use crate::{
     cm::{
         config::Config, manager::Heard, progress::Progress, CmError, ConnectionId, Discriminator, End, Event,
-        Host, ListenerId, Manager, News, Party, Request,
+        EventQueue, Host, ListenerId, Manager, Party, Request,
     },
     kernel_agent::ViName,
     wakeup::Wakeups,
 };
 
-pub use crate::connection_agent::{Ask, ConnectorError};
+pub use crate::kernel_agent::connection_agent::{Ask, ConnectorError};
 
 /// Where there is one party, it has all.
 const ALONE: Party = 0;
@@ -43,6 +43,8 @@ const KEPT: usize = 4;
 const OTHERS: usize = 256;
 /// Frames that are taken in a turn.
 const FRAMES: usize = 64;
+/// How late a connector may be in what it does where it may sleep: it does not ask for the device's time more often.
+const LATENESS: Duration = Duration::from_millis(1);
 /// The longest sleep of a thread that waits, with nothing due: then it asks whether the device lives.
 const LONGEST: Duration = super::LONGEST_SLEEP;
 
@@ -63,20 +65,21 @@ struct State {
     due: Option<Duration>,
     clock: Clock,
     links: BTreeMap<ConnectionId, Link>,
-    news: News,
+    events: EventQueue,
     others: VecDeque<Vec<u8>>,
     /// A frame that the raw channel had no room for.
     unsent: Option<Vec<u8>>,
 }
 
-/// What a connection connects.
-#[derive(Debug, Clone, Copy, Default)]
-struct Link {
-    vi: Option<ViName>,
-    own: Option<End>,
-    peer: Option<End>,
-    /// The VI's rows are written.
-    connected: bool,
+/// What a connection connects, as far as it has come.
+#[derive(Debug, Clone, Copy)]
+enum Link {
+    /// Somebody asks. Who accepts says with which VI.
+    Incoming { peer: End },
+    /// A VI asks, or is asked for by the peer that it asks; the peer's end is not known yet.
+    Asking { vi: ViName, own: End },
+    /// The VI's rows are written: it is connected to the peer's.
+    Connected { vi: ViName },
 }
 
 /// Time that has passed for both the wall and the device: a simulator may be slower than its users.
@@ -89,7 +92,17 @@ struct Clock {
 }
 
 impl Clock {
-    fn advance(&mut self, ticks: u32) -> Duration {
+    /// The time now, or up to [`LATENESS`] earlier: a look at the device's time is a load, and most of what is done takes less than that.
+    fn advance(&mut self, agent: &Agent) -> Result<Duration, AgentError> {
+        match self.wall {
+            Some(wall) if wall.elapsed() < LATENESS => Ok(self.now),
+            _ => self.look(agent),
+        }
+    }
+
+    /// The time now.
+    fn look(&mut self, agent: &Agent) -> Result<Duration, AgentError> {
+        let ticks = agent.time()?;
         let passed = u64::from(ticks.wrapping_sub(self.ticks)) * TICK_NS as u64;
         let mut passed = Duration::from_nanos(passed);
         self.ticks = ticks;
@@ -98,7 +111,7 @@ impl Clock {
             *wall = Instant::now();
         }
         self.now += passed;
-        self.now
+        Ok(self.now)
     }
 }
 
@@ -127,7 +140,7 @@ impl Connector {
             due: None,
             clock,
             links: BTreeMap::new(),
-            news: News::default(),
+            events: EventQueue::default(),
             others: VecDeque::new(),
             unsent: None,
         };
@@ -163,8 +176,8 @@ impl Connector {
         let mut state = self.state();
         state.manager.unlisten(own);
         let untaken = |event: &Event| matches!(event, Event::Incoming { listener, .. } if *listener == own);
-        while let Some(event) = state.news.take(untaken) {
-            let now = state.clock.advance(self.agent.time()?);
+        while let Some(event) = state.events.take(untaken) {
+            let now = state.clock.advance(&self.agent)?;
             state.manager.disconnect(event.id(), now);
             state.links.remove(&event.id());
             self.settle(&mut state, now)?;
@@ -214,9 +227,10 @@ impl Connector {
         let Ask { vi, target, from, to, data, timeout } = ask;
         let own = self.agent.vi_end(vi)?;
         let mut state = self.state();
-        let now = state.clock.advance(self.agent.time()?);
+        // The consumer's time-out begins now.
+        let now = state.clock.look(&self.agent)?;
         let id = how(&mut state.manager, Request { party, own, target, from, to, data, timeout }, now)?;
-        state.links.insert(id, Link { vi: Some(vi), own: Some(own), ..Link::default() });
+        state.links.insert(id, Link::Asking { vi, own });
         self.settle(&mut state, now)?;
         Ok(id)
     }
@@ -230,11 +244,13 @@ impl Connector {
     pub fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError> {
         let own = self.agent.vi_end(vi)?;
         let mut state = self.state();
-        let now = state.clock.advance(self.agent.time()?);
-        let peer = state.links.get(&id).and_then(|link| link.peer);
-        let Some(peer) = peer.filter(|_| state.manager.is_pending(id)) else {
-            state.news.forget(id);
-            return Err(CmError::Gone(id.number()).into());
+        let now = state.clock.advance(&self.agent)?;
+        let peer = match state.links.get(&id) {
+            Some(Link::Incoming { peer }) if state.manager.is_pending(id) => *peer,
+            _ => {
+                state.events.forget(id);
+                return Err(CmError::Gone(id.number()).into());
+            }
         };
         let agreement = own.agree(&peer).map_err(CmError::from)?;
         self.agent.connect_vi_as(vi, &agreement)?;
@@ -242,7 +258,7 @@ impl Connector {
             self.agent.break_vi(vi)?;
             return Err(error.into());
         }
-        state.links.insert(id, Link { vi: Some(vi), own: Some(own), peer: Some(peer), connected: true });
+        state.links.insert(id, Link::Connected { vi });
         self.settle(&mut state, now)?;
         Ok(())
     }
@@ -254,10 +270,10 @@ impl Connector {
     #[tracing::instrument(level = "debug", skip_all, fields(id = ?id), ret, err(level = "debug"))]
     pub fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
         let mut state = self.state();
-        let now = state.clock.advance(self.agent.time()?);
+        let now = state.clock.advance(&self.agent)?;
         if let Err(error) = state.manager.reject(id, data, now) {
             if error.is_gone() {
-                state.news.forget(id);
+                state.events.forget(id);
             }
             return Err(error.into());
         }
@@ -273,11 +289,11 @@ impl Connector {
     #[tracing::instrument(level = "debug", skip_all, fields(id = ?id), ret, err(level = "debug"))]
     pub fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
         let mut state = self.state();
-        let now = state.clock.advance(self.agent.time()?);
+        let now = state.clock.advance(&self.agent)?;
         // What has not been dealt with yet, is not any more.
         state.manager.disconnect(id, now);
         state.links.remove(&id);
-        state.news.forget(id);
+        state.events.forget(id);
         self.settle(&mut state, now)
     }
 
@@ -288,7 +304,7 @@ impl Connector {
 
     /// Takes the oldest event that `is` holds of.
     pub fn take_event(&self, is: impl FnMut(&Event) -> bool) -> Option<Event> {
-        self.state().news.take(is)
+        self.state().events.take(is)
     }
 
     /// Takes the oldest frame that is nobody's connection: ARP, IP, anything else.
@@ -320,7 +336,7 @@ impl Connector {
             self.take(frame)?;
         }
         let mut state = self.state();
-        let now = state.clock.advance(self.agent.time()?);
+        let now = state.clock.advance(&self.agent)?;
         state.manager.tick(now);
         self.settle(&mut state, now)
     }
@@ -342,7 +358,7 @@ impl Connector {
                 let state = self.state();
                 let deadline = state.manager.deadline();
                 let left = deadline.map_or(LONGEST, |deadline| deadline.saturating_sub(state.clock.now));
-                left.min(LONGEST).min(timeout).max(Duration::from_millis(1))
+                left.min(LONGEST).min(timeout).max(LATENESS)
             };
             if let Some(frame) = self.raw.wait_receive_unless(span, || self.told() != seen)? {
                 self.take(frame)?;
@@ -355,7 +371,7 @@ impl Connector {
 
     fn take(&self, frame: Vec<u8>) -> Result<(), AgentError> {
         let mut state = self.state();
-        let now = state.clock.advance(self.agent.time()?);
+        let now = state.clock.advance(&self.agent)?;
         let heard = state.manager.frame(&frame, now);
         if matches!(heard, Heard::Arp | Heard::Other) {
             if state.others.len() == OTHERS {

@@ -4,9 +4,8 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use super::{Connector, Link, State};
 use crate::{
-    agent::AgentError,
-    cm::{end::Agreement, ConnectionId, End, Event, Refusal},
-    kernel_agent::ViName,
+    cm::{ConnectionId, End, Event, Refusal},
+    kernel_agent::AgentError,
 };
 
 impl Connector {
@@ -15,7 +14,7 @@ impl Connector {
         let mut heard = false;
         while let Some(event) = state.manager.next_event() {
             tracing::debug!(?event, "of a connection");
-            state.news.push(event.clone());
+            state.events.push(event.clone());
             heard = true;
             if let Err(error) = self.deal(state, &event, now) {
                 self.tell(state, heard);
@@ -61,7 +60,7 @@ impl Connector {
         let id = event.id();
         match event {
             Event::Incoming { request, .. } => {
-                state.links.insert(id, Link { peer: Some(request.peer), ..Link::default() });
+                state.links.insert(id, Link::Incoming { peer: request.peer });
             }
             Event::Met { peer, .. } => self.make_ready(state, id, peer, now),
             Event::Established { .. } => {}
@@ -69,8 +68,7 @@ impl Connector {
             | Event::Refused { .. }
             | Event::Disconnected { .. }
             | Event::Lost { .. } => {
-                let link = state.links.remove(&id).filter(|link| link.connected);
-                if let Some(vi) = link.and_then(|link| link.vi) {
+                if let Some(Link::Connected { vi }) = state.links.remove(&id) {
                     match self.agent.break_vi(vi) {
                         // Its owner was quicker.
                         Ok(()) | Err(AgentError::UnknownVi(_)) => {}
@@ -85,17 +83,22 @@ impl Connector {
     /// The other end is known: this one's VI is connected to it. If that cannot be, it is refused.
     fn make_ready(&self, state: &mut State, id: ConnectionId, peer: &End, now: Duration) {
         let Some(link) = state.links.get_mut(&id) else { return };
-        let connect = |vi: ViName, agreement: &Agreement| self.agent.connect_vi_as(vi, agreement).is_ok();
-        let agreed = link.own.and_then(|own| own.agree(peer).ok());
-        let connected = link.vi.zip(agreed).is_some_and(|(vi, agreement)| connect(vi, &agreement));
-        link.connected = connected;
-        if connected {
+        let connected = match *link {
+            Link::Asking { vi, own } => own
+                .agree(peer)
+                .is_ok_and(|agreement| self.agent.connect_vi_as(vi, &agreement).is_ok())
+                .then_some(Link::Connected { vi }),
+            // It is not this end's to connect any more.
+            Link::Incoming { .. } | Link::Connected { .. } => None,
+        };
+        if let Some(connected) = connected {
+            *link = connected;
             // Gone: its end is among the events.
             let _ = state.manager.ready(id, now);
         } else if state.manager.reject(id, &[], now).is_ok() {
             state.links.remove(&id);
             // Its event is told with the one that is dealt with.
-            state.news.push(Event::Refused { id, refusal: Refusal::Mismatch, data: Vec::new() });
+            state.events.push(Event::Refused { id, refusal: Refusal::Mismatch, data: Vec::new() });
         }
     }
 }

@@ -32,12 +32,11 @@ pub use self::{
     filter::Filter,
     slots::{RECEIVES, SENDS},
 };
-use super::{
-    vis::{Direction, Vi},
-    Agent, AgentError, LONGEST_SLEEP,
-};
+use super::{vis::Direction, Agent, AgentError, LONGEST_SLEEP};
 use crate::{
     device::Bar,
+    kernel_agent::ViName,
+    queues::work_queues::WorkQueues,
     wait::{turn, Turn},
 };
 
@@ -51,7 +50,8 @@ const CLOSING_LOOKS: usize = 10_000;
 /// The open channel. There is one of an agent; dropping it closes it.
 pub struct RawChannel {
     agent: Arc<Agent>,
-    vi: Vi,
+    vi: ViName,
+    work_queues: WorkQueues,
     tag: u16,
     slots: Slots,
     closed: bool,
@@ -76,7 +76,7 @@ impl RawChannel {
 
     /// Index of its VI.
     pub fn vi(&self) -> u16 {
-        self.vi.index()
+        self.vi.index
     }
 
     /// Sets which frames it takes. When it returns, the NIC knows: every frame that comes from then on meets the new filter.
@@ -85,7 +85,7 @@ impl RawChannel {
     /// The device's.
     pub fn set_filter(&self, filter: Filter) -> Result<(), AgentError> {
         let device = &self.agent().device;
-        device.write32(Bar::Registers, registers::RAW_CHANNEL, filter.register(self.vi.index()))?;
+        device.write32(Bar::Registers, registers::RAW_CHANNEL, filter.register(self.vi.index))?;
         // A write is posted and may be on its way yet; no read passes it (PCIe base specification 2.4.1).
         device.read32(Bar::Registers, registers::RAW_CHANNEL)?;
         Ok(())
@@ -162,7 +162,7 @@ impl RawChannel {
     ) -> Result<Option<Vec<u8>>, AgentError> {
         let start = Instant::now();
         let agent = self.agent();
-        let vector = self.vi.vector(Direction::Receive);
+        let vector = self.work_queues.vector(Direction::Receive);
         let mut looks = 0u32;
         loop {
             if let Some(frame) = self.receive()? {
@@ -174,7 +174,7 @@ impl RawChannel {
             };
             let arm = || {
                 let position = self.queues().taken & token::POSITION.mask();
-                Ok(self.vi.arm(Direction::Receive, position as u16)?)
+                Ok(self.work_queues.arm(Direction::Receive, position as u16)?)
             };
             match turn(&**agent, vector, left, arm, || self.receive())? {
                 Turn::Found(frame) => return Ok(Some(frame)),
@@ -196,7 +196,7 @@ impl RawChannel {
 
     /// Wakes those who wait for frames: they look whether there is one, and whether they have given up.
     pub fn wake(&self) {
-        self.agent().wake(self.vi.vector(Direction::Receive));
+        self.agent().wake(self.work_queues.vector(Direction::Receive));
     }
 
     /// Frames that the NIC dropped because no buffer was free, since its reset.
@@ -217,9 +217,9 @@ impl RawChannel {
         let agent = Arc::clone(self.agent());
         let result = (|| {
             agent.device.write32(Bar::Registers, registers::RAW_CHANNEL, 0)?;
-            self.vi.break_off()?;
+            agent.break_vi(self.vi)?;
             self.wait_flushed();
-            self.vi.destroy()?;
+            agent.destroy_vi(self.vi)?;
             agent.deregister(self.slots.handle())?;
             agent.destroy_tag(self.tag)
         })();
@@ -259,8 +259,8 @@ impl RawChannel {
     ) -> Result<(), AgentError> {
         let position = (position & token::POSITION.mask()) as u16;
         let token = self.slots.describe(slot, position, length);
-        self.vi.ring(direction).store(position, token);
-        Ok(self.vi.ring_doorbell(direction, token)?)
+        self.work_queues.ring(direction).store(position, token);
+        Ok(self.work_queues.ring_doorbell(direction, token)?)
     }
 
     fn queues(&self) -> MutexGuard<'_, Queues> {
@@ -278,6 +278,6 @@ impl Drop for RawChannel {
 
 impl fmt::Debug for RawChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawChannel").field("vi", &self.vi.index()).finish_non_exhaustive()
+        f.debug_struct("RawChannel").field("vi", &self.vi.index).finish_non_exhaustive()
     }
 }

@@ -13,10 +13,11 @@ use crate::{
     address::{Mtu, Service},
     agent::{
         admin::Admin,
-        vis::{set_state, ViAttributes, ViState},
-        Agent, AgentError, MemoryAttributes,
+        vis::{set_state, ViState},
+        Agent,
     },
     cm::NotReady,
+    kernel_agent::{AgentError, CreatedVi, MemoryAttributes, ViAttributes},
     memory::Mapping,
     rows,
 };
@@ -70,7 +71,7 @@ impl Agent {
             send_cq: None,
             receive_cq: None,
         });
-        let vi = match created {
+        let CreatedVi { name: vi, queues: work_queues, .. } = match created {
             Ok(vi) => vi,
             Err(error) => {
                 if self.deregister(slots.handle()).is_err() {
@@ -81,7 +82,8 @@ impl Agent {
             }
         };
         let agent = Arc::clone(self);
-        let channel = RawChannel { agent, vi, tag, slots, closed: false, queues: Mutex::default() };
+        let channel =
+            RawChannel { agent, vi, work_queues, tag, slots, closed: false, queues: Mutex::default() };
         // From here on dropping it gives everything back.
         channel.connect()?;
         for position in 0..RECEIVES as u64 {
@@ -98,7 +100,7 @@ impl RawChannel {
         let agent = self.agent();
         let _one_commit = agent.state()?;
         let admin = Admin::of(&*agent.device);
-        let vi = u32::from(self.vi.index());
+        let vi = u32::from(self.vi.index);
         let raw = u64::from(service::RAW);
         let level = Service::UnreliableDelivery;
         let mut row = rows::gather(self.tag, level, Mtu::MAX, LONGEST_FRAME as u32);
@@ -111,6 +113,6 @@ impl RawChannel {
         receive::TAG.put(&mut row, self.tag.into());
         receive::SERVICE.put(&mut row, raw);
         admin.commit(table::RECEIVE, vi, &row)?;
-        set_state(&admin, self.vi.index(), ViState::Connected)
+        set_state(&admin, self.vi.index, ViState::Connected)
     }
 }

@@ -5,24 +5,27 @@
 //!
 //! | | first: what is free of the tables is taken, or the NIC's row is cleared | then, without the lock | last |
 //! |---|---|---|---|
-//! | a registration | [`Regions::reserve`] | [`Draft::map`], [`Draft::map_file`] | [`Regions::enter`] |
+//! | a registration | [`Regions::reserve`] | [`Draft::map`], [`Draft::map_view`], [`Draft::map_file`] | [`Regions::enter`] |
 //! | its end | [`Regions::end`] | [`End::unmap`] | [`Regions::forget`] |
 //!
 //! So the NIC never has a row whose memory is not mapped. For the agent's own rings [`Regions::register`] and [`Regions::deregister`] do all three.
 
+mod draft;
 mod place;
 mod request;
 
-use std::{collections::VecDeque, os::fd::BorrowedFd};
+use std::collections::VecDeque;
 
 use viaduct_spec::{handle::memory_handle, tables::table};
 
+pub use self::draft::{Draft, End};
 use self::place::{Place, Places};
-pub use self::request::{whole_pages, MemoryAttributes, Request};
+pub use self::request::{whole_pages, Request};
 use super::{admin::Admin, tags::Tags, AgentError};
 use crate::{
     device::{DeviceError, DmaAccess, PciDevice},
     dma_space::DmaSpace,
+    kernel_agent::MemoryAttributes,
     memory, rows,
 };
 
@@ -43,51 +46,6 @@ struct Entry {
     place: Place,
     /// Its memory is being unmapped: nobody finds it.
     ends: bool,
-}
-
-/// A region that the NIC does not know yet: what it will have is its own already.
-#[derive(Debug)]
-#[must_use]
-pub struct Draft {
-    index: u16,
-    row: rows::Region,
-    place: Place,
-    /// First byte of its first page.
-    start: u64,
-    access: DmaAccess,
-}
-
-impl Draft {
-    /// Maps its memory, of this process.
-    ///
-    /// # Safety
-    /// As [`PciDevice::map_dma`], until [`End::unmap`] has returned without an error.
-    pub unsafe fn map(&self, device: &dyn PciDevice) -> Result<(), DeviceError> {
-        let Place { iova, bytes, .. } = self.place;
-        // SAFETY: the caller's promise.
-        unsafe { device.map_dma(iova, self.start as usize, bytes as usize, self.access) }
-    }
-
-    /// Maps its memory, of another process, which is `file`.
-    pub fn map_file(&self, device: &dyn PciDevice, file: BorrowedFd<'_>) -> Result<(), DeviceError> {
-        let Place { iova, bytes, .. } = self.place;
-        device.map_file(iova, file, self.start, bytes as usize, self.access)
-    }
-}
-
-/// A region that the NIC has no more, but whose memory is mapped.
-#[derive(Debug)]
-#[must_use]
-pub struct End {
-    index: u16,
-    place: Place,
-}
-
-impl End {
-    /// Takes the memory back from the device.
-    pub fn unmap(&self, device: &dyn PciDevice) -> Result<(), DeviceError> {
-        self.place.unmap(device)
-    }
 }
 
 impl Regions {
@@ -124,14 +82,17 @@ impl Regions {
         access: DmaAccess,
         most: u64,
     ) -> Result<Draft, AgentError> {
-        let Request { address, length, attributes, system, key } = request;
+        let Request { address, length, attributes, system, key, leased } = request;
         tags.check(attributes.tag)?;
         let (start, bytes) = request.pages()?;
         if attributes.rdma_write && access == DmaAccess::Read {
             return Err(AgentError::RightToWrite(address));
         }
         let index = *self.free.front().ok_or(AgentError::Full(self.rows.len() - 1, "region"))?;
-        let place = self.places.take(start, bytes, most)?;
+        let place = match leased {
+            None => self.places.take(start, bytes, most)?,
+            Some(iova) => self.places.take_at(iova, start, bytes, most)?,
+        };
         tags.take(attributes.tag)?;
         self.free.pop_front();
         let row = rows::Region {
@@ -269,6 +230,22 @@ impl Regions {
     /// DMA addresses, free or not.
     pub fn dma_bytes(&self) -> u64 {
         self.places.dma_bytes()
+    }
+
+    /// Takes DMA addresses for somebody else to map memory at, aligned to their number: the first.
+    pub fn lease(&mut self, bytes: u64) -> Result<u64, AgentError> {
+        self.places.lease(bytes)
+    }
+
+    /// How many regions lie in a lease.
+    pub fn leased(&self, first: u64, bytes: u64) -> usize {
+        let is_there = |place: &Place| place.leased && (first..first + bytes).contains(&place.iova);
+        self.rows.iter().flatten().filter(|entry| is_there(&entry.place)).count()
+    }
+
+    /// Gives the addresses of a lease back, in which nothing is mapped any more.
+    pub fn end_lease(&mut self, first: u64, bytes: u64) {
+        self.places.end_lease(first, bytes);
     }
 
     /// What a handle was registered with.

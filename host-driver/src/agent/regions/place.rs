@@ -2,9 +2,9 @@
 //! registered, and gives both back when its memory is not mapped any more.
 
 use crate::{
-    agent::AgentError,
     device::{DeviceError, PciDevice},
     dma_space::DmaSpace,
+    kernel_agent::AgentError,
     pages::Cover,
 };
 
@@ -19,12 +19,17 @@ pub(super) struct Place {
     pub cover: Cover,
     /// The first one of these rows.
     pub first_page: usize,
+    /// Its addresses are leased: its owner maps and unmaps it.
+    pub leased: bool,
 }
 
 impl Place {
     /// Takes the memory there back from the device.
     pub fn unmap(&self, device: &dyn PciDevice) -> Result<(), DeviceError> {
-        device.unmap_dma(self.iova, self.bytes as usize)
+        match self.leased {
+            true => Ok(()),
+            false => device.unmap_dma(self.iova, self.bytes as usize),
+        }
     }
 }
 
@@ -57,7 +62,7 @@ impl Places {
                 None => break,
             };
             if let Some(iova) = self.space.allocate(bytes, start, cover.size()) {
-                let place = Place { iova, bytes, cover, first_page };
+                let place = Place { iova, bytes, cover, first_page, leased: false };
                 self.mark_pages(place, true);
                 return Ok(place);
             }
@@ -65,10 +70,36 @@ impl Places {
         Err(AgentError::DmaAddresses { length: bytes, all: self.space.bytes() })
     }
 
+    /// Takes page table rows, as few as can be, for a region that its owner has mapped at a DMA address.
+    pub fn take_at(&mut self, iova: u64, start: u64, bytes: u64, most: u64) -> Result<Place, AgentError> {
+        let is_congruent = |cover: &Cover| (iova ^ start) & (cover.size() - 1) == 0;
+        let mut covers =
+            Cover::all(start, bytes).take_while(|cover| cover.count <= most).filter(is_congruent);
+        let found = covers.find_map(|cover| Some((cover, self.find_pages(cover.count)?)));
+        let (cover, first_page) = found.ok_or(AgentError::Full(self.pages.len(), "page"))?;
+        let place = Place { iova, bytes, cover, first_page, leased: true };
+        self.mark_pages(place, true);
+        Ok(place)
+    }
+
     /// Takes back what a region had that is not mapped any more.
     pub fn give_back(&mut self, place: Place) {
         self.mark_pages(place, false);
-        self.space.release(place.iova, place.bytes);
+        if !place.leased {
+            self.space.release(place.iova, place.bytes);
+        }
+    }
+
+    /// Takes DMA addresses for somebody else to map memory at, aligned to their number: the first.
+    pub fn lease(&mut self, bytes: u64) -> Result<u64, AgentError> {
+        let all = self.space.bytes();
+        let first = self.space.allocate(bytes, 0, bytes.next_power_of_two());
+        first.ok_or(AgentError::DmaAddresses { length: bytes, all })
+    }
+
+    /// Takes the addresses of a lease back, in which nothing is mapped any more.
+    pub fn end_lease(&mut self, first: u64, bytes: u64) {
+        self.space.release(first, bytes);
     }
 
     fn mark_pages(&mut self, place: Place, taken: bool) {

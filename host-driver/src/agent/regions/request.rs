@@ -2,18 +2,11 @@
 
 use viaduct_spec::tables::region;
 
-use crate::{agent::AgentError, memory::Mapping, pages};
-
-/// What memory is registered for (VIP_MEM_ATTRIBUTES).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct MemoryAttributes {
-    /// Protection tag.
-    pub tag: u16,
-    /// Remote peers of VIs with this tag may write it.
-    pub rdma_write: bool,
-    /// Remote peers of VIs with this tag may read it.
-    pub rdma_read: bool,
-}
+use crate::{
+    kernel_agent::{AgentError, MemoryAttributes},
+    memory::Mapping,
+    pages,
+};
 
 /// A region as its owner asks for it.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +21,8 @@ pub struct Request {
     pub system: bool,
     /// Random bits for the handle.
     pub key: u16,
+    /// The DMA address, in a lease, at which its owner has mapped its first page. None: the agent finds one, and maps it.
+    pub leased: Option<u64>,
 }
 
 impl Request {
@@ -39,6 +34,7 @@ impl Request {
             attributes: MemoryAttributes { tag, rdma_write: false, rdma_read: false },
             system: true,
             key,
+            leased: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::{super::connector::Connector, *};
 use crate::{
     cm::{self, Discriminator, Host, Target},
-    connection_agent::Ask,
+    kernel_agent::connection_agent::Ask,
 };
 
 #[test]
@@ -60,7 +60,7 @@ fn who_waits_is_woken_by_what_another_thread_has_heard() {
     let (ledger, agent) = open();
     let connector = Connector::open(&agent, true, 1).expect("a raw channel");
     let tag = agent.create_tag().expect("a tag");
-    let vi = agent.create_vi(vi_attributes(tag)).expect("a VI");
+    let vi = create_vi(&agent, vi_attributes(tag)).expect("a VI");
     let name = |text: &str| Discriminator::try_from(text.as_bytes()).expect("short");
     let target = Target::Host(Host { mac: agent.mac(), ip: agent.ip() });
     for round in 0..20 {

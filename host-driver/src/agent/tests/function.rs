@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use super::*;
+use crate::agent::admin::Admin;
 
 fn refusal(register: u64, value: u64) -> String {
     let ledger = Ledger::new();
@@ -47,6 +48,19 @@ fn interrupts_are_set_after_the_reset_and_off_before_the_end() {
     let deeds = ledger.take_deeds();
     assert!(at(&deeds, &Deed::Interrupts(0)) < at(&deeds, &Deed::Reset));
     assert_eq!(Arc::strong_count(&ledger), 1, "no thread has it");
+}
+
+#[test]
+fn a_command_that_is_soon_over_is_not_slept_for() {
+    let ledger = Ledger::new();
+    for (may_sleep, busy, pauses) in [(true, 3, 0), (true, 64, 0), (true, 70, 6), (false, 3, 3)] {
+        let mut books = ledger.books();
+        (books.may_sleep, books.busy, books.pauses) = (may_sleep, busy, 0);
+        drop(books);
+        Admin::of(&ledger).ready(|| "a command".into()).expect("it ends");
+        let books = ledger.books();
+        assert_eq!((books.busy, books.pauses), (0, pauses));
+    }
 }
 
 #[test]
@@ -97,6 +111,26 @@ fn a_function_that_the_system_takes_away_is_gone_for_all_who_wait_look_or_ask() 
         assert!(ledger.books().maps.is_empty());
         // Who hears interrupts tells each vector's sleeper first, and has ended with the agent.
         assert_eq!(*heard.lock().expect("no panic"), (0..vectors).collect::<Vec<u8>>());
+    }
+}
+
+#[test]
+fn a_function_that_somebody_else_has_stopped_or_reset_is_gone() {
+    let stop = |ledger: &Ledger| {
+        ledger.books().config.insert(4, MEMORY_ENABLE);
+    };
+    let reset = |ledger: &Ledger| {
+        ledger.books().registers.insert(registers::CONTROL, 0);
+    };
+    for (meddle, reason) in [(&stop as &dyn Fn(&Ledger), "Bus Master Enable"), (&reset, "CONTROL")] {
+        let (ledger, agent) = open();
+        agent.check().expect("it runs");
+        meddle(&ledger);
+        let error = agent.check().expect_err("it does nothing any more");
+        assert_eq!(error.class(), ErrorClass::Gone);
+        assert!(error.to_string().contains(reason) && error.to_string().contains("somebody else"), "{error}");
+        drop(agent);
+        assert!(ledger.books().maps.is_empty(), "its memory is taken back");
     }
 }
 

@@ -2,22 +2,23 @@
 
 mod channel;
 mod function;
+mod leases;
 mod regions;
 mod rings;
 mod vis;
 
 use viaduct_spec::{
+    layout::Field,
     register::command_op,
     tables::{self, completion_queue, region, table, work_queue},
 };
 
-use super::{
-    vis::{Direction, ViAttributes},
-    *,
-};
+use super::{vis::Direction, *};
 use crate::{
     address::{ConnectionInfo, Mtu, Service},
     cm::NotReady,
+    consumer::{Cq, Vi},
+    kernel_agent::{ErrorClass, ViAttributes},
     ledger::{Deed, Ledger},
 };
 
@@ -29,6 +30,14 @@ fn open() -> (Arc<Ledger>, Arc<Agent>) {
     let ledger = Arc::new(Ledger::new());
     let agent = Agent::open(Arc::clone(&ledger) as _, options()).expect("a sound function");
     (ledger, agent)
+}
+
+fn create_vi(agent: &Arc<Agent>, attributes: ViAttributes) -> Result<Vi, AgentError> {
+    Vi::create(Arc::clone(agent) as _, attributes)
+}
+
+fn create_cq(agent: &Arc<Agent>, entries: usize) -> Result<Cq, AgentError> {
+    Cq::create(Arc::clone(agent) as _, entries)
 }
 
 fn attributes(tag: u16) -> MemoryAttributes {

@@ -135,7 +135,7 @@ fn what_cannot_be_registered_is_refused_by_its_rule() {
 fn the_system_tag_and_the_arena_are_nobody_elses() {
     let (_ledger, agent) = open();
     assert!(matches!(register(&agent, &MEMORY, agent.system_tag), Err(AgentError::UnknownTag(_))));
-    assert!(matches!(agent.create_vi(vi_attributes(agent.system_tag)), Err(AgentError::UnknownTag(_))));
+    assert!(matches!(create_vi(&agent, vi_attributes(agent.system_tag)), Err(AgentError::UnknownTag(_))));
     assert!(agent.destroy_tag(agent.system_tag).is_err());
     assert!((0..=u16::MAX)
         .all(|key| agent.deregister(u32::from(key) << 16 | u32::from(agent.arena.region())).is_err()));

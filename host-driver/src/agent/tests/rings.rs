@@ -98,12 +98,12 @@ fn an_event_is_of_the_vi_that_was_there_when_it_was_told() {
         crate::queues::entries::tests::write(start, log2, place, entry);
         place += 1;
     };
-    let first = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    let first = create_vi(&agent, vi_attributes(tag)).expect("a free VI");
     tell(first.index());
     first.destroy().expect("idle");
     // The others come first.
-    let others: Vec<_> = (0..3).map(|_| agent.create_vi(vi_attributes(tag)).expect("a free VI")).collect();
-    let second = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    let others: Vec<_> = (0..3).map(|_| create_vi(&agent, vi_attributes(tag)).expect("a free VI")).collect();
+    let second = create_vi(&agent, vi_attributes(tag)).expect("a free VI");
     assert_eq!((second.index(), others.len()), (first.index(), 3));
     tell(second.index());
     let lives: Vec<u64> = agent.take_events().expect("two").iter().map(|event| event.life).collect();
@@ -142,8 +142,8 @@ fn a_completion_queue_is_armed_told_and_resized() {
     let events = events.expect("the error ring's row");
     assert_eq!((completion_queue::EVENTS.get(&events), completion_queue::VECTOR.get(&events)), (1, 0));
 
-    assert!(matches!(agent.create_cq(0), Err(AgentError::Entries(0))));
-    let mut cq = agent.create_cq(10).expect("a queue");
+    assert!(matches!(create_cq(&agent, 0), Err(AgentError::Entries(0))));
+    let mut cq = create_cq(&agent, 10).expect("a queue");
     assert_eq!((cq.index(), cq.vector()), (1, 2), "behind the error ring; three vectors for queues");
     let (start, log2) = ring_of(&ledger.take_deeds(), 1);
     assert_eq!(log2, 4);
@@ -179,10 +179,10 @@ fn a_completion_queue_is_armed_told_and_resized() {
     // One that is used stays.
     let tag = agent.create_tag().expect("a tag");
     let with = |send_cq, receive_cq| ViAttributes { send_cq, receive_cq, ..vi_attributes(tag) };
-    assert!(matches!(agent.create_vi(with(Some(1), Some(2))), Err(AgentError::UnknownCq(2))));
-    assert!(matches!(agent.create_vi(with(Some(0), None)), Err(AgentError::UnknownCq(0))));
+    assert!(matches!(create_vi(&agent, with(Some(1), Some(2))), Err(AgentError::UnknownCq(2))));
+    assert!(matches!(create_vi(&agent, with(Some(0), None)), Err(AgentError::UnknownCq(0))));
     ledger.take_deeds();
-    let vi = agent.create_vi(with(None, Some(1))).expect("a VI");
+    let vi = create_vi(&agent, with(None, Some(1))).expect("a VI");
     for deed in ledger.take_deeds() {
         let Deed::Command { table: table::WORK_QUEUE, row, words, .. } = deed else { continue };
         if work_queue::OPEN.get(&words) == 1 {
@@ -196,7 +196,7 @@ fn a_completion_queue_is_armed_told_and_resized() {
     cq.destroy().expect("nobody has it");
     assert_eq!(ledger.books().maps.len(), maps - 1);
     assert!(matches!(cq.destroy(), Err(AgentError::UnknownCq(1))));
-    let both = [agent.create_cq(1), agent.create_cq(1)];
+    let both = [create_cq(&agent, 1), create_cq(&agent, 1)];
     assert!(both.iter().all(Result::is_ok));
-    assert!(matches!(agent.create_cq(1), Err(AgentError::Full(2, "completion queue"))));
+    assert!(matches!(create_cq(&agent, 1), Err(AgentError::Full(2, "completion queue"))));
 }

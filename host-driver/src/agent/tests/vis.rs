@@ -10,7 +10,7 @@ fn a_vi_is_created_connected_and_destroyed() {
     let (ledger, agent) = open();
     let tag = agent.create_tag().expect("a tag");
     ledger.take_deeds();
-    let vi = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    let vi = create_vi(&agent, vi_attributes(tag)).expect("a free VI");
     let commits = |deeds: &[Deed]| -> Vec<(u8, u32, [u64; 3])> {
         let commit = |deed: &Deed| match deed {
             Deed::Command { op: command_op::COMMIT, table, row, words } => Some((*table, *row, *words)),
@@ -48,15 +48,20 @@ fn a_vi_is_created_connected_and_destroyed() {
     }
 
     let own = vi.info();
-    let peer = ConnectionInfo { mac: Mac([2, 0, 0, 0, 0, 2]), queue_pair: 0x400, ..own };
+    let starting_psn = own.starting_psn ^ 0x5A_5A5A;
+    let peer = ConnectionInfo { mac: Mac([2, 0, 0, 0, 0, 2]), queue_pair: 0x400, starting_psn, ..own };
     let wrong = ConnectionInfo { service: Service::UnreliableDelivery, ..peer };
     assert!(matches!(vi.connect(&wrong), Err(AgentError::Peer(_))));
     vi.connect(&peer).expect("an idle VI");
     let rows = commits(&ledger.take_deeds());
     assert_eq!(rows.iter().filter(|row| row.0 == table::TEMPLATE).count(), 8);
     assert_eq!(rows.last(), Some(&(table::VI_STATE, 0, [1, 0, 0])));
+    // Each end names the PSN that it expects, so the other one sends with it.
+    let psn = |table, field: Field| rows.iter().find(|row| row.0 == table).map(|row| field.get(&row.2));
+    assert_eq!(psn(table::TRANSMIT, tables::transmit::PSN), Some(starting_psn.into()));
+    assert_eq!(psn(table::RECEIVE, tables::receive::PSN), Some(own.starting_psn.into()));
 
-    vi.ring_doorbell(Direction::Receive, 5).expect("the ledger takes it");
+    vi.queues().ring_doorbell(Direction::Receive, 5).expect("the ledger takes it");
     assert_eq!(ledger.take_deeds(), [Deed::Doorbell { offset: 8, token: 5 }]);
 
     ledger.books().registers.insert(registers::RESULT, 3);
@@ -77,7 +82,7 @@ fn a_vi_that_stays_when_a_message_finds_no_receive_says_so_in_its_row_and_to_its
     for (not_ready, stay, timer) in
         [(NotReady::Break, 0, 0), (NotReady::Stay { timer: 0x15, retries: 6 }, 1, 0x15)]
     {
-        let vi = agent.create_vi(ViAttributes { not_ready, ..vi_attributes(tag) }).expect("a free VI");
+        let vi = create_vi(&agent, ViAttributes { not_ready, ..vi_attributes(tag) }).expect("a free VI");
         ledger.take_deeds();
         vi.connect(&ConnectionInfo { mac: Mac([2, 0, 0, 0, 0, 2]), queue_pair: 0x400, ..vi.info() })
             .expect("idle");
@@ -93,18 +98,38 @@ fn a_vi_that_stays_when_a_message_finds_no_receive_says_so_in_its_row_and_to_its
     for (timer, retries) in [(32, 0), (0, 8)] {
         let not_ready = NotReady::Stay { timer, retries };
         let error =
-            agent.create_vi(ViAttributes { not_ready, ..vi_attributes(tag) }).expect_err("no such number");
+            create_vi(&agent, ViAttributes { not_ready, ..vi_attributes(tag) }).expect_err("no such number");
         assert!(error.to_string().contains("not ready is"), "{error}");
         assert_eq!(error.class(), ErrorClass::Parameter);
     }
 }
 
 #[test]
+fn a_peer_may_choose_the_psn_of_its_first_packet() {
+    let (ledger, agent) = open();
+    let tag = agent.create_tag().expect("a tag");
+    let vi = create_vi(&agent, vi_attributes(tag)).expect("a free VI");
+    ledger.take_deeds();
+    let peer = ConnectionInfo {
+        mac: Mac([2, 0, 0, 0, 0, 2]),
+        queue_pair: 17,
+        first_psn: Some(0x12_3456),
+        ..vi.info()
+    };
+    vi.connect(&peer).expect("idle");
+    let row = ledger.take_deeds().into_iter().find_map(|deed| match deed {
+        Deed::Command { table: table::RECEIVE, words, .. } => Some(words),
+        _ => None,
+    });
+    assert_eq!(tables::receive::PSN.get(&row.expect("a row")), 0x12_3456);
+}
+
+#[test]
 fn a_peer_on_the_same_nic_is_reached_by_loopback() {
     let (ledger, agent) = open();
     let tag = agent.create_tag().expect("a tag");
-    let one = agent.create_vi(vi_attributes(tag)).expect("a free VI");
-    let two = agent.create_vi(vi_attributes(tag)).expect("a free VI");
+    let one = create_vi(&agent, vi_attributes(tag)).expect("a free VI");
+    let two = create_vi(&agent, vi_attributes(tag)).expect("a free VI");
     ledger.take_deeds();
     one.connect(&two.info()).expect("idle");
     let loopback = |deeds: Vec<Deed>| {
@@ -123,8 +148,8 @@ fn vis_run_out_and_their_queue_pair_numbers_change() {
     let tag = agent.create_tag().expect("a tag");
     let mut seen = HashSet::new();
     for _ in 0..3 {
-        let vis: Vec<_> = (0..4).map(|_| agent.create_vi(vi_attributes(tag)).expect("a free VI")).collect();
-        assert!(matches!(agent.create_vi(vi_attributes(tag)), Err(AgentError::Full(4, _))));
+        let vis: Vec<_> = (0..4).map(|_| create_vi(&agent, vi_attributes(tag)).expect("a free VI")).collect();
+        assert!(matches!(create_vi(&agent, vi_attributes(tag)), Err(AgentError::Full(4, _))));
         for vi in vis {
             assert!(seen.insert(vi.info().queue_pair));
             // A connection that ended takes its number with it.
@@ -134,16 +159,16 @@ fn vis_run_out_and_their_queue_pair_numbers_change() {
         }
     }
     let attributes = ViAttributes { send_log2: 11, ..vi_attributes(tag) };
-    assert!(matches!(agent.create_vi(attributes), Err(AgentError::Ring(11))));
+    assert!(matches!(create_vi(&agent, attributes), Err(AgentError::Ring(11))));
     let attributes = ViAttributes { max_transfer: 0, ..vi_attributes(tag) };
-    assert!(matches!(agent.create_vi(attributes), Err(AgentError::MaxTransfer(0))));
+    assert!(matches!(create_vi(&agent, attributes), Err(AgentError::MaxTransfer(0))));
 }
 
 #[test]
 fn arm_words_name_position_and_never_repeat() {
     let (ledger, agent) = open();
     let tag = agent.create_tag().expect("a tag");
-    let vis = [0, 1].map(|_| agent.create_vi(vi_attributes(tag)).expect("a free VI"));
+    let vis = [0, 1].map(|_| create_vi(&agent, vi_attributes(tag)).expect("a free VI"));
     let rows = ledger.take_deeds();
     // Four vectors: three for four queues.
     for (row, vector) in [(0, 1), (1, 2), (2, 3), (3, 1)] {
@@ -157,9 +182,9 @@ fn arm_words_name_position_and_never_repeat() {
         });
         assert_eq!(work_queue::VECTOR.get(found.expect("a row")), vector, "row {row}");
     }
-    assert_eq!(vis[1].vector(Direction::Receive), 1);
-    vis[1].arm(Direction::Send, 0x3fff).expect("posted");
-    vis[1].arm(Direction::Receive, 0x4001).expect("posted");
+    assert_eq!(vis[1].queues().vector(Direction::Receive), 1);
+    vis[1].queues().arm(Direction::Send, 0x3fff).expect("posted");
+    vis[1].queues().arm(Direction::Receive, 0x4001).expect("posted");
     let page = 1 << 12;
     let arms = [
         Deed::Doorbell { offset: page + 0x10, token: 1 << 32 | 0x3fff },

@@ -7,7 +7,8 @@ use rand::Rng;
 use viaduct_spec::handle::memory_handle;
 
 use crate::{
-    agent::{regions::Request, Agent, AgentError},
+    agent::{regions::Request, Agent},
+    kernel_agent::AgentError,
     memory::Mapping,
 };
 

@@ -4,15 +4,15 @@
 use viaduct_spec::tables::{table, transmit};
 
 use super::{
-    attributes::ViAttributes,
     life::close,
     state::{need_idle, set_state},
 };
 use crate::{
     address::ConnectionInfo,
-    agent::{admin::Admin, Agent, AgentError},
+    agent::{admin::Admin, Agent},
     cm::end::{Agreement, End},
-    kernel_agent::ViName,
+    kernel_agent::ViAttributes,
+    kernel_agent::{AgentError, ViName},
     queues::{Direction, ViState},
     rows, template,
 };
@@ -20,12 +20,14 @@ use crate::{
 impl Agent {
     /// Connects an idle VI to a peer that is known by its [`ConnectionInfo`] alone: as many RDMA reads as the NIC has, in either direction.
     pub(in crate::agent) fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
-        self.state()?.vi(vi)?.info.check(peer)?;
         // At most eight.
         let reads = self.limits.read_depth as u8;
-        let not_ready_retries = rows::RNR_RETRIES;
-        let agreement =
-            Agreement { peer: *peer, reads_asked: reads, reads_answered: reads, not_ready_retries };
+        let agreement = Agreement {
+            peer: *peer,
+            reads_asked: reads,
+            reads_answered: reads,
+            not_ready_retries: rows::RNR_RETRIES,
+        };
         self.connect_vi_as(vi, &agreement)
     }
 
@@ -48,7 +50,7 @@ impl Agent {
         let mut state = self.state()?;
         let entry = state.vi(vi)?;
         let own = entry.info;
-        own.check_any(peer)?;
+        own.check(peer)?;
         let admin = Admin::of(&*self.device);
         need_idle(&admin, vi.index, "only an idle one can be connected")?;
         let mtu = entry.attributes.mtu.min(peer.mtu);
@@ -62,7 +64,10 @@ impl Agent {
         let ViAttributes { tag, service, max_transfer, not_ready, .. } = entry.attributes;
         let rights = rows::Rights { reads: (*reads_answered).into(), ..self.rights(&entry.attributes) };
         let receive = rows::Receive { not_ready, ..rows::Receive::connected(&own, peer, tag, rights) };
-        let mut send = rows::transmit(own.first_psn, service, loopback, (*reads_asked).into());
+        let mut send = rows::transmit(peer.starting_psn, service, loopback, (*reads_asked).into());
+        let timeout = rows::timeout(peer.ack_time);
+        transmit::TIMEOUT.put(&mut send, timeout.into());
+        transmit::RETRIES.put(&mut send, rows::retries(timeout).into());
         transmit::RNR_RETRIES.put(&mut send, (*not_ready_retries).into());
         admin.commit(table::TRANSMIT, index, &send)?;
         admin.commit(table::RECEIVE, index, &receive.words())?;
@@ -89,7 +94,7 @@ impl Agent {
         set_state(&admin, vi.index, ViState::Idle)?;
         let next = state.next_connection(vi.index.into());
         let entry = state.vi(vi)?;
-        (entry.info.queue_pair, entry.info.first_psn) = next;
+        (entry.info.queue_pair, entry.info.starting_psn) = next;
         self.begin_life(&admin, entry)?;
         Ok(entry.info)
     }

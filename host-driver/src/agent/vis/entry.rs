@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use super::{arena::Arena, attributes::ViAttributes};
+use super::arena::Arena;
 use crate::{
     address::ConnectionInfo,
-    agent::{AgentError, State},
-    kernel_agent::ViName,
+    agent::State,
+    kernel_agent::ViAttributes,
+    kernel_agent::{AgentError, ViName},
     queues::{ring::Ring, Direction},
 };
 

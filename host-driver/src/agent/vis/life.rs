@@ -4,12 +4,13 @@
 use viaduct_spec::tables::table;
 
 use super::{
-    attributes::ViAttributes,
     entry::{row, Entry},
     state::set_state,
 };
 use crate::{
-    agent::{admin::Admin, interrupts::EVENT_VECTOR, Agent, AgentError},
+    agent::{admin::Admin, interrupts::EVENT_VECTOR, Agent},
+    kernel_agent::AgentError,
+    kernel_agent::ViAttributes,
     queues::{Direction, ViState},
     rows,
 };
@@ -92,7 +93,8 @@ impl Agent {
         let ViAttributes { tag, service, .. } = entry.attributes;
         let own = &entry.info;
         let receive = rows::Receive::idle(own, tag, self.rights(&entry.attributes));
-        (rows::transmit(own.first_psn, service, false, 0), receive.words())
+        // It sends nothing: the PSN is the peer's to say.
+        (rows::transmit(0, service, false, 0), receive.words())
     }
 
     /// Writes the GATHER row of an idle VI.

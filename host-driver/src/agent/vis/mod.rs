@@ -3,7 +3,6 @@
 //!
 //! | file | what it is about |
 //! |---|---|
-//! | `attributes` | what a VI is created with |
 //! | `arena` | the memory of rings |
 //! | `entry` | what the agent remembers of a VI |
 //! | `state` | idle, connected, in error: the NIC knows |
@@ -14,7 +13,6 @@
 //! All calls hold the agent's lock from the first command to the NIC to the last.
 
 mod arena;
-mod attributes;
 mod connection;
 mod entry;
 mod life;
@@ -23,10 +21,7 @@ mod state;
 
 use std::sync::Arc;
 
-pub use self::{
-    arena::Arena,
-    attributes::{ViAttributes, MAX_TRANSFER},
-};
+pub use self::arena::Arena;
 pub(super) use self::{entry::Entry, state::set_state};
 use self::{
     life::end_life,
@@ -35,13 +30,12 @@ use self::{
 use super::{admin::Admin, Agent, AgentError};
 pub use crate::queues::{
     ring::{arena_bytes, Ring, MAX_RING_LOG2, MIN_RING_LOG2},
-    vi::Vi,
     Direction, ViState,
 };
 use crate::{
-    address::ConnectionInfo,
-    kernel_agent::ViName,
-    queues::{doorbells::Doorbells, ring::RING_BYTES, vi::Parts},
+    address::{ConnectionInfo, ACK_TIME},
+    kernel_agent::{CreatedVi, ViAttributes, ViName},
+    queues::{doorbells::Doorbells, ring::RING_BYTES, work_queues::WorkQueues},
 };
 
 /// A VI that the agent has made: what its consumer's end is built of.
@@ -65,11 +59,11 @@ impl Agent {
     /// # Errors
     /// A ring size or transfer size that the NIC has not, RDMA reads without reliability; a tag or completion queue
     /// that does not exist; no VI left.
-    pub fn create_vi(self: &Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
+    pub fn create_vi(&self, attributes: ViAttributes) -> Result<CreatedVi, AgentError> {
         let NewVi { name, info, send, receive, vectors } = self.new_vi(&self.arena, None, attributes)?;
         let page = self.limits.vi_page(name.index);
         let doorbells = Doorbells::of_device(Arc::clone(&self.device), page);
-        Ok(Vi::new(Arc::clone(self) as Arc<_>, name, info, Parts { send, receive, vectors, doorbells }))
+        Ok(CreatedVi { name, info, queues: WorkQueues::new(send, receive, vectors, doorbells) })
     }
 
     /// Creates a VI with its rings at the `place`-th pair of an arena; None: the pair of its index.
@@ -97,17 +91,19 @@ impl Agent {
         };
         let (send, receive) = (ring(0, attributes.send_log2)?, ring(1, attributes.receive_log2)?);
 
-        let (queue_pair, first_psn) = state.next_connection(index);
+        let (queue_pair, starting_psn) = state.next_connection(index);
         state.lives[index] = state.lives[index].wrapping_add(1);
         let name = ViName { index: index as u16, life: state.lives[index] };
         let info = ConnectionInfo {
             mac: self.mac,
             ip: self.ip,
             queue_pair,
-            first_psn,
+            starting_psn,
+            first_psn: None,
             mtu: attributes.mtu,
             service: attributes.service,
             max_transfer: attributes.max_transfer,
+            ack_time: ACK_TIME,
         };
         let entry = Entry { name, attributes, info, arena: Arc::clone(arena), send, receive };
         let cqs = [attributes.send_cq, attributes.receive_cq];

@@ -1,4 +1,4 @@
-//! The queue pair number and the first PSN of a connection. Both are new for each connection, so that late frames of an earlier one match
+//! The queue pair number and the starting PSN of a connection. Both are new for each connection, so that late frames of an earlier one match
 //! nothing, and random, so that nobody guesses them.
 
 use rand::Rng;
@@ -7,7 +7,7 @@ use viaduct_spec::handle::queue_pair;
 use crate::agent::State;
 
 impl State {
-    /// Queue pair number and first PSN of the next connection of a VI, both random, so that nobody guesses them; the generation is not the
+    /// Queue pair number and starting PSN of the next connection of a VI, both random, so that nobody guesses them; the generation is not the
     /// last one that the index had.
     pub(super) fn next_connection(&mut self, index: usize) -> (u32, u32) {
         let generation = next_generation(self.generations[index], &mut self.random);

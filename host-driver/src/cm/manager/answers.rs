@@ -8,7 +8,7 @@ use viaduct_spec::cm::{reason, subject};
 use super::{
     super::{
         config::Config,
-        connection::{answering, power, unknown, Model, NO_MESSAGE},
+        connection::{answering, power, unknown, unreadable, Model, NO_MESSAGE},
         datagram::Host,
         event::{Event, Refusal},
         id::ConnectionId,
@@ -103,6 +103,7 @@ impl Manager {
             reason::TIMEOUT => Refusal::Timeout,
             reason::STALE => Refusal::Stale,
             reason::NO_RESOURCES | reason::NO_QP => Refusal::NoResources,
+            reason::UNSUPPORTED if rej.additional_length == 1 => Refusal::Version(rej.additional[0]),
             reason::UNSUPPORTED | reason::INVALID_TRANSPORT | reason::INVALID_MTU => Refusal::Mismatch,
             other => Refusal::Other(other),
         };
@@ -148,7 +149,8 @@ impl Manager {
                 let via = match Via::decode(&rep.private) {
                     Ok(via) => via,
                     Err(wrong) => {
-                        refuse(self, reason::UNSUPPORTED);
+                        let rej = unreadable(rep.remote_id, rep.local_id, subject::REP);
+                        self.outbox.message(NOBODY, host, transaction, &rej);
                         self.refuse(id, Refusal::Mismatch, Vec::new());
                         return Err(wrong);
                     }

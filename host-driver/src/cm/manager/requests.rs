@@ -7,7 +7,7 @@ use viaduct_spec::cm::{reason, subject, PORT, TCP_SERVICE};
 use super::{
     super::{
         config::Config,
-        connection::{asking, unknown, Connection, Model, NOWHERE},
+        connection::{asking, unknown, unreadable, Connection, Model, NOWHERE},
         datagram::Host,
         discriminator::Discriminator,
         end::End,
@@ -58,20 +58,21 @@ impl Manager {
             let rej = unknown(0, req.local_id, subject::REQ, reason);
             manager.outbox.message(NOBODY, host, transaction, &rej);
         };
-        let refuse_wrong = |manager: &mut Self, wrong| {
-            refuse(manager, reason::UNSUPPORTED);
-            Err(wrong)
-        };
         if req.service & !0xffff != TCP_SERVICE {
             refuse(self, reason::NO_SERVICE);
             return Ok(());
         }
         if let Err(wrong) = RdmaCm::decode(&req.private) {
-            return refuse_wrong(self, wrong);
+            refuse(self, reason::UNSUPPORTED);
+            return Err(wrong);
         }
         let via = match Via::decode(&req.private[viaduct_spec::cm::rdma_cm::BYTES..]) {
             Ok(via) => via,
-            Err(wrong) => return refuse_wrong(self, wrong),
+            Err(wrong) => {
+                let rej = unreadable(0, req.local_id, subject::REQ);
+                self.outbox.message(NOBODY, host, transaction, &rej);
+                return Err(wrong);
+            }
         };
         let end = match asking(req, via.as_ref(), host) {
             Ok(end) => end,

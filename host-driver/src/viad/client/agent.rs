@@ -22,17 +22,14 @@ use super::{
 };
 use crate::{
     address::{ConnectionInfo, Mac},
-    agent::{vis::ViAttributes, AgentError, Event, Limits, MemoryAttributes, NicKind, LONGEST_SLEEP},
-    connection_agent::ConnectionAgent,
+    agent::LONGEST_SLEEP,
     device::{DeviceError, Polling},
-    kernel_agent::{CqName, KernelAgent, ViName},
-    queues::{
-        cq::{Consumer, Cq},
-        entries::Entries,
-        ring::Ring,
-        vi::{Parts, Vi},
-        ViState,
+    device_memory::DeviceMemory,
+    kernel_agent::{
+        connection_agent::ConnectionAgent, AgentError, CqName, CreatedCq, CreatedVi, Event, KernelAgent,
+        Limits, MemoryAttributes, NicKind, ViAttributes, ViName,
     },
+    queues::{consumer_ring::ConsumerRing, entries::Entries, ring::Ring, work_queues::WorkQueues, ViState},
     wait::Vectors,
     wakeup::Wakeup,
 };
@@ -87,7 +84,7 @@ impl KernelAgent for Client {
     }
 
     fn dma_bytes(&self) -> u64 {
-        self.welcome.bytes
+        self.leased.as_ref().map_or(self.welcome.bytes, |leased| leased.bytes())
     }
 
     fn check(&self) -> Result<(), AgentError> {
@@ -133,21 +130,35 @@ impl KernelAgent for Client {
         self.done(&Request::DestroyTag(tag))
     }
 
+    fn allocate(self: Arc<Self>, length: usize) -> Result<DeviceMemory, AgentError> {
+        match self.leased {
+            Some(_) => DeviceMemory::new(length).map_err(AgentError::NoMemory),
+            None => self.lend(length),
+        }
+    }
+
     unsafe fn register(
         &self,
         address: usize,
         length: usize,
         attributes: MemoryAttributes,
     ) -> Result<u32, AgentError> {
-        let request = Request::Register { address: address as u64, length: length as u64, attributes };
-        match self.call(&request)?.0 {
-            Answer::Handle(handle) => Ok(handle),
-            other => Err(self.wrong(&other)),
+        let (address, length) = (address as u64, length as u64);
+        if let Some(leased) = &self.leased {
+            // SAFETY: the caller's promise.
+            return unsafe { self.register_leased(leased, address, length, attributes) };
         }
+        self.handle(&match self.pools.find(address, length) {
+            Some((pool, offset)) => Request::RegisterShared { pool, offset, address, length, attributes },
+            None => Request::Register { address, length, attributes },
+        })
     }
 
     fn deregister(&self, handle: u32) -> Result<(), AgentError> {
-        self.done(&Request::Deregister(handle))
+        match &self.leased {
+            Some(leased) => self.deregister_leased(leased, handle),
+            None => self.done(&Request::Deregister(handle)),
+        }
     }
 
     fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
@@ -161,20 +172,17 @@ impl KernelAgent for Client {
         }
     }
 
-    fn create_vi(self: Arc<Self>, attributes: ViAttributes) -> Result<Vi, AgentError> {
+    fn create_vi(&self, attributes: ViAttributes) -> Result<CreatedVi, AgentError> {
         let (answer, files) = self.call(&Request::CreateVi(attributes))?;
         let Answer::Vi { name, info, rings, vectors } = answer else { return Err(self.wrong(&answer)) };
         let ring = |offset: u32, log2| {
             Ring::new(&self.arena, offset as usize, log2)
                 .ok_or_else(|| self.broken("a ring outside the arena"))
         };
-        let parts = Parts {
-            send: ring(rings[0], attributes.send_log2)?,
-            receive: ring(rings[1], attributes.receive_log2)?,
-            vectors,
-            doorbells: self.page(Kind::Vi, files.into_iter().next())?,
-        };
-        Ok(Vi::new(self, name, info, parts))
+        let (send, receive) =
+            (ring(rings[0], attributes.send_log2)?, ring(rings[1], attributes.receive_log2)?);
+        let doorbells = self.page(Kind::Vi, name.index, files.into_iter().next())?;
+        Ok(CreatedVi { name, info, queues: WorkQueues::new(send, receive, vectors, doorbells) })
     }
 
     fn set_vi_attributes(
@@ -215,14 +223,14 @@ impl KernelAgent for Client {
         self.done(&Request::DestroyVi(vi))
     }
 
-    fn create_cq(self: Arc<Self>, entries: usize) -> Result<Cq, AgentError> {
+    fn create_cq(&self, entries: usize) -> Result<CreatedCq, AgentError> {
         let count = u32::try_from(entries).map_err(|_| AgentError::Entries(entries))?;
         let (answer, files) = self.call(&Request::CreateCq(count))?;
         let Answer::Cq { name, vector } = answer else { return Err(self.wrong(&answer)) };
         let mut files = files.into_iter();
         let ring = self.entries(files.next(), entries)?;
-        let consumer = Consumer::new(self.page(Kind::Cq, files.next())?, ring);
-        Ok(Cq::new(self, name, vector, consumer))
+        let ring = ConsumerRing::new(self.page(Kind::Cq, name.index, files.next())?, ring);
+        Ok(CreatedCq { name, vector, ring })
     }
 
     fn resize_cq(&self, cq: CqName, entries: usize) -> Result<(Entries, u32), AgentError> {

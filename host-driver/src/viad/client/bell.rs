@@ -14,7 +14,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::{super::sleepers::Words, watch::Waiting, Notice, Sleepers};
+use super::{super::sleepers::Words, watch::Waiting, Leased, Notice, Sleepers};
 use crate::device::DeviceError;
 
 /// How often those who sleep are woken when viad has gone: each may be between its look and its sleep.
@@ -61,12 +61,18 @@ impl Bell {
     }
 }
 
-/// Ends with the session. When viad is gone, those who sleep are woken.
-pub(super) fn watch(socket: &OwnedFd, bell: &Bell) {
+/// Ends with the session. When viad is gone, those who sleep are woken, and the function is let go of, if the session has it.
+pub(super) fn watch(socket: &OwnedFd, bell: &Bell, leased: Option<&Leased>) {
     let mut files = [PollFd::new(socket, PollFlags::RDHUP)];
     while let Err(Errno::INTR) = poll(&mut files, None) {}
+    let end = || drop(bell.end("viad ended, or closed the session (its log says why)".into()));
+    // Posts hear of it first.
+    end();
+    if let Some(leased) = leased {
+        leased.orphaned();
+    }
     for _ in 0..LAST_WAKES {
-        bell.end("viad ended, or closed the session (its log says why)".into());
+        end();
         std::thread::sleep(BETWEEN_WAKES);
     }
 }

@@ -43,6 +43,7 @@ pub(super) fn unexpected(answer: &Answer) -> String {
     format!("it answered what was not asked: {answer:?}")
 }
 
-pub(super) fn four(files: Vec<OwnedFd>) -> Result<[OwnedFd; 4], String> {
-    files.try_into().map_err(|files: Vec<_>| format!("it sent {} descriptors, not four", files.len()))
+/// So many descriptors.
+pub(super) fn of_number<const N: usize>(files: Vec<OwnedFd>) -> Result<[OwnedFd; N], String> {
+    files.try_into().map_err(|files: Vec<_>| format!("it sent {} descriptors, not {N}", files.len()))
 }

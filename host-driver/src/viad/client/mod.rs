@@ -4,6 +4,8 @@ mod agent;
 mod bell;
 mod doorbell;
 mod exchange;
+mod leased;
+mod pools;
 mod watch;
 
 use std::{
@@ -21,21 +23,24 @@ use rustix::net::{
 use self::{
     bell::{watch, Bell},
     doorbell::Polled,
-    exchange::{exchange, four, unexpected},
+    exchange::{exchange, of_number, unexpected},
+    leased::Leased,
+    pools::Pools,
     watch::Waiting,
 };
 use super::{
     connections::Heard,
     doorbell_page::{DoorbellPage, Kind},
     notice::{self, Notice},
+    place::{Place, Way},
     protocol::{self, Answer, Request, Welcome},
     sleepers::{Sleepers, Words},
 };
 use crate::{
-    agent::AgentError,
     credentials::Credentials,
     device::{DeviceError, DmaAccess},
     fork::Birth,
+    kernel_agent::AgentError,
     memory::{self, Mapping},
     queues::{doorbells::Doorbells, entries::Entries},
     thread,
@@ -56,7 +61,11 @@ pub struct Client {
     turn: Mutex<()>,
     welcome: Welcome,
     arena: Arc<Mapping>,
-    pub(super) news: Mutex<Heard>,
+    /// Memory that viad has a view of.
+    pools: Pools,
+    /// The function itself, where viad trusts this process.
+    leased: Option<Arc<Leased>>,
+    pub(super) connection_events: Mutex<Heard>,
     /// What the session's page said of errors when they were last fetched: 0 at first, as there.
     events_seen: AtomicU32,
     /// viad says what it raises: the session has descriptors to wait on.
@@ -64,45 +73,48 @@ pub struct Client {
 }
 
 impl Client {
-    /// Opens a session with the viad whose socket is at `path`.
+    /// Opens a session with the viad whose socket is at `path`: [`Place::at`].
+    ///
+    /// # Errors
+    /// As [`Client::open_at`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Arc<Self>, AgentError> {
+        Self::open_at(&Place::at(path.as_ref()))
+    }
+
+    /// Opens a session with the viad at a place.
     ///
     /// # Errors
     /// [`DeviceError::Gone`] when nobody answers there; [`AgentError::Remote`] with viad's reason when it does not want to.
-    pub fn open(path: impl AsRef<Path>) -> Result<Arc<Self>, AgentError> {
-        Self::open_of(path, None)
-    }
-
-    /// The same, of a viad that may run as `user`, beside root and this process's user.
-    ///
-    /// # Errors
-    /// As [`Client::open`].
-    #[tracing::instrument(level = "debug", skip_all, fields(path = %path.as_ref().display()), err(level = "debug"))]
-    pub fn open_of(path: impl AsRef<Path>, user: Option<u32>) -> Result<Arc<Self>, AgentError> {
-        let path = path.as_ref();
-        let place = path.display().to_string();
+    #[tracing::instrument(level = "debug", skip_all, fields(place = ?at), err(level = "debug"))]
+    pub fn open_at(at: &Place) -> Result<Arc<Self>, AgentError> {
+        let place = at.socket.display().to_string();
         let gone = |reason: String| DeviceError::Gone { place: place.clone(), reason };
         let system = |request: &str| {
             let request = request.to_string();
             move |source: io::Error| DeviceError::System { request, source }
         };
-        let memories = memory::own()?;
+        // What is not needed is not handed over.
+        let memories = match at.way {
+            Way::Private => Vec::from(memory::own()?),
+            Way::Pools | Way::Trusted => Vec::new(),
+        };
         let connected = (|| -> io::Result<OwnedFd> {
             let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
-            connect(&socket, &SocketAddrUnix::new(path)?)?;
+            connect(&socket, &SocketAddrUnix::new(at.socket.as_path())?)?;
             sockopt::set_socket_timeout(&socket, sockopt::Timeout::Recv, Some(ANSWER))?;
             Ok(socket)
         })();
         let socket = connected.map_err(|error| gone(format!("connect: {error}")))?;
         let server = Credentials::of_peer(&socket).map_err(system("SO_PEERCRED"))?;
-        server.check_server_of(user).map_err(gone)?;
+        server.check_server_of(at.user).map_err(gone)?;
         let hello = Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION };
-        let files = [memories[0].as_fd(), memories[1].as_fd()];
+        let files: Vec<BorrowedFd<'_>> = memories.iter().map(AsFd::as_fd).collect();
         let (reply, files) = exchange(&socket, &hello, &files).map_err(gone)?;
         let welcome = match reply? {
             Answer::Welcome(welcome) => welcome,
             other => return Err(gone(unexpected(&other)).into()),
         };
-        let [notice, own, arena, wake] = four(files).map_err(gone)?;
+        let [notice, own, arena, wake] = of_number(files).map_err(gone)?;
         let map = |file: BorrowedFd<'_>, length, access| {
             Mapping::of(file, length, access).map_err(|error| gone(format!("its memory: {error}")))
         };
@@ -112,6 +124,10 @@ impl Client {
         };
         let (notice, own) = (page(notice)?, page(own)?);
         let arena = Arc::new(map(arena.as_fd(), welcome.arena as usize, DmaAccess::ReadWrite)?);
+        let leased = match at.way {
+            Way::Trusted => Some(Arc::new(Leased::ask(&socket, server.pid, &gone)?)),
+            Way::Private | Way::Pools => None,
+        };
         let watched = socket.try_clone().map_err(system("a descriptor"))?;
         let bell = Arc::new(Bell {
             place: place.clone(),
@@ -123,21 +139,42 @@ impl Client {
             sleepers: Sleepers::default(),
             waiting: Waiting::default(),
         });
-        let told = Arc::clone(&bell);
-        thread::spawn("viad-watch", move || watch(&watched, &told)).map_err(system("a thread"))?;
+        let (told, held) = (Arc::clone(&bell), leased.clone());
+        let body = move || watch(&watched, &told, held.as_deref());
+        thread::spawn("viad-watch", body).map_err(system("a thread"))?;
         tracing::debug!(kind = ?welcome.kind, mac = %welcome.mac, ip = %welcome.ip, "a session with viad");
         let born = Birth::now();
-        let (turn, news, events_seen) = (Mutex::new(()), Mutex::default(), AtomicU32::new(0));
-        let watched = Mutex::new(false);
-        Ok(Arc::new(Self { born, bell, socket, turn, welcome, arena, news, events_seen, watched }))
+        let (turn, connection_events, events_seen) = (Mutex::new(()), Mutex::default(), AtomicU32::new(0));
+        let (watched, pools) = (Mutex::new(false), Pools::default());
+        Ok(Arc::new(Self {
+            born,
+            bell,
+            socket,
+            turn,
+            welcome,
+            arena,
+            pools,
+            leased,
+            connection_events,
+            events_seen,
+            watched,
+        }))
     }
 
     pub(super) fn call(&self, request: &Request) -> Result<(Answer, Vec<OwnedFd>), AgentError> {
+        self.call_with(request, &[])
+    }
+
+    fn call_with(
+        &self,
+        request: &Request,
+        files: &[BorrowedFd<'_>],
+    ) -> Result<(Answer, Vec<OwnedFd>), AgentError> {
         self.born.check()?;
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.bell.check()?;
         tracing::debug!(?request, "asks viad");
-        let (reply, files) = exchange(&self.socket, request, &[]).map_err(|reason| {
+        let (reply, files) = exchange(&self.socket, request, files).map_err(|reason| {
             // Whatever comes later would be taken for another's answer.
             let _ = shutdown(&self.socket, Shutdown::Both);
             self.bell.end(reason)
@@ -183,7 +220,19 @@ impl Client {
         }
     }
 
-    fn page(&self, kind: Kind, file: Option<OwnedFd>) -> Result<Doorbells, AgentError> {
+    /// The handle that viad gives for memory.
+    fn handle(&self, request: &Request) -> Result<u32, AgentError> {
+        match self.call(request)?.0 {
+            Answer::Handle(handle) => Ok(handle),
+            other => Err(self.wrong(&other)),
+        }
+    }
+
+    /// The doorbells of the VI or completion queue with an index: the function's own, or a page that viad looks at.
+    fn page(&self, kind: Kind, index: u16, file: Option<OwnedFd>) -> Result<Doorbells, AgentError> {
+        if let Some(leased) = &self.leased {
+            return Ok(leased.doorbells(kind, index));
+        }
         let file = file.ok_or_else(|| self.broken("a doorbell page is missing"))?;
         let page = DoorbellPage::of(kind, file.as_fd()).map_err(|e| self.broken(e))?;
         Ok(Doorbells::of_page(Polled { page, bell: Arc::clone(&self.bell) }))
@@ -200,6 +249,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         if self.born.is_here() {
+            self.end_lease();
             // viad gives everything back, and the watch ends.
             let _ = shutdown(&self.socket, Shutdown::Both);
         }

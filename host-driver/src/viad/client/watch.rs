@@ -11,15 +11,15 @@ use viaduct_spec::profile::VECTORS;
 
 use super::{
     super::{
-        notice::{EVENTS, NEWS},
+        notice::{CONNECTION_EVENTS, EVENTS},
         protocol::Request,
         sleepers::Words,
     },
     Bell, Client,
 };
 use crate::{
-    agent::AgentError,
     device::DeviceError,
+    kernel_agent::AgentError,
     thread,
     wakeup::{Wakeup, Wakeups},
 };
@@ -32,13 +32,13 @@ pub(super) struct Waiting {
     /// For asynchronous errors.
     pub(super) events: Wakeups,
     /// For events of connections.
-    pub(super) news: Wakeups,
+    pub(super) connection_events: Wakeups,
 }
 
 impl Waiting {
     /// Whatever they wait for, they are to look.
     pub(super) fn signal_all(&self) {
-        self.vectors.iter().chain([&self.events, &self.news]).for_each(Wakeups::signal);
+        self.vectors.iter().chain([&self.events, &self.connection_events]).for_each(Wakeups::signal);
     }
 }
 
@@ -51,14 +51,15 @@ impl Bell {
             // There are fewer of them than a byte can count.
             None => self.notice.generation(n as u8),
             Some(0) => self.own.generation(EVENTS),
-            Some(_) => self.own.generation(NEWS),
+            Some(_) => self.own.generation(CONNECTION_EVENTS),
         })
     }
 
     /// Signals those who wait for what has been raised since.
     fn signal(&self, before: &mut Said) {
         let now = self.said();
-        let waiting = self.waiting.vectors.iter().chain([&self.waiting.events, &self.waiting.news]);
+        let waiting =
+            self.waiting.vectors.iter().chain([&self.waiting.events, &self.waiting.connection_events]);
         for ((before, now), wakeups) in before.iter_mut().zip(now).zip(waiting) {
             if *before != now {
                 *before = now;
@@ -70,8 +71,8 @@ impl Bell {
 
 impl Client {
     /// From now on `wakeup` is signalled when there are events of connections.
-    pub(in crate::viad) fn wake_on_news(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
-        self.bell.waiting.news.add(wakeup);
+    pub(in crate::viad) fn wake_on_connection_event(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
+        self.bell.waiting.connection_events.add(wakeup);
         self.watch_pages()
     }
 

@@ -7,11 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     address::{ConnectionInfo, Mac},
-    agent::{vis::ViAttributes, AgentError, ErrorClass, Event, Limits, MemoryAttributes, NicKind},
     cm::{self, CmError, ConnectionId, Discriminator, ListenerId},
-    connection_agent::Ask,
     device::Polling,
-    kernel_agent::{CqName, ViName},
+    kernel_agent::{
+        connection_agent::Ask, AgentError, CqName, ErrorClass, Event, Limits, MemoryAttributes, NicKind,
+        ViAttributes, ViName,
+    },
     queues::ViState,
 };
 
@@ -20,7 +21,7 @@ use super::report::{SessionReport, Totals, ViReport};
 /// What a client says first.
 pub const MAGIC: [u8; 8] = *b"VIAduct\n";
 /// The version of everything in this file.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// The longest message in bytes.
 pub const LONGEST: usize = 32 << 10;
 /// The most events in one reply.
@@ -28,12 +29,13 @@ pub const MOST_EVENTS: usize = 256;
 /// The most sessions or VIs that one reply tells of.
 pub const MOST_REPORTS: usize = 64;
 /// The most connection events in one reply: each has less than 400 bytes.
-pub const MOST_NEWS: usize = 64;
+pub const MOST_CONNECTION_EVENTS: usize = 64;
 
 /// What a client asks.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
-    /// First of all: who speaks. Descriptors: `/proc/self/mem` for reading and writing, and for reading.
+    /// First of all: who speaks. Descriptors: `/proc/self/mem` for reading and writing, and for reading; or none, and then private memory
+    /// is not registered.
     Hello {
         /// [`MAGIC`].
         magic: [u8; 8],
@@ -103,8 +105,8 @@ pub enum Request {
     Reject(ConnectionId, Vec<u8>),
     /// [`Answer::Done`].
     Disconnect(ConnectionId),
-    /// [`Answer::News`].
-    TakeNews,
+    /// [`Answer::ConnectionEvents`].
+    TakeConnectionEvents,
     /// The hosts file, from this byte on: [`Answer::Hosts`].
     Hosts(u32),
     /// Say when a vector is raised, or something in the session's own page, once in a session: [`Answer::Watched`].
@@ -115,6 +117,40 @@ pub enum Request {
     Vis(u64, u16),
     /// What all other sessions have together, whoever asks: [`Answer::Totals`].
     Totals,
+    /// Memory that the client's library has made, so many bytes. Descriptor: its memfd. [`Answer::Pool`].
+    SharePool(u64),
+    /// A pool without regions is not used any more: [`Answer::Done`].
+    DropPool(u32),
+    /// Registers memory in a pool: [`Answer::Handle`].
+    RegisterShared {
+        /// The pool.
+        pool: u32,
+        /// Where it begins there, in bytes.
+        offset: u64,
+        /// The first byte's address in the client.
+        address: u64,
+        /// Bytes.
+        length: u64,
+        /// Tag and rights.
+        attributes: MemoryAttributes,
+    },
+    /// The function itself, for a client that viad trusts, before it has anything: [`Answer::Function`].
+    Function,
+    /// Registers memory that the client has mapped in its lease: [`Answer::Handle`].
+    RegisterLeased {
+        /// DMA address of its first page.
+        iova: u64,
+        /// The first byte's address in the client.
+        address: u64,
+        /// Bytes.
+        length: u64,
+        /// The client may only read it.
+        read_only: bool,
+        /// Tag and rights.
+        attributes: MemoryAttributes,
+    },
+    /// The client has unmapped all in its lease, and maps nothing more there: [`Answer::Done`].
+    EndLease,
 }
 
 /// What viad answers.
@@ -130,7 +166,7 @@ pub enum Answer {
     Handle(u32),
     /// What a handle was registered with.
     Attributes(MemoryAttributes),
-    /// A VI. Descriptor: its doorbell page.
+    /// A VI. Descriptor: its doorbell page, unless the client has the function.
     Vi {
         /// What to call it.
         name: ViName,
@@ -145,7 +181,7 @@ pub enum Answer {
     Info(ConnectionInfo),
     /// A VI's state.
     State(ViState),
-    /// A completion queue. Descriptors: its ring, its doorbell page.
+    /// A completion queue. Descriptors: its ring, and its doorbell page, unless the client has the function.
     Cq {
         /// What to call it.
         name: CqName,
@@ -167,8 +203,8 @@ pub enum Answer {
     Listener(ListenerId),
     /// What was asked for, or asks.
     Connection(ConnectionId),
-    /// Events of the client's connections, oldest first, at most [`MOST_NEWS`].
-    News(Vec<cm::Event>),
+    /// Events of the client's connections, oldest first, at most [`MOST_CONNECTION_EVENTS`].
+    ConnectionEvents(Vec<cm::Event>),
     /// It will be said. Descriptor: a socket, which has a byte to read then, or several; it ends with the session.
     Watched,
     /// A piece of the hosts file; empty behind its end. None: there is no such file.
@@ -181,6 +217,27 @@ pub enum Answer {
     Totals(Totals),
     /// The connection manager refused.
     Unconnected(CmError),
+    /// What to call a pool.
+    Pool(u32),
+    /// The function. Descriptors: its file, and its container or iommufd.
+    Function(Function),
+}
+
+/// What a trusted client learns of the function that it is handed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Function {
+    /// Its PCI address.
+    pub address: String,
+    /// The I/O address space, if the second descriptor is an iommufd; None: it is a container.
+    pub ioas: Option<u32>,
+    /// The NIC's own sizes: where doorbell pages are.
+    pub nic: Limits,
+    /// First DMA address of the lease.
+    pub first: u64,
+    /// DMA addresses in the lease.
+    pub bytes: u64,
+    /// Maps that the client may have at a time.
+    pub maps: u32,
 }
 
 /// What a client learns of the NIC.

@@ -22,10 +22,12 @@ fn samples() -> Vec<Request> {
         mac: Mac([2, 0, 0, 0, 0, 1]),
         ip: Ipv4Addr::new(10, 0, 0, 1),
         queue_pair: 0x123,
-        first_psn: 7,
+        starting_psn: 7,
+        first_psn: None,
         mtu: Mtu::DEFAULT,
         service: Service::ReliableDelivery,
         max_transfer: 1 << 20,
+        ack_time: 10,
     };
     let vi_attributes = ViAttributes {
         tag: 5,
@@ -78,12 +80,18 @@ fn samples() -> Vec<Request> {
         Request::Disconnect(connection()),
         Request::Reject(connection(), vec![1; 136]),
         Request::Accept(connection(), vi, Vec::new()),
-        Request::TakeNews,
+        Request::TakeConnectionEvents,
         Request::Hosts(1 << 20),
         Request::Watch,
         Request::Sessions(u64::MAX),
         Request::Vis(1, 2),
         Request::Totals,
+        Request::SharePool(1 << 20),
+        Request::DropPool(7),
+        Request::RegisterShared { pool: 7, offset: 4096, address: u64::MAX, length: 1, attributes },
+        Request::Function,
+        Request::RegisterLeased { iova: 1 << 38, address: 5, length: 1, read_only: true, attributes },
+        Request::EndLease,
     ]
 }
 
@@ -105,16 +113,18 @@ fn what_is_encoded_is_decoded() {
 }
 
 #[test]
-fn the_longest_news_fit_a_message() {
+fn the_most_connection_events_fit_a_message() {
     let discriminator = Discriminator::try_from(&[0xff; 22][..]).expect("the longest");
     let info = ConnectionInfo {
         mac: Mac([0xff; 6]),
         ip: Ipv4Addr::BROADCAST,
         queue_pair: u32::MAX,
-        first_psn: u32::MAX,
+        starting_psn: u32::MAX,
+        first_psn: None,
         mtu: Mtu::MAX,
         service: Service::ReliableReception,
         max_transfer: u32::MAX,
+        ack_time: u8::MAX,
     };
     let event = cm::Event::Incoming {
         id: connection(),
@@ -129,8 +139,8 @@ fn the_longest_news_fit_a_message() {
             data: vec![0xff; 196],
         },
     };
-    let news: Reply = Ok(Answer::News(vec![event; MOST_NEWS]));
-    assert_eq!(decode::<Reply>(&encode(&news).expect("short")).expect("it was encoded"), news);
+    let events: Reply = Ok(Answer::ConnectionEvents(vec![event; MOST_CONNECTION_EVENTS]));
+    assert_eq!(decode::<Reply>(&encode(&events).expect("short")).expect("it was encoded"), events);
     // A discriminator that is too long is none.
     let bytes: Vec<u8> =
         [&encode(&Request::Listen(discriminator)).expect("short")[..1], &[23], &[1; 23]].concat();

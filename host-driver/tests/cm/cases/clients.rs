@@ -3,7 +3,7 @@
 use viaduct_driver::cm::{
     end::{NotReady, WITHOUT_END},
     message::Message,
-    CmError, End, Event, News, Refusal, Target,
+    CmError, End, Event, EventQueue, Refusal, Target,
 };
 use viaduct_spec::cm::reason;
 
@@ -193,12 +193,12 @@ fn who_waits_for_one_request_hears_of_it_even_if_it_was_withdrawn_at_once() {
         let id = net.connect(0, 1, ["x", "a"]);
         let asked = net.event(1);
         net.managers[0].disconnect(id, net.now);
-        let mut news = News::default();
-        news.push(asked.clone());
-        news.push(net.event(1));
+        let mut events = EventQueue::default();
+        events.push(asked.clone());
+        events.push(net.event(1));
         // A listener that stays hears of the next one.
-        assert_eq!(news.len(), if once { 2 } else { 0 });
-        assert_eq!(news.take(|event| *event == asked).is_some(), once);
+        assert_eq!(events.len(), if once { 2 } else { 0 });
+        assert_eq!(events.take(|event| *event == asked).is_some(), once);
     }
 }
 

@@ -10,11 +10,16 @@ use viaduct_driver::{
         datagram::Datagram,
         ethernet::BROADCAST,
         mad::Mad,
-        message::{Message, Req, Rtu, SidrReq},
-        CmError, Config, Discriminator, Event, Host, Manager, Request, Target,
+        manager::Heard,
+        message::{Message, Rej, Req, Rtu, SidrReq},
+        CmError, Config, Discriminator, Event, Host, Manager, Refusal, Request, Target,
     },
+    rows,
 };
-use viaduct_spec::cm::{arp_operation, reason, subject, MAX_DISCRIMINATOR, PORT, TCP_SERVICE};
+use viaduct_spec::cm::{
+    arp_operation, rdma_cm, reason, subject, via, MAX_DISCRIMINATOR, PORT, TCP_SERVICE, VIA_MAGIC,
+    VIA_VERSION,
+};
 
 use super::{
     super::network::{host, name, Frame, Network},
@@ -104,7 +109,7 @@ fn what_no_message_can_say_is_refused() {
     let error = net.managers[0].connect(more, net.now).expect_err("no room");
     assert_eq!(error, CmError::Data { length: 1, room: 0 });
     let mut wide = request.clone();
-    wide.own.info.first_psn = 1 << 24;
+    wide.own.info.starting_psn = 1 << 24;
     assert!(matches!(net.managers[0].connect(wide, net.now), Err(CmError::Own(_))));
     net.managers[0].connect(request, net.now).expect("it fits");
     let event = net.event(1);
@@ -170,4 +175,81 @@ fn datagram_services_are_not_offered_and_that_is_said() {
     let mad = Mad::decode(&Datagram::decode(&answer).expect("right").expect("a MAD").mad);
     let Message::SidrRep(rep) = mad.expect("right").message else { panic!("a SIDR_REP") };
     assert_eq!((rep.request, rep.status, rep.service), (9, 1, 0x0111_1c08));
+}
+
+/// VIA's private data of another version cannot be read: the REJ tells the version that can, and who is refused so says it.
+#[test]
+fn another_version_of_via_s_private_data_is_refused_and_named() {
+    let mut net = Network::new(29, 2);
+    net.managers[1].listen(name("a"), true);
+    let mut req = Req {
+        local_id: 5,
+        service: TCP_SERVICE | u64::from(PORT),
+        queue_pair: 1 << 10,
+        mtu: 3,
+        ..Req::blank()
+    };
+    req.private[1] = 0x40;
+    let via = &mut req.private[rdma_cm::BYTES..];
+    via::MAGIC.put(via, VIA_MAGIC.into());
+    via::VERSION.put(via, 1);
+    let heard = say(&mut net, 0, 1, Message::Req(req));
+    assert!(
+        matches!(&heard, Heard::Wrong(wrong) if wrong.to_string().contains("VIA's version")),
+        "{heard:?}"
+    );
+    let answer = net.managers[1].next_frame().expect("an answer");
+    let mad = Mad::decode(&Datagram::decode(&answer).expect("right").expect("a MAD").mad);
+    let Message::Rej(rej) = mad.expect("right").message else { panic!("a REJ") };
+    assert_eq!((rej.reason, rej.subject, rej.remote_id), (reason::UNSUPPORTED, subject::REQ, 5));
+    assert_eq!((rej.additional_length, rej.additional[0]), (1, VIA_VERSION));
+
+    net.fate = Box::new(|_, frame| frame.message.as_ref().is_some_and(is_req));
+    let id = net.connect(0, 1, ["x", "b"]);
+    net.run(5 * MS);
+    let mut rej =
+        Rej { remote_id: id.number(), subject: subject::REQ, reason: reason::UNSUPPORTED, ..Rej::blank() };
+    (rej.additional_length, rej.additional[0]) = (1, 3);
+    say(&mut net, 1, 0, Message::Rej(rej));
+    net.pump();
+    let (_, event) = net.events.pop().expect("an event");
+    assert!(matches!(event, Event::Refused { refusal: Refusal::Version(3), .. }), "{event:?}");
+}
+
+/// Each end waits as long as the other one says that it needs, and never less than among ours.
+#[test]
+fn the_time_that_a_peer_needs_to_acknowledge_is_waited_for() {
+    let mut net = Network::new(30, 2);
+    let own = net.end(0);
+    let second = 1_000_000_000;
+    for (ack_time, ticks, retries) in [
+        (0, 4096, 250),
+        (10, 4096, 250),
+        (11, 8192, 125),
+        (15, 4 << 15, 7),
+        (17, 4 << 17, 7),
+        (18, 0xF_FFFF, 7),
+        (31, 0xF_FFFF, 7),
+    ] {
+        let mut peer = net.end(1);
+        peer.info.ack_time = ack_time;
+        let agreed = rows::timeout(own.agree(&peer).expect("they fit").peer.ack_time);
+        assert_eq!((agreed, rows::retries(agreed)), (ticks, retries), "{ack_time}");
+        assert!(
+            u64::from(ticks) * 1024 * u64::from(retries) >= second * 9 / 10,
+            "{ack_time}: a second in all"
+        );
+    }
+    // A client's REQ says it, and a server's REP.
+    net.managers[1].listen(name("a"), true);
+    let mut request = net.request(0, 1, ["x", "a"]);
+    request.own.info.ack_time = 13;
+    net.managers[0].connect(request, net.now).expect("a request");
+    let event = net.event(1);
+    let Event::Incoming { id, request, .. } = event else { panic!("{event:?}") };
+    assert_eq!(request.peer.info.ack_time, 13);
+    let mut own = net.end(1);
+    own.info.ack_time = 14;
+    net.managers[1].accept(id, own, &[], net.now).expect("it fits");
+    assert_eq!(net.meet(0).info.ack_time, 14);
 }

@@ -13,6 +13,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
         Arc, Mutex, MutexGuard, PoisonError,
     },
+    time::Duration,
 };
 
 use rustix::event::{eventfd, EventfdFlags};
@@ -20,20 +21,20 @@ use viaduct_driver::{
     agent::{
         connector::{Ask, Connector, ConnectorError},
         raw::Filter,
-        Agent, AgentError,
+        Agent,
     },
     cm::{
         self, config, progress::Progress, CmError, Config, ConnectionId, Discriminator, Event, Host,
         ListenerId,
     },
-    kernel_agent::ViName,
+    ethernet::Tap,
+    kernel_agent::{AgentError, ViName},
 };
 
 use self::names::Names;
 use crate::{
     accounts::{Accounts, Quota, Share},
     inbox::Inbox,
-    tap::Tap,
 };
 
 /// Requests that are not established, of all sessions: each user's are limited.
@@ -48,6 +49,13 @@ pub struct Connections {
     accounts: Arc<Accounts>,
     /// Ends the thread that looks at it.
     stop_tap: OwnedFd,
+}
+
+/// What the connection manager of a viad is set up with.
+fn manager_config(own: Host, seed: u64, silence: Duration) -> Config {
+    let limits = config::Limits { pending: PENDING, ..config::Limits::default() };
+    let timing = config::Timing { probe: Some(silence), ..config::Timing::default() };
+    Config { limits, timing, ..Config::new(own, seed) }
 }
 
 /// Who asks: a session.
@@ -114,16 +122,16 @@ impl Routes {
 }
 
 impl Connections {
-    /// Opens the NIC's raw channel, and shares it with the host's interface, if there is one. It answers ARP for the NIC's address.
+    /// Opens the NIC's raw channel, and shares it with the host's interface, if there is one. It answers ARP for the NIC's address. The
+    /// other end of a connection is asked whether it is there after this `silence`.
     pub fn open(
         agent: &Arc<Agent>,
-        seed: u64,
+        (seed, silence): (u64, Duration),
         tap: Option<Tap>,
         accounts: &Arc<Accounts>,
     ) -> Result<Self, AgentError> {
         let own = Host { mac: agent.mac(), ip: agent.ip() };
-        let limits = config::Limits { pending: PENDING, ..config::Limits::default() };
-        let config = Config { pkey: agent.pkey(), limits, ..Config::new(own, seed) };
+        let config = Config { pkey: agent.pkey(), ..manager_config(own, seed, silence) };
         let connector = Connector::with(agent, config)?;
         if tap.is_some() {
             let filter = Filter { broadcast: true, multicast: true, ..Filter::default() };
@@ -333,7 +341,7 @@ impl Connections {
                     | Event::Lost { .. }
             );
             if let Some(route) = routes.connections.get(&id) {
-                route.inbox.put_news(event);
+                route.inbox.put_connection_event(event);
             }
             if over {
                 routes.connections.remove(&id);
@@ -345,5 +353,21 @@ impl Connections {
     fn routes(&self) -> MutexGuard<'_, Routes> {
         // A thread that panicked with the lock held has left nothing half changed.
         self.routes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    #[test]
+    fn the_other_end_is_asked_after_the_silence_that_is_configured() {
+        let own = Host { mac: viaduct_driver::address::Mac([2, 0, 0, 0, 0, 1]), ip: Ipv4Addr::LOCALHOST };
+        let configured = |millis| manager_config(own, 7, Duration::from_millis(millis)).timing;
+        assert_eq!(configured(600).probe, Some(Duration::from_millis(600)));
+        let default = crate::config::Config::default().silence_ms;
+        assert_eq!(configured(default), config::Timing::default(), "viad's default is the manager's");
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 
 use viaduct_driver::{
-    agent::{AgentError, ErrorClass},
     cm::Discriminator,
+    kernel_agent::{AgentError, ErrorClass},
 };
 
 /// Discriminators that are kept for a session that does not listen on them now.

@@ -7,7 +7,7 @@ use rustix::{
     event::{poll, PollFd, PollFlags},
     io::Errno,
 };
-use viaduct_driver::agent::AgentError;
+use viaduct_driver::kernel_agent::AgentError;
 
 use super::Connections;
 

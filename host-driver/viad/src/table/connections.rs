@@ -1,10 +1,11 @@
 //! A session listens and connects, in its own name.
 
 use viaduct_driver::{
-    agent::AgentError,
     cm::{self, ConnectionId, Discriminator, ListenerId},
-    connection_agent::{Ask, ConnectorError},
-    kernel_agent::ViName,
+    kernel_agent::{
+        connection_agent::{Ask, ConnectorError},
+        AgentError, ViName,
+    },
 };
 
 use super::Table;
@@ -48,7 +49,7 @@ impl Table {
     }
 
     /// Takes events of its connections.
-    pub fn take_news(&self) -> Vec<cm::Event> {
-        self.party.inbox.take_news()
+    pub fn take_connection_events(&self) -> Vec<cm::Event> {
+        self.party.inbox.take_connection_events()
     }
 }

@@ -3,25 +3,25 @@
 use std::{os::fd::OwnedFd, sync::Arc};
 
 use viaduct_driver::{
-    agent::AgentError,
-    kernel_agent::{CqName, KernelAgent},
+    kernel_agent::{AgentError, CqName, KernelAgent},
     memory::Mapping,
     queues::entries::Entries,
     viad::doorbell_page::Kind,
 };
 
 use super::{memory, Cq, Table};
-use crate::{accounts::Quota, events::Subject, forwarder::Page};
+use crate::{accounts::Quota, events::Subject};
 
 impl Table {
-    /// Creates a completion queue: name, vector, and the descriptors of its ring and doorbell page.
-    pub fn create_cq(&mut self, entries: usize) -> Result<(CqName, u8, [OwnedFd; 2]), AgentError> {
+    /// Creates a completion queue: name, vector, and the descriptors of its ring and of its doorbell page, if that is not the NIC's own.
+    pub fn create_cq(&mut self, entries: usize) -> Result<(CqName, u8, Vec<OwnedFd>), AgentError> {
         let shares = [self.share(Quota::Cq, 1)?, self.share(Quota::Row, 1)?, self.share(Quota::Page, 1)?];
+        let ring_share = self.share(Quota::Shared, bytes(entries)? as u64)?;
         let (ring, ring_file) = ring(entries)?;
         let (name, vector) = self.nic.agent.new_cq(&ring)?;
         let at = self.nic.agent.limits().cq_page(name.index);
-        let (page, file) = match memory(Page::create(Kind::Cq, at)) {
-            Ok(made) => made,
+        let (page, file) = match self.new_page(Kind::Cq, at) {
+            Ok(made) => made.unzip(),
             Err(error) => {
                 // Of the two errors the first one counts.
                 let _ = self.nic.agent.destroy_cq(name);
@@ -29,19 +29,29 @@ impl Table {
             }
         };
         self.nic.events.own(Subject::Cq(name), &self.party.inbox);
-        self.nic.forwarder.add(&page);
-        self.cqs.insert(name, Cq { page, _shares: shares });
+        if let Some(page) = &page {
+            self.nic.forwarder.add(page);
+        }
+        self.cqs.insert(name, Cq { page, _shares: shares, _ring: ring_share });
         self.record.has().cqs = self.cqs.len() as u32;
-        Ok((name, vector, [ring_file, file]))
+        Ok((name, vector, [Some(ring_file), file].into_iter().flatten().collect()))
     }
 
     /// Gives a completion queue another ring: entries of the old one, and the new one's descriptor.
-    pub fn resize_cq(&self, cq: CqName, entries: usize) -> Result<(u32, OwnedFd), AgentError> {
-        let page = &self.cqs.get(&cq).ok_or(AgentError::UnknownCq(cq.index))?.page;
+    pub fn resize_cq(&mut self, cq: CqName, entries: usize) -> Result<(u32, OwnedFd), AgentError> {
+        let page = self.cqs.get(&cq).ok_or(AgentError::UnknownCq(cq.index))?.page.clone();
+        // It has both rings for a moment.
+        let _rows = [self.share(Quota::Row, 1)?, self.share(Quota::Page, 1)?];
+        let ring_share = self.share(Quota::Shared, bytes(entries)? as u64)?;
         let (ring, file) = ring(entries)?;
         // An index of the old ring is none of the new one's.
-        self.nic.forwarder.settle(page)?;
+        if let Some(page) = &page {
+            self.nic.forwarder.settle(page)?;
+        }
         let written = self.nic.agent.replace_cq(cq, &ring)?;
+        if let Some(kept) = self.cqs.get_mut(&cq) {
+            kept._ring = ring_share;
+        }
         Ok((written, file))
     }
 
@@ -50,17 +60,23 @@ impl Table {
         let kept = self.cqs.get(&cq).ok_or(AgentError::UnknownCq(cq.index))?;
         self.nic.agent.destroy_cq(cq)?;
         self.nic.events.disown(Subject::Cq(cq));
-        self.nic.forwarder.remove(&kept.page);
+        if let Some(page) = &kept.page {
+            self.nic.forwarder.remove(page);
+        }
         self.cqs.remove(&cq);
         self.record.has().cqs = self.cqs.len() as u32;
         Ok(())
     }
 }
 
+/// Bytes of a ring.
+fn bytes(entries: usize) -> Result<usize, AgentError> {
+    Entries::bytes(entries).ok_or(AgentError::Entries(entries))
+}
+
 /// A ring for a completion queue, and its descriptor.
 fn ring(entries: usize) -> Result<(Entries, OwnedFd), AgentError> {
-    let bytes = Entries::bytes(entries).ok_or(AgentError::Entries(entries))?;
-    let (mapping, file) = memory(Mapping::shared("viad-cq", bytes))?;
+    let (mapping, file) = memory(Mapping::shared("viad-cq", bytes(entries)?))?;
     let ring = Entries::over(Arc::new(mapping), entries).ok_or(AgentError::Entries(entries))?;
     Ok((ring, file))
 }

@@ -2,64 +2,73 @@
 
 mod connections;
 mod cqs;
+mod lease;
+mod pools;
+mod regions;
 mod vis;
 
 use std::{collections::BTreeMap, io, os::fd::OwnedFd, sync::Arc};
 
 use viaduct_driver::{
-    agent::{
-        vis::{arena_bytes, Arena},
-        AgentError, ErrorClass, Event, MemoryAttributes,
-    },
-    device::DmaAccess,
-    kernel_agent::{CqName, ViName},
+    agent::vis::{arena_bytes, Arena},
+    kernel_agent::{AgentError, CqName, ErrorClass, Event, ViName},
     memory::Mapping,
-    pages::{self, Cover},
+    viad::doorbell_page::Kind,
 };
-use viaduct_spec::handle::memory_handle;
 
+pub use self::regions::Range;
+use self::{lease::Leased, pools::Pool, regions::Region};
 use crate::{
     accounts::{Quota, Share},
     connections::Party,
     forwarder::Page,
     inbox::Inbox,
+    nic::Nic,
     peer::Peer,
     record::Record,
-    server::Nic,
 };
 
 /// What one session has.
 pub struct Table {
     nic: Arc<Nic>,
     peer: Peer,
-    /// The client's memory, for reading and writing, and for reading.
-    memories: [OwnedFd; 2],
+    /// The client's memory, for reading and writing, and for reading, if it has handed it over.
+    memories: Option<[OwnedFd; 2]>,
     arena: Arc<Arena>,
     /// Pairs of rings in the arena, and whether they are taken.
     places: Vec<bool>,
     wake: OwnedFd,
     tags: BTreeMap<u16, Share>,
-    regions: BTreeMap<u32, [Share; 4]>,
+    regions: BTreeMap<u32, Region>,
+    pools: BTreeMap<u32, Pool>,
+    /// The number of the last pool.
+    last_pool: u32,
+    /// The client is trusted, and has the function itself.
+    leased: Option<Leased>,
     vis: BTreeMap<ViName, Vi>,
     cqs: BTreeMap<CqName, Cq>,
     party: Party,
     record: Arc<Record>,
     _session: Share,
-    /// The arena's rows.
-    _arena: [Share; 2],
+    /// The arena's rows and bytes.
+    _arena: [Share; 3],
 }
 
 struct Vi {
-    page: Arc<Page>,
+    /// None: its client rings the NIC's own doorbells.
+    page: Option<Arc<Page>>,
     place: usize,
     /// Positions count from 0 again when it is made idle.
     _share: Share,
 }
 
 struct Cq {
-    page: Arc<Page>,
+    /// As of a VI.
+    page: Option<Arc<Page>>,
     /// Itself, and its ring's rows.
     _shares: [Share; 3],
+    /// Its ring's bytes.
+    _ring: Share,
 }
 
 /// Shared memory, or why there is none.
@@ -72,16 +81,17 @@ impl Table {
     pub fn new(
         nic: Arc<Nic>,
         peer: Peer,
-        memories: [OwnedFd; 2],
+        memories: Option<[OwnedFd; 2]>,
         session: Share,
     ) -> Result<(Self, [OwnedFd; 2]), AgentError> {
         let vis = nic.client_limits().vis;
         // One row each: its memory is aligned to its size.
-        let row = |quota| nic.accounts.take(peer.uid, quota, 1);
-        let arena_rows = [row(Quota::Row)?, row(Quota::Page)?];
-        let (mapping, file) = memory(Mapping::shared("viad-arena", arena_bytes(vis)))?;
+        let bytes = arena_bytes(vis);
+        let take = |quota, amount| nic.accounts.take(peer.uid, quota, amount);
+        let arena_shares = [take(Quota::Row, 1)?, take(Quota::Page, 1)?, take(Quota::Shared, bytes as u64)?];
+        let (mapping, file) = memory(Mapping::shared("viad-arena", bytes))?;
         let (inbox, own) = memory(Inbox::new())?;
-        let read = memory(memories[1].try_clone())?;
+        let read = memories.as_ref().map(|memories| memory(memories[1].try_clone())).transpose()?;
         let wake = memory(nic.forwarder.add_client())?;
         let arena = match nic.agent.create_arena(Arc::new(mapping)) {
             Ok(arena) => arena,
@@ -101,12 +111,15 @@ impl Table {
             wake,
             tags: BTreeMap::new(),
             regions: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            last_pool: 0,
+            leased: None,
             vis: BTreeMap::new(),
             cqs: BTreeMap::new(),
             party,
             record,
             _session: session,
-            _arena: arena_rows,
+            _arena: arena_shares,
         };
         Ok((table, [own, file]))
     }
@@ -143,8 +156,13 @@ impl Table {
         self.vis.get(&vi).ok_or(AgentError::UnknownVi(vi.index))
     }
 
-    fn own_region(&self, handle: u32) -> Result<(), AgentError> {
-        self.regions.contains_key(&handle).then_some(()).ok_or(AgentError::UnknownHandle(handle))
+    /// A doorbell page that the forwarder looks at, at this place of the device's, and its client's descriptor. None: the client has the device's
+    /// own.
+    fn new_page(&self, kind: Kind, at: u64) -> Result<Option<(Arc<Page>, OwnedFd)>, AgentError> {
+        match self.leased {
+            Some(_) => Ok(None),
+            None => memory(Page::create(kind, at)).map(Some),
+        }
     }
 
     /// Makes a protection tag.
@@ -161,72 +179,6 @@ impl Table {
         self.nic.agent.destroy_tag(tag)?;
         self.tags.remove(&tag);
         Ok(())
-    }
-
-    /// Registers memory of the client's.
-    pub fn register(
-        &mut self,
-        address: u64,
-        length: u64,
-        attributes: MemoryAttributes,
-    ) -> Result<u32, AgentError> {
-        self.own_tag(attributes.tag)?;
-        let (start, bytes) =
-            pages::whole_pages(address, length).ok_or(AgentError::Range { address, length })?;
-        let [region, own_row] = [self.share(Quota::Region, 1)?, self.share(Quota::Row, 1)?];
-        let bytes_share = self.share(Quota::Bytes, bytes)?;
-        // Where DMA addresses are scarce it may cost more rows than these.
-        let least = Cover::all(start, bytes).next().map_or(0, |cover| cover.count);
-        drop(self.share(Quota::Page, least)?);
-        let most = self.nic.accounts.rest(self.peer.uid, Quota::Page);
-        let end = start.checked_add(bytes).ok_or(AgentError::Range { address, length })?;
-        // Writes through its descriptor would ignore that a page is read-only.
-        let access = self.peer.access(start, end)?;
-        let file = &self.memories[usize::from(access == DmaAccess::Read)];
-        use std::os::fd::AsFd;
-        let agent = &self.nic.agent;
-        let handle = agent.register_file(file.as_fd(), (address, length), access, attributes, most)?;
-        let pages = agent.page_rows(handle).and_then(|pages| self.share(Quota::Page, pages));
-        let shares = match pages {
-            Ok(pages) => [region, own_row, bytes_share, pages],
-            // Another session of the user's was quicker.
-            Err(error) => {
-                agent.deregister(handle)?;
-                return Err(error);
-            }
-        };
-        let mut has = self.record.has();
-        has.regions.insert(row(handle), (address, length));
-        has.bytes += bytes;
-        drop(has);
-        self.regions.insert(handle, shares);
-        Ok(handle)
-    }
-
-    /// Ends a registration.
-    pub fn deregister(&mut self, handle: u32) -> Result<(), AgentError> {
-        self.own_region(handle)?;
-        self.nic.agent.deregister(handle)?;
-        let mut has = self.record.has();
-        if let Some((address, length)) = has.regions.remove(&row(handle)) {
-            has.bytes -= pages::whole_pages(address, length).map_or(0, |(_, bytes)| bytes);
-        }
-        drop(has);
-        self.regions.remove(&handle);
-        Ok(())
-    }
-
-    /// Gives a region another tag and other rights.
-    pub fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
-        self.own_region(handle)?;
-        self.own_tag(attributes.tag)?;
-        self.nic.agent.set_memory_attributes(handle, attributes)
-    }
-
-    /// What a handle was registered with.
-    pub fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
-        self.own_region(handle)?;
-        self.nic.agent.memory_attributes(handle)
     }
 
     /// From now on the session is told when something is raised: the client's end of the socket by which it is.
@@ -254,9 +206,12 @@ impl Table {
         for cq in self.cqs.keys().copied().collect::<Vec<_>>() {
             result = result.and(self.destroy_cq(cq));
         }
+        let mapped = self.leased_bytes();
         for handle in self.regions.keys().copied().collect::<Vec<_>>() {
             result = result.and(self.deregister(handle));
         }
+        // The NIC reaches nothing of its memory any more.
+        result = result.and(self.take_lease_back(mapped));
         for tag in self.tags.keys().copied().collect::<Vec<_>>() {
             result = result.and(self.destroy_tag(tag));
         }
@@ -268,16 +223,12 @@ impl Drop for Table {
     fn drop(&mut self) {
         self.nic.records.end(self.party.inbox.session);
         self.nic.forwarder.remove_client(&self.wake);
-        for page in self.vis.values().map(|vi| &vi.page).chain(self.cqs.values().map(|cq| &cq.page)) {
+        let pages = self.vis.values().map(|vi| &vi.page).chain(self.cqs.values().map(|cq| &cq.page));
+        for page in pages.flatten() {
             self.nic.forwarder.settle(page).unwrap_or_default();
         }
         if let Err(error) = self.give_back() {
             tracing::warn!(pid = self.peer.pid.as_raw_nonzero(), %error, "not everything was given back");
         }
     }
-}
-
-/// The row of a region.
-fn row(handle: u32) -> u16 {
-    memory_handle::INDEX.get(&[handle.into()]) as u16
 }

@@ -4,22 +4,19 @@ use std::{os::fd::OwnedFd, sync::Arc};
 
 use viaduct_driver::{
     address::ConnectionInfo,
-    agent::{
-        vis::{NewVi, ViAttributes},
-        AgentError, ErrorClass,
-    },
-    kernel_agent::{KernelAgent, ViName},
+    agent::vis::NewVi,
+    kernel_agent::{AgentError, ErrorClass, KernelAgent, ViAttributes, ViName},
     queues::ViState,
     viad::doorbell_page::Kind,
 };
 use viaduct_spec::handle::queue_pair;
 
-use super::{memory, Table, Vi};
-use crate::{accounts::Quota, events::Subject, forwarder::Page, record};
+use super::{Table, Vi};
+use crate::{accounts::Quota, events::Subject, record};
 
 impl Table {
-    /// Creates a VI: what it is, and the descriptor of its doorbell page.
-    pub fn create_vi(&mut self, attributes: ViAttributes) -> Result<(NewVi, OwnedFd), AgentError> {
+    /// Creates a VI: what it is, and the descriptor of its doorbell page, if that is not the NIC's own.
+    pub fn create_vi(&mut self, attributes: ViAttributes) -> Result<(NewVi, Option<OwnedFd>), AgentError> {
         self.own_tag(attributes.tag)?;
         for cq in [attributes.send_cq, attributes.receive_cq].into_iter().flatten() {
             if !self.cqs.keys().any(|name| name.index == cq) {
@@ -32,8 +29,8 @@ impl Table {
         let share = self.share(Quota::Vi, 1)?;
         let new = self.nic.agent.new_vi(&self.arena, Some(place), attributes)?;
         let at = self.nic.agent.limits().vi_page(new.name.index);
-        let (page, file) = match memory(Page::create(Kind::Vi, at)) {
-            Ok(made) => made,
+        let (page, file) = match self.new_page(Kind::Vi, at) {
+            Ok(made) => made.unzip(),
             Err(error) => {
                 // Of the two errors the first one counts.
                 let _ = self.nic.agent.destroy_vi(new.name);
@@ -42,9 +39,11 @@ impl Table {
         };
         self.places[place] = true;
         self.nic.events.own(Subject::Vi(new.name), &self.party.inbox);
-        self.nic.forwarder.add(&page);
+        if let Some(page) = &page {
+            self.nic.forwarder.add(page);
+        }
         let rings = [new.send.clone(), new.receive.clone()];
-        let record = record::Vi { attributes, page: Arc::clone(&page), rings };
+        let record = record::Vi { attributes, page: page.clone(), rings };
         self.record.has().vis.insert(new.name, record);
         self.vis.insert(new.name, Vi { page, place, _share: share });
         Ok((new, file))
@@ -59,7 +58,7 @@ impl Table {
     ) -> Result<ConnectionInfo, AgentError> {
         let page = &self.own_vi(vi)?.page;
         self.own_tag(attributes.tag)?;
-        if anew && self.nic.agent.vi_state(vi)? == ViState::Idle {
+        if let (true, Some(page)) = (anew && self.nic.agent.vi_state(vi)? == ViState::Idle, page) {
             self.nic.forwarder.renew(page, false)?;
         }
         let info = self.nic.agent.set_vi_attributes(vi, attributes, anew)?;
@@ -92,7 +91,9 @@ impl Table {
     /// Breaks a VI.
     pub fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
         // What was posted is flushed too.
-        self.nic.forwarder.settle(&self.own_vi(vi)?.page)?;
+        if let Some(page) = &self.own_vi(vi)?.page {
+            self.nic.forwarder.settle(page)?;
+        }
         self.nic.agent.break_vi(vi)
     }
 
@@ -106,7 +107,9 @@ impl Table {
         }
         // Nobody is connected with it any more, whoever has not said so.
         self.nic.connections.leave_vi(&self.party, vi)?;
-        self.nic.forwarder.renew(page, false)?;
+        if let Some(page) = page {
+            self.nic.forwarder.renew(page, false)?;
+        }
         self.nic.agent.idle_vi(vi)
     }
 
@@ -130,8 +133,10 @@ impl Table {
             let Some(vi) = self.vis.get(&name) else { continue };
             result = result.and(nic.connections.leave_vi(&self.party, name));
             // A thread of the client's that posts hears that it has.
-            result = result.and(nic.forwarder.settle(&vi.page).map_err(AgentError::from));
-            nic.forwarder.remove(&vi.page);
+            if let Some(page) = &vi.page {
+                result = result.and(nic.forwarder.settle(page).map_err(AgentError::from));
+                nic.forwarder.remove(page);
+            }
             let destroyed = nic.agent.destroy_vi(name);
             if destroyed.is_ok() {
                 nic.events.disown(Subject::Vi(name));
@@ -148,7 +153,7 @@ impl Table {
     /// A VI is to be connected: its send queue starts anew then, and what was posted to it while idle is to be flushed first.
     pub(super) fn prepare(&self, vi: ViName) -> Result<(), AgentError> {
         let page = &self.own_vi(vi)?.page;
-        if self.nic.agent.vi_state(vi)? == ViState::Idle {
+        if let (ViState::Idle, Some(page)) = (self.nic.agent.vi_state(vi)?, page) {
             self.nic.forwarder.renew(page, true)?;
         }
         Ok(())

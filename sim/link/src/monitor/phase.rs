@@ -30,8 +30,11 @@ pub struct Phases {
     polling_ts1: u32,
     ts2: u32,
     eios: bool,
-    /// Disable Scrambling in its last TS2.
+    /// Disable Scrambling in its last two TS2.
     pub no_scrambling: bool,
+    /// Its last training set, if nothing was damaged since, and whether the one before said the same.
+    last: Option<Training>,
+    repeats: bool,
     /// Symbols since electrical idle, where the last SKP set began, and how many there were.
     symbols: u64,
     last_skp: u64,
@@ -56,6 +59,8 @@ impl Phases {
             ts2: 0,
             eios: false,
             no_scrambling: false,
+            last: None,
+            repeats: false,
             symbols: 0,
             last_skp: 0,
             skps: 0,
@@ -74,6 +79,11 @@ impl Phases {
     /// It is in L0 for sure: it sends packets or has seen idle, and the other side does not train.
     pub fn is_in_l0(&self, other: &Self) -> bool {
         self.is_data() && (self.spoke || other.seen_idle) && other.phase != Phase::Training
+    }
+
+    /// Its last two training sets said the same: what they say is no damage of a wire's.
+    pub fn repeats(&self) -> bool {
+        self.repeats
     }
 
     /// It has just begun to send idle: from now on it counts the other side's.
@@ -120,7 +130,7 @@ impl Phases {
                 self.late(0, &mut fault);
             }
             Item::Dllp(_) | Item::Tlp { .. } => {}
-            Item::Broken => self.run = 0,
+            Item::Broken => (self.run, self.last) = (0, None),
         }
     }
 
@@ -154,6 +164,7 @@ impl Phases {
     }
 
     fn training(&mut self, set: &Training, fault: &mut impl FnMut(Rule, String)) {
+        self.repeats = self.last.replace(*set) == Some(*set);
         let unnamed = set.link.is_none() && set.lane.is_none();
         match (set.second, unnamed) {
             (false, true) => self.polling_ts1 += 1,
@@ -167,7 +178,9 @@ impl Phases {
         }
         if set.second {
             self.ts2 += 1;
-            self.no_scrambling = set.control & 8 != 0;
+            if self.repeats {
+                self.no_scrambling = set.control & 8 != 0;
+            }
         } else {
             self.ts2 = 0;
         }

@@ -94,7 +94,9 @@ impl Monitor {
         self.of(party.other()).phases.other_trains(symbols);
         let unnamed = set.link.is_none() && set.lane.is_none();
         // Only a root port in Polling names neither; an endpoint does so in Configuration too.
-        if party == Party::Root && (unnamed || set.control & ENDS != 0) {
+        let ends = unnamed || set.control & ENDS != 0;
+        // A wire may have put it into one set. An endpoint believes two in a row, too (4.2.6).
+        if party == Party::Root && ends && self.root.phases.repeats() {
             self.endpoint.left = self.endpoint.phases.is_data();
             for observed in [&mut self.endpoint, &mut self.root] {
                 observed.sequence = Sequence::default();

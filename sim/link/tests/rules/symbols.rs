@@ -187,3 +187,49 @@ fn training_ignored() {
         other.silence(50);
     });
 }
+
+/// Recovery in which the root port sends so many TS1 in a row with this Training Control, and then a TLP of the endpoint's.
+fn recovery_with(control: u8, in_a_row: usize) -> Script {
+    let mut script = Script::active();
+    let set = TrainingSet::new(Kind::Ts1, Some(0), Some(0));
+    script.root.sets(2, set);
+    script.root.sets(in_a_row, TrainingSet { control, ..set });
+    script.root.sets(4 - in_a_row, set);
+    script.endpoint.sets(6, set);
+    script.both(|voice| {
+        voice.sets(16, TrainingSet::new(Kind::Ts2, Some(0), Some(0)));
+        voice.idle(20);
+    });
+    script.endpoint.tlp(&READ);
+    script.root.hears(&script.endpoint, 20);
+    script.root.dllp(Dllp::Ack(0));
+    script.play();
+    script
+}
+
+#[test]
+fn one_training_set_that_ends_the_link_is_damage_and_two_in_a_row_are_meant() {
+    for control in [1, 2, 5] {
+        let script = recovery_with(control, 1);
+        assert_eq!(script.broken(), [], "{control}: {:?}", script.monitor.violations());
+        let script = recovery_with(control, 2);
+        assert!(script.broken().contains(&(Party::Endpoint, Rule::BeforeInit)), "{control}");
+    }
+}
+
+#[test]
+fn one_ts2_that_disables_scrambling_is_damage() {
+    for in_a_row in [1, 2] {
+        let mut script = Script::new();
+        let set = TrainingSet::new(Kind::Ts2, Some(0), Some(0));
+        script.both(|voice| {
+            polling(voice, 16);
+            configure(voice, 16);
+        });
+        script.root.sets(in_a_row, TrainingSet { control: 8, ..set });
+        script.endpoint.sets(in_a_row, set);
+        script.both(|voice| voice.idle(50));
+        script.play();
+        assert_eq!(script.broken().is_empty(), in_a_row == 1, "{:?}", script.monitor.violations());
+    }
+}

@@ -26,7 +26,7 @@ pub fn ghost(scene: &mut Scene) {
 pub fn strange_frames(scene: &mut Scene) {
     let vis = pair(&scene.hosts, UNRELIABLE, 1024);
     let [from, to] = [vis[0].vi.info(), vis[1].vi.info()];
-    let good = Frame::new(&from, &to, opcode::UC_SEND_ONLY, from.first_psn, &[7; 100]);
+    let good = Frame::new(&from, &to, opcode::UC_SEND_ONLY, to.starting_psn, &[7; 100]);
     let mut damaged = good.bytes();
     damaged[60] ^= 1;
     let frames = [

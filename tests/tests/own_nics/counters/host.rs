@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use rustix::event::{eventfd, EventfdFlags};
 use viaduct_driver::agent::cqs::ERROR_RING;
 use viaduct_driver::agent::vis::Direction;
+use viaduct_driver::consumer::Cq;
 use viaduct_driver::device::{Bar, PciDevice};
 use viaduct_spec::tables::table;
 use viaduct_tests::raw::{pair, Descriptor, RawVi};
@@ -32,7 +33,7 @@ pub fn half_a_doorbell(scene: &mut Scene) {
 }
 
 pub fn cq_overrun(scene: &mut Scene) {
-    let cq = scene.hosts[0].agent.create_cq(4).expect("a queue");
+    let cq = Cq::create(scene.hosts[0].agent.clone(), 4).expect("a queue");
     let mut vis = [
         RawVi::with_cqs(&scene.hosts[0], UNRELIABLE, 1024, [Some(cq.index()), None]),
         RawVi::new(&scene.hosts[1], UNRELIABLE, 1024),
@@ -52,7 +53,7 @@ pub fn interrupt(scene: &mut Scene) {
     let file = File::from(eventfd(0, EventfdFlags::NONBLOCK).expect("an eventfd"));
     scene.hosts[1].device.set_interrupts(&[file.as_fd()]).expect("vectors");
     let mut vis = pair(&scene.hosts, UNRELIABLE, 1024);
-    vis[1].vi.arm(Direction::Receive, 0).expect("the NIC is there");
+    vis[1].vi.queues().arm(Direction::Receive, 0).expect("the NIC is there");
     scene.world.settle();
     message(scene, &mut vis, 100);
     retire(scene, vis);

@@ -1,6 +1,6 @@
 //! Steps: messages, writes and reads, and messages that find no receive or too short a one.
 
-use viaduct_driver::agent::MemoryAttributes;
+use viaduct_driver::kernel_agent::MemoryAttributes;
 use viaduct_tests::raw::{pair, Descriptor};
 use viaduct_tests::scene::Scene;
 

@@ -1,10 +1,12 @@
 //! Clients connect by their sessions alone, without the library.
 
 use viaduct_driver::{
-    agent::ErrorClass,
     cm::{CmError, ConnectionId, Discriminator, Event, Refusal, Target},
-    connection_agent::{Ask, ConnectionAgent, ConnectorError},
-    kernel_agent::KernelAgent,
+    consumer::Vi,
+    kernel_agent::{
+        connection_agent::{Ask, ConnectionAgent, ConnectorError},
+        ErrorClass, KernelAgent,
+    },
     viad::Client,
 };
 use viaduct_viad_tests::stage::{until, Stage, LONG};
@@ -26,7 +28,7 @@ fn the_consumers_own_data_goes_both_ways_and_with_a_refusal() {
     let clients = [0, 1].map(|nic| Client::open(stage.socket(nic)).expect("it serves"));
     let vis = clients.each_ref().map(|client| {
         let tag = client.create_tag().expect("a tag");
-        client.clone().create_vi(vi_attributes(tag)).expect("a VI")
+        Vi::create(client.clone(), vi_attributes(tag)).expect("a VI")
     });
     let ask = |data: &[u8]| Ask {
         vi: vis[0].name(),
@@ -74,8 +76,8 @@ fn the_consumers_own_data_goes_both_ways_and_with_a_refusal() {
     other.destroy().expect("it answers");
 }
 
-fn vi_attributes(tag: u16) -> viaduct_driver::agent::vis::ViAttributes {
-    viaduct_driver::agent::vis::ViAttributes {
+fn vi_attributes(tag: u16) -> viaduct_driver::kernel_agent::ViAttributes {
+    viaduct_driver::kernel_agent::ViAttributes {
         tag,
         service: viaduct_driver::address::Service::ReliableDelivery,
         mtu: viaduct_driver::address::Mtu::DEFAULT,
@@ -97,7 +99,7 @@ fn connections_of_others_do_not_exist_and_what_is_too_much_is_refused() {
     let (owner, thief, asker) = (open(), open(), open());
     let vi = |client: &std::sync::Arc<Client>| {
         let tag = client.create_tag().expect("a tag");
-        client.clone().create_vi(vi_attributes(tag)).expect("a VI")
+        Vi::create(client.clone(), vi_attributes(tag)).expect("a VI")
     };
     let vis = [&owner, &thief, &asker].map(vi);
     let ask = |client: usize, to: &str| Ask {

@@ -6,7 +6,6 @@ mod neighbours;
 mod protocol;
 mod roles;
 
-use viaduct_driver::address::ConnectionInfo;
 use viaduct_viad_tests::{child, honest::honest};
 use vipl::Nic;
 
@@ -28,7 +27,7 @@ fn a_client_process() {
         // Started as root, it becomes this user, and registers memory that never answers.
         ("blocker", uid) => blocker(&name, uid.parse().expect("a number")),
         // It connects with whom it likes, and is refused.
-        ("intruder", peer) => intruder(nic(), &ConnectionInfo::from_json(peer).expect("an end's")),
+        ("intruder", peer) => intruder(nic(), &serde_json::from_str(peer).expect("an end's")),
         _ => panic!("{role}"),
     }
 }

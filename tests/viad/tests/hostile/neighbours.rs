@@ -53,7 +53,11 @@ fn nobody_sends_to_a_neighbour_who_was_not_asked() {
     for end in [&one, &other] {
         let info = end.vi.connection_info();
         ends.push(info.queue_pair);
-        let mut intruder = child(&format!("intruder {}", info.to_json()), &stage.name(0), Some(stranger));
+        let mut intruder = child(
+            &format!("intruder {}", serde_json::to_string(&info).expect("JSON")),
+            &stage.name(0),
+            Some(stranger),
+        );
         assert!(intruder.0.wait().expect("it ends").success());
     }
     // The next ones are not to be guessed either.

@@ -10,10 +10,10 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::{
     address::{Mtu, Service},
-    agent::{vis::ViAttributes, ErrorClass, MemoryAttributes},
     cm::NotReady,
+    consumer::{Cq, Vi},
     device::DmaAccess,
-    kernel_agent::{CqName, KernelAgent, ViName},
+    kernel_agent::{CqName, ErrorClass, KernelAgent, MemoryAttributes, ViAttributes, ViName},
     memory::Mapping,
     viad::{
         protocol::{self, Answer, Request},
@@ -37,7 +37,7 @@ fn numbers_of_others_do_not_exist() {
     // SAFETY: the mapping outlives the client.
     let handle =
         unsafe { owner.register(memory.start().as_ptr() as usize, 8192, attributes) }.expect("memory");
-    let cq = owner.clone().create_cq(10).expect("a queue");
+    let cq = Cq::create(owner.clone(), 10).expect("a queue");
     let vi_attributes = |tag, cq| ViAttributes {
         tag,
         service: Service::ReliableDelivery,
@@ -51,7 +51,7 @@ fn numbers_of_others_do_not_exist() {
         send_cq: cq,
         receive_cq: None,
     };
-    let vi = owner.clone().create_vi(vi_attributes(tag, Some(cq.index()))).expect("a VI");
+    let vi = Vi::create(owner.clone(), vi_attributes(tag, Some(cq.index()))).expect("a VI");
     let (thief, ..) = Raw::hello(stage.socket(0));
     let class = |request: &Request| match thief.ask(request).0 {
         Err(refusal) => refusal.class,

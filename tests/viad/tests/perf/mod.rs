@@ -1,4 +1,4 @@
-//! `viaduct perf` between two programs on two model NICs: each has its own, or both are clients of viads.
+//! `viaduct perf` between two programs on two NICs, models or RTL: each has its own, or both are clients of viads.
 
 mod by_hand;
 
@@ -20,19 +20,25 @@ const PATIENCE: [&str; 2] = ["--timeout", "60"];
 struct Pair {
     stage: Stage,
     nics: [String; 2],
+    /// What the programs say that the NICs are.
+    kind: &'static str,
 }
 
 impl Pair {
     /// Each program has a NIC of its own.
     fn embedded() -> Self {
-        let stage = Stage::with_free(2, 2, "");
-        Self { nics: [0, 1].map(|nic| stage.device(nic)), stage }
+        Self::embedded_of("model", "functional model")
+    }
+
+    fn embedded_of(kind: &str, said: &'static str) -> Self {
+        let stage = Stage::of(kind, 2, 2, "");
+        Self { nics: [0, 1].map(|nic| stage.device(nic)), stage, kind: said }
     }
 
     /// The programs are clients of two viads.
     fn viads() -> Self {
         let stage = Stage::new(2);
-        Self { nics: [0, 1].map(|nic| stage.name(nic)), stage }
+        Self { nics: [0, 1].map(|nic| stage.name(nic)), stage, kind: "functional model" }
     }
 
     /// How a server and a client end that are given the same options.
@@ -54,7 +60,7 @@ impl Pair {
         let said: Value = serde_json::from_str(&text(&client)).expect("JSON");
         let words: Vec<&str> = what.split(' ').collect();
         assert_eq!([&said["operation"], &said["metric"]], [words[0], words[1]], "{what}");
-        assert_eq!((&said["kind"], &said["server"]), (&"functional model".into(), &SERVER.into()));
+        assert_eq!((&said["kind"], &said["server"]), (&self.kind.into(), &SERVER.into()));
         said["results"].as_array().expect("a list").clone()
     }
 
@@ -126,6 +132,19 @@ fn every_operation_is_measured_between_two_programs_with_a_nic_each() {
 #[test]
 fn every_operation_is_measured_between_two_clients_of_viads() {
     every_operation(&Pair::viads());
+}
+
+#[test]
+fn every_operation_is_measured_over_rtl() {
+    let pair = Pair::embedded_of("rtl", "RTL");
+    for operation in ["send", "write", "read"] {
+        for bytes in [64, 5001] {
+            let what = format!("{operation} lat -n 5 -s {bytes}");
+            judge_latency(&what, &pair.results(&what)[0], bytes, 5);
+            let what = format!("{operation} bw -n 5 -s {bytes}");
+            judge_bandwidth(&what, &pair.results(&what)[0], bytes, 5);
+        }
+    }
 }
 
 #[test]

@@ -10,11 +10,12 @@ use rand::{seq::IndexedRandom, Rng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_driver::{
     address::{ConnectionInfo, Service},
-    agent::MemoryAttributes,
     cm::{Discriminator, Target},
-    connection_agent::{Ask, ConnectionAgent},
     device::DmaAccess,
-    kernel_agent::{CqName, ViName},
+    kernel_agent::{
+        connection_agent::{Ask, ConnectionAgent},
+        CqName, MemoryAttributes, ViName,
+    },
     memory::Mapping,
     queues::Direction,
     viad::{
@@ -101,7 +102,7 @@ pub fn numbers(socket: &str, told: Told, mut random: ChaCha8Rng) -> impl FnMut()
             Request::DestroyVi(vi),
             Request::ResizeCq(cq, 8),
             Request::DestroyCq(cq),
-            Request::CreateVi(viaduct_driver::agent::vis::ViAttributes {
+            Request::CreateVi(viaduct_driver::kernel_agent::ViAttributes {
                 send_cq: Some(cq.index),
                 ..vi_attributes
             }),
@@ -128,7 +129,7 @@ pub fn rings(socket: &str, random: &mut ChaCha8Rng) {
     let mut vis = Vec::new();
     for service in [Service::ReliableDelivery, Service::UnreliableDelivery] {
         for _ in 0..2 {
-            let attributes = viaduct_driver::agent::vis::ViAttributes {
+            let attributes = viaduct_driver::kernel_agent::ViAttributes {
                 send_cq: Some(cq.index),
                 receive_cq: Some(cq.index),
                 ..vi_attributes(tag, service)

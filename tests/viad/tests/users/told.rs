@@ -12,7 +12,7 @@ pub struct Told {
 
 impl Told {
     pub fn to_text(self) -> String {
-        format!("{} {} {}", self.address, self.handle, self.vi.to_json())
+        format!("{} {} {}", self.address, self.handle, serde_json::to_string(&self.vi).expect("JSON"))
     }
 
     pub fn of_text(text: &str) -> Self {
@@ -21,7 +21,7 @@ impl Told {
         Self {
             address: word().parse().expect("a number"),
             handle: word().parse().expect("a number"),
-            vi: ConnectionInfo::from_json(word()).expect("an end's"),
+            vi: serde_json::from_str(word()).expect("an end's"),
         }
     }
 }

@@ -3,8 +3,10 @@
 mod drain;
 mod list;
 mod listener;
+pub mod memory;
 mod not_ready;
 mod queue;
+mod thread_safe;
 mod waiting;
 
 use crate::types::Pvoid;

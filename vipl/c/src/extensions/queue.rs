@@ -15,7 +15,7 @@ use via::{
 use super::listener::{self, backlog, Kind, Listener, LISTENERS};
 use crate::{
     address::{address, local},
-    connect::{self, answered, put_request, Connecting},
+    connect::{accept_queued, answered, put_request},
     entry::{call, code, timeout, Out},
     handles::Table,
     nic::{keep, OpenNic, NICS},
@@ -23,7 +23,7 @@ use crate::{
     private_data::private_data,
     request::Request,
     types::{conn_event, ConnEvent, Pvoid, ViAttributes, VipReturn},
-    vi::{of_peer, VIS},
+    vi::{connecting::Connecting, of_peer, VIS},
 };
 
 /// What VipExtCreateConnQueue gave.
@@ -73,7 +73,7 @@ pub extern "C" fn VipExtDestroyConnQueue(queue_handle: Pvoid) -> VipReturn {
         // Nobody takes what comes of attempts: they are given up.
         while let Some(vi) = VIS.find_map(|vi| vi.pending.is_of(queue_handle).then_some(vi.handle)) {
             // It may have just been destroyed. Of a device that is gone nothing is left to disconnect.
-            let _ = VIS.get(vi).map(|vi| connect::disconnect(&vi));
+            let _ = VIS.get(vi).map(|vi| vi.disconnect());
         }
         drop(queue);
         Ok(())
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn VipExtConnQueueAccept(
         // SAFETY: vipl_ext.h.
         let data = unsafe { private_data(data, length) }?;
         let _connecting = Connecting::begin(&vi)?;
-        connect::accept_queued(connection, &vi, |asked, queue| {
+        accept_queued(connection, &vi, |asked, queue| {
             vi.context.store(context, Ordering::Release);
             vi.pending.begin(How::Accepted, queue);
             let endpoint = Arc::clone(&vi.vi);
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn VipExtConnQueueAccept(
 pub extern "C" fn VipExtConnQueueDisconnect(queue_handle: Pvoid, vi_handle: Pvoid) -> VipReturn {
     call(|| {
         let (queue, vi) = (QUEUES.get(queue_handle)?, VIS.get(vi_handle)?);
-        connect::disconnect_by(&vi, || queue.queue.disconnect(&vi.vi)).map_err(code)
+        vi.disconnect_by(|| queue.queue.disconnect(&vi.vi)).map_err(code)
     })
 }
 

@@ -10,9 +10,9 @@ use via::Return;
 use crate::{
     cq::CQS,
     entry::{call, code, lock, Out},
-    events::Waiting,
     nic::NICS,
     types::{ErrorDescriptor, Pvoid, VipReturn},
+    waiting::Waiting,
 };
 
 #[no_mangle]

@@ -1,0 +1,237 @@
+//! What two endpoints that are connected send each other.
+
+use std::ptr::null_mut;
+
+use viaduct_viad_tests::stage::{until, LONG};
+
+use super::world::{call, close, nothing, Buffer, World};
+use crate::via::{
+    card::Card,
+    ffi::{self, FI_MSG, FI_READ, FI_RECV, FI_REMOTE_CQ_DATA, FI_REMOTE_WRITE, FI_RMA, FI_SEND, FI_WRITE},
+    object::Word,
+};
+
+const WORD: u64 = 0x1122_3344;
+
+/// Posts a receive of so many bytes at an offset, with a number for its context.
+fn receive(endpoint: *mut ffi::fid_ep, buffer: &Buffer, offset: usize, length: usize, number: usize) {
+    let (place, descriptor) = (buffer.at(offset), buffer.descriptor());
+    assert_eq!(call!(endpoint, msg.recv(place, length, descriptor, 0, number as *mut _)), 0);
+}
+
+/// Posts a send.
+fn send(endpoint: *mut ffi::fid_ep, buffer: &Buffer, offset: usize, length: usize, number: usize) {
+    let (place, descriptor) = (buffer.at(offset), buffer.descriptor());
+    assert_eq!(call!(endpoint, msg.send(place, length, descriptor, 0, number as *mut _)), 0);
+}
+
+/// The next two completions, that of the receive first.
+fn both(world: &World) -> [ffi::fi_cq_data_entry; 2] {
+    let mut both = [world.completion(), world.completion()];
+    both.sort_by_key(|entry| entry.flags & FI_SEND);
+    both
+}
+
+#[test]
+fn a_message_arrives_as_it_was_sent_and_both_ends_hear_of_it() {
+    let world = World::new();
+    let [client, server] = world.connected();
+    let buffer = world.buffer();
+    buffer.put(0, b"a message");
+    receive(server, &buffer, 100, 64, 7);
+    send(client, &buffer, 0, 9, 8);
+    let [received, sent] = both(&world);
+    assert_eq!((received.op_context.addr(), sent.op_context.addr()), (7, 8));
+    assert_eq!((received.flags, sent.flags), (FI_MSG | FI_RECV, FI_MSG | FI_SEND));
+    assert_eq!((received.len, received.buf), (9, buffer.at(100)));
+    assert_eq!(buffer.get(100, 9), b"a message");
+
+    // With data, of two pieces, and the other way.
+    receive(client, &buffer, 200, 64, 1);
+    let (place, descriptor) = (buffer.at(0), buffer.descriptor());
+    assert_eq!(call!(server, msg.senddata(place, 2, descriptor, WORD, 0, 2 as *mut _)), 0);
+    let [received, _] = both(&world);
+    assert_eq!((received.flags, received.data), (FI_MSG | FI_RECV | FI_REMOTE_CQ_DATA, WORD));
+    receive(client, &buffer, 200, 64, 1);
+    let pieces = [(2usize, 7usize), (0, 1)]
+        .map(|(offset, length)| ffi::iovec { iov_base: buffer.at(offset), iov_len: length });
+    let mut descriptors = [buffer.descriptor(); 2];
+    let sent = call!(server, msg.sendv(pieces.as_ptr(), descriptors.as_mut_ptr(), 2, 0, null_mut()));
+    assert_eq!(sent, 0);
+    assert_eq!(both(&world)[0].len, 8);
+    assert_eq!(buffer.get(200, 8), b"messagea");
+
+    // What is too long for a place to be copied to is refused; what is not is nobody's completion.
+    let bytes = [5u8; 65];
+    assert_eq!(call!(client, msg.inject(bytes.as_ptr().cast(), 65, 0)), -(libc::EMSGSIZE as isize));
+    receive(server, &buffer, 300, 64, 9);
+    assert_eq!(call!(client, msg.inject(bytes.as_ptr().cast(), 64, 0)), 0);
+    let received = world.completion();
+    assert_eq!((received.op_context.addr(), received.len), (9, 64));
+    assert_eq!(buffer.get(300, 64), bytes[..64]);
+    close(client.cast());
+    close(server.cast());
+    buffer.close();
+}
+
+#[test]
+fn a_message_that_finds_no_receive_waits_for_one() {
+    let world = World::new();
+    let [client, server] = world.connected();
+    let buffer = world.buffer();
+    let card = Card::open().expect("it is open");
+    let count = || {
+        let counters = card.nic.counters().expect("it answers");
+        counters.iter().find(|(code, _)| code.name == "RNR_SENT").expect("a counter").1
+    };
+    for round in 0..10u8 {
+        let before = count();
+        buffer.put(0, &[round; 16]);
+        send(client, &buffer, 0, 16, 1);
+        assert!(until(LONG, || count() > before), "the receiver is not ready");
+        receive(server, &buffer, 100, 16, 2);
+        let [received, sent] = both(&world);
+        assert_eq!((received.op_context.addr(), sent.op_context.addr()), (2, 1));
+        assert_eq!(buffer.get(100, 16), [round; 16]);
+    }
+    close(client.cast());
+    close(server.cast());
+    buffer.close();
+}
+
+#[test]
+fn remote_memory_is_written_and_read_and_data_take_a_receive() {
+    let world = World::new();
+    let [client, server] = world.connected();
+    let (near, far) = (world.buffer(), world.buffer());
+    let place = |buffer: &Buffer, offset: usize| buffer.at(offset).addr() as u64;
+    near.put(0, b"written there");
+    let to = (place(&far, 1000), far.key());
+    let written = call!(
+        client,
+        rma.write(near.at(0), 13, near.descriptor(), 0, to.0, to.1, std::ptr::without_provenance_mut(1))
+    );
+    assert_eq!(written, 0);
+    let done = world.completion();
+    assert_eq!((done.op_context.addr(), done.flags), (1, FI_RMA | FI_WRITE));
+    assert_eq!(far.get(1000, 13), b"written there");
+
+    far.put(2000, b"to be read");
+    let from = place(&far, 2000);
+    let read = call!(client, rma.read(near.at(100), 10, near.descriptor(), 0, from, far.key(), 2 as *mut _));
+    assert_eq!(read, 0);
+    let done = world.completion();
+    assert_eq!((done.op_context.addr(), done.flags), (2, FI_RMA | FI_READ));
+    assert_eq!(near.get(100, 10), b"to be read");
+
+    receive(server, &far, 3000, 64, 3);
+    let written =
+        call!(client, rma.writedata(near.at(0), 7, near.descriptor(), WORD, 0, to.0, to.1, 4 as *mut _));
+    assert_eq!(written, 0);
+    let mut found = [world.completion(), world.completion()];
+    found.sort_by_key(|entry| entry.op_context.addr());
+    assert_eq!(found.map(|entry| entry.op_context.addr()), [3, 4]);
+    assert_eq!((found[0].flags, found[0].data), (FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, WORD));
+    assert_eq!(far.get(3000, 7), [0; 7], "the receive's own memory is left alone");
+
+    // Memory that may not be reached so: the operation fails, and the connection ends.
+    let wrong =
+        call!(client, rma.read(near.at(0), 8, near.descriptor(), 0, from, u64::from(u32::MAX), null_mut()));
+    assert_eq!(wrong, 0);
+    let (_, error) = world.error();
+    assert_eq!(error, libc::EACCES);
+    let event = world.event();
+    assert!(event.what == ffi::FI_SHUTDOWN && event.fid.cast() == client);
+    close(client.cast());
+    close(server.cast());
+    near.close();
+    far.close();
+}
+
+#[test]
+fn memory_that_is_not_registered_is_refused_before_anything_is_posted() {
+    let world = World::new();
+    let [client, server] = world.connected();
+    let buffer = world.buffer();
+    let wrong = -(libc::EINVAL as isize);
+    assert_eq!(call!(client, msg.send(buffer.at(0), 8, null_mut(), 0, null_mut())), wrong, "no descriptor");
+    let other = [0u8; 8];
+    let (place, descriptor) = (other.as_ptr().cast(), buffer.descriptor());
+    assert_eq!(call!(client, msg.send(place, 8, descriptor, 0, null_mut())), wrong, "another's");
+    // Nothing has no address.
+    receive(server, &buffer, 0, 8, 1);
+    assert_eq!(call!(client, msg.send(std::ptr::null(), 0, null_mut(), 0, 2 as *mut _)), 0);
+    assert_eq!(both(&world)[0].len, 0);
+    close(client.cast());
+    close(server.cast());
+    buffer.close();
+}
+
+#[test]
+fn flags_that_ofi_rxm_has_for_other_providers_are_taken_and_unknown_ones_are_not() {
+    let world = World::new();
+    let mut bytes = [0u64; 512];
+    let mut register = |flags| {
+        let (start, length, mut mr) = (bytes.as_mut_ptr().cast(), size_of_val(&bytes), null_mut());
+        let fid = world.domain.cast();
+        // SAFETY: the domain lives, and the memory stays until it is closed.
+        let registered = unsafe {
+            let reg = (*(*world.domain).mr).reg.expect("it is there");
+            reg(fid, start, length, FI_SEND | FI_RECV, 0, 0, flags, &mut mr, null_mut())
+        };
+        (registered, mr)
+    };
+    // OFI_MR_NOCACHE, which ofi_rxm's own buffers have.
+    let (registered, mr) = register(1 << 60);
+    assert_eq!(registered, 0);
+    close(mr.cast());
+    assert_eq!(register(ffi::FI_RMA_EVENT).0, -(ffi::FI_EBADFLAGS as i32));
+}
+
+#[test]
+fn a_queue_that_is_full_is_to_be_tried_again() {
+    let world = World::new();
+    let [client, server] = world.connected();
+    let buffer = world.buffer();
+    // As many as were offered.
+    for number in 0..256 {
+        receive(server, &buffer, 0, 8, number);
+    }
+    let (place, descriptor) = (buffer.at(0), buffer.descriptor());
+    let full = call!(server, msg.recv(place, 8, descriptor, 0, null_mut()));
+    assert_eq!(full, -(libc::EAGAIN as isize));
+    send(client, &buffer, 100, 8, 1000);
+    assert_eq!(both(&world)[0].op_context.addr(), 0);
+    receive(server, &buffer, 0, 8, 256);
+    close(client.cast());
+    close(server.cast());
+    // What was posted comes back, in its order.
+    for number in 1..=256 {
+        assert_eq!(world.error(), (number, libc::ECANCELED));
+    }
+    buffer.close();
+}
+
+#[test]
+fn a_signal_ends_one_wait_and_says_nothing_to_who_waits_for_the_descriptor() {
+    let world = World::new();
+    let again = -(libc::EAGAIN as isize);
+    // Without end, if nobody signals.
+    let wait = |cq: *mut ffi::fid_cq| {
+        let mut entry: ffi::fi_cq_data_entry = nothing();
+        call!(cq, ops.sread((&raw mut entry).cast(), 1, std::ptr::null(), -1))
+    };
+    assert_eq!(call!(world.cq, ops.signal()), 0);
+    let mut fids = [world.cq.cast::<ffi::fid>()];
+    assert_eq!(call!(world.fabric, ops.trywait(fids.as_mut_ptr(), 1)), 0);
+    assert_eq!(wait(world.cq), again, "the signal was there before");
+    let cq = Word(world.cq.cast());
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(move || {
+            let whole = cq;
+            wait(whole.0.cast())
+        });
+        assert_eq!(call!(world.cq, ops.signal()), 0);
+        assert_eq!(waits.join().expect("it returns"), again);
+    });
+}

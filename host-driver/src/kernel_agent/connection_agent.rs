@@ -1,0 +1,141 @@
+//! What a library asks for connections of its VIs over the wire, wherever the Kernel Agent is: of the connector in its own
+//! process ([`crate::agent::connector::Connector`]), or of `viad` ([`crate::viad::Client`]).
+//!
+//! No call waits for a peer. What comes of it is told by events ([`Event`]), which are kept until they are taken. Somebody
+//! hears them: [`ConnectionAgent::hear`] is called by a thread that does nothing else, or by whoever waits for an event.
+//!
+//! A VI is connected when [`Event::Met`] is heard or [`ConnectionAgent::accept`] returns, and its messages may be sent from
+//! [`Event::Established`] on. A connection that ends after that leaves it in Error: its owner makes it idle when all that was
+//! posted is complete.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{AgentError, ViName};
+use crate::{
+    cm::{CmError, ConnectionId, Discriminator, Event, ListenerId, Target},
+    wakeup::Wakeup,
+};
+
+/// Why a connection could not be asked for or accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectorError {
+    /// The agent or its device failed.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
+    /// The connection manager refused.
+    #[error(transparent)]
+    Manager(#[from] CmError),
+}
+
+/// What is asked for: see [`crate::cm::Request`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// This end: an idle VI.
+    pub vi: ViName,
+    /// The other one's host.
+    pub target: Target,
+    /// This side's discriminator.
+    pub from: Discriminator,
+    /// The discriminator that is asked for.
+    pub to: Discriminator,
+    /// The consumer's own.
+    pub data: Vec<u8>,
+    /// How long it may take, by the wall's clock and by the device's.
+    pub timeout: Option<Duration>,
+}
+
+/// Makes and ends connections. Calls may come from any thread.
+pub trait ConnectionAgent: Send + Sync {
+    /// Waits for the next who asks for a discriminator: [`Event::Incoming`]. Of several listeners for one discriminator the
+    /// oldest gets the request.
+    ///
+    /// # Errors
+    /// The agent's: the discriminator is another user's; too many listeners.
+    fn listen(&self, discriminator: Discriminator) -> Result<ListenerId, AgentError>;
+    /// Waits for all who ask for a discriminator, until [`ConnectionAgent::unlisten`]: each is an [`Event::Incoming`]. Of those that are not
+    /// decided on `backlog` wait at most; more are refused.
+    ///
+    /// # Errors
+    /// As [`ConnectionAgent::listen`].
+    fn listen_for_all(&self, discriminator: Discriminator, backlog: u32) -> Result<ListenerId, AgentError>;
+    /// Waits no longer. Who has asked, and was not taken, is refused.
+    ///
+    /// # Errors
+    /// The agent's.
+    fn unlisten(&self, listener: ListenerId) -> Result<(), AgentError>;
+    /// Asks somebody who listens.
+    ///
+    /// # Errors
+    /// No such VI; data that has no room; a discriminator that is another user's.
+    fn connect(&self, ask: Ask) -> Result<ConnectionId, ConnectorError>;
+    /// Asks somebody who asks us.
+    ///
+    /// # Errors
+    /// As [`ConnectionAgent::connect`].
+    fn peer_request(&self, ask: Ask) -> Result<ConnectionId, ConnectorError>;
+    /// Accepts a request with an idle VI, which is connected when this returns.
+    ///
+    /// # Errors
+    /// [`CmError::Gone`]: whoever asked has given up. [`CmError::Peer`]: the ends do not fit, and nothing was done.
+    fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError>;
+    /// Refuses a request.
+    ///
+    /// # Errors
+    /// [`CmError::Gone`], [`CmError::Data`].
+    fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError>;
+    /// Ends a connection or an attempt at one: the other end is told, and no event comes any more. One that is gone already is
+    /// no error. The VI is its owner's to break and make idle.
+    ///
+    /// # Errors
+    /// The agent's.
+    fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError>;
+
+    /// Takes the oldest event that `is` holds of.
+    fn take_event(&self, is: &mut dyn FnMut(&Event) -> bool) -> Option<Event>;
+    /// How often events have come, in whatever thread's call, to where [`ConnectionAgent::take_event`] finds them. Who is to sleep asks
+    /// before it looks.
+    fn told(&self) -> u64;
+    /// From now on `wakeup` is signalled when an event has come, and when the agent is gone, for as long as it lives. Who is to miss nothing
+    /// clears it, hears without sleeping ([`ConnectionAgent::hear`]), looks, and only then waits. Where no thread hears, nothing comes.
+    ///
+    /// # Errors
+    /// The agent's.
+    fn on_connection_event(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError>;
+    /// Hears what there is to hear; sleeps for `timeout` at most, and not for long, if there is nothing. It does not sleep, or not on,
+    /// when [`ConnectionAgent::told`] is not `seen` any more: another thread may have heard what this one waits for.
+    ///
+    /// # Errors
+    /// The agent's: it is gone.
+    fn hear(&self, seen: u64, timeout: Duration) -> Result<(), AgentError>;
+}
+
+impl dyn ConnectionAgent {
+    /// Waits for an event that `is` holds of, for `timeout` of the wall's clock at most.
+    ///
+    /// # Errors
+    /// As [`ConnectionAgent::hear`].
+    pub fn wait_event(
+        &self,
+        timeout: Duration,
+        mut is: impl FnMut(&Event) -> bool,
+    ) -> Result<Option<Event>, AgentError> {
+        let start = Instant::now();
+        self.hear(self.told(), Duration::ZERO)?;
+        loop {
+            let seen = self.told();
+            if let Some(event) = self.take_event(&mut is) {
+                return Ok(Some(event));
+            }
+            let left = timeout.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.hear(seen, left)?;
+        }
+    }
+}

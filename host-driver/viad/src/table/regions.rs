@@ -1,0 +1,181 @@
+//! A session has regions: of the client's private memory, of its pools, or of memory that it maps by itself.
+
+use std::{os::fd::AsFd, sync::Arc};
+
+use viaduct_driver::{
+    device::DmaAccess,
+    kernel_agent::{AgentError, ErrorClass, MemoryAttributes},
+    pages::{self, Cover},
+};
+use viaduct_spec::handle::memory_handle;
+
+use super::Table;
+use crate::{
+    accounts::{Quota, Share},
+    record::{self, Memory},
+};
+
+/// A region.
+pub(super) struct Region {
+    /// Whole pages.
+    pub(super) bytes: u64,
+    /// Whose memory it is.
+    pub(super) of: Of,
+    _shares: Vec<Share>,
+}
+
+/// Whose memory a region is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// The client's, which viad reaches through descriptors of it.
+    Private,
+    /// A pool's.
+    Pool(u32),
+    /// The client's, which it maps by itself: the kernel charges it for the bytes.
+    Lease,
+}
+
+/// A range of the client's addresses that is to be registered.
+#[derive(Debug, Clone, Copy)]
+pub struct Range {
+    /// First byte.
+    pub address: u64,
+    /// Bytes.
+    pub length: u64,
+    /// Tag and rights.
+    pub attributes: MemoryAttributes,
+}
+
+impl Range {
+    fn error(&self) -> AgentError {
+        AgentError::Range { address: self.address, length: self.length }
+    }
+}
+
+fn refused(text: String) -> AgentError {
+    AgentError::Remote { class: ErrorClass::Parameter, text }
+}
+
+impl Table {
+    pub(super) fn own_region(&self, handle: u32) -> Result<(), AgentError> {
+        self.regions.contains_key(&handle).then_some(()).ok_or(AgentError::UnknownHandle(handle))
+    }
+
+    /// Registers private memory of the client's.
+    pub fn register(&mut self, range: Range) -> Result<u32, AgentError> {
+        if self.leased.is_some() {
+            return Err(refused("a trusted session registers what it has mapped itself".into()));
+        }
+        if self.memories.is_none() {
+            return Err(refused(format!(
+                "the memory at {:#x} is not the library's, and this session (way=pools) has handed over no other: Nic::allocate and \
+                 VipExtAllocateMem make memory that can be registered. With way=trusted, if viad trusts the user, or without a way, any can",
+                range.address
+            )));
+        }
+        self.enter(range, Of::Private, Memory::Private, |table, most| {
+            let Range { address, length, attributes } = range;
+            let (start, bytes) = pages::whole_pages(address, length).ok_or_else(|| range.error())?;
+            let end = start.checked_add(bytes).ok_or_else(|| range.error())?;
+            // Writes through its descriptor would ignore that a page is read-only.
+            let access = table.peer.access(start, end)?;
+            let memories = table.memories.as_ref().ok_or_else(|| range.error())?;
+            let file = &memories[usize::from(access == DmaAccess::Read)];
+            table.nic.agent.register_file(file.as_fd(), (address, length), access, attributes, most)
+        })
+    }
+
+    /// Registers memory in a pool, from this byte of it on.
+    pub fn register_shared(&mut self, pool: u32, offset: u64, range: Range) -> Result<u32, AgentError> {
+        let Range { address, length, attributes } = range;
+        let view = Arc::clone(self.pool(pool)?);
+        let end = offset.checked_add(length).filter(|end| *end <= view.length() as u64);
+        if end.is_none() || offset % pages::PAGE_BYTES != address % pages::PAGE_BYTES {
+            return Err(refused(format!(
+                "{length:#x} bytes at {address:#x} are not those at {offset:#x} of pool {pool}, which has {:#x}",
+                view.length()
+            )));
+        }
+        let memory = Memory::View(Arc::clone(&view), offset);
+        self.enter(range, Of::Pool(pool), memory, |table, most| {
+            table.nic.agent.register_view(&view, offset, (address, length), attributes, most)
+        })
+    }
+
+    /// Registers memory that the client has mapped at a DMA address of its lease.
+    pub fn register_leased(&mut self, iova: u64, read_only: bool, range: Range) -> Result<u32, AgentError> {
+        let Range { address, length, attributes } = range;
+        let access = if read_only { DmaAccess::Read } else { DmaAccess::ReadWrite };
+        self.enter(range, Of::Lease, Memory::Unseen, |table, most| {
+            let lease = table.lease()?;
+            table.nic.agent.register_leased(lease, iova, (address, length), access, attributes, most)
+        })
+    }
+
+    /// Charges the user for a region, and has the agent make it by `make`, with so many page table rows at most.
+    fn enter(
+        &mut self,
+        range: Range,
+        of: Of,
+        memory: Memory,
+        make: impl FnOnce(&Self, u64) -> Result<u32, AgentError>,
+    ) -> Result<u32, AgentError> {
+        let Range { address, length, attributes } = range;
+        self.own_tag(attributes.tag)?;
+        let (start, bytes) = pages::whole_pages(address, length).ok_or_else(|| range.error())?;
+        let mut shares = vec![self.share(Quota::Region, 1)?, self.share(Quota::Row, 1)?];
+        if of != Of::Lease {
+            shares.push(self.share(Quota::Bytes, bytes)?);
+        }
+        // Where DMA addresses are scarce it may cost more rows than these.
+        let least = Cover::all(start, bytes).next().map_or(0, |cover| cover.count);
+        drop(self.share(Quota::Page, least)?);
+        let most = self.nic.accounts.rest(self.peer.uid, Quota::Page);
+        let handle = make(&*self, most)?;
+        let agent = &self.nic.agent;
+        match agent.page_rows(handle).and_then(|pages| self.share(Quota::Page, pages)) {
+            Ok(pages) => shares.push(pages),
+            // Another session of the user's was quicker.
+            Err(error) => {
+                agent.deregister(handle)?;
+                return Err(error);
+            }
+        }
+        let mut has = self.record.has();
+        has.regions.insert(row(handle), record::Region { address, length, memory });
+        has.bytes += bytes;
+        drop(has);
+        self.regions.insert(handle, Region { bytes, of, _shares: shares });
+        Ok(handle)
+    }
+
+    /// Ends a registration.
+    pub fn deregister(&mut self, handle: u32) -> Result<(), AgentError> {
+        self.own_region(handle)?;
+        self.nic.agent.deregister(handle)?;
+        if let Some(region) = self.regions.remove(&handle) {
+            let mut has = self.record.has();
+            has.regions.remove(&row(handle));
+            has.bytes -= region.bytes;
+        }
+        Ok(())
+    }
+
+    /// Gives a region another tag and other rights.
+    pub fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
+        self.own_region(handle)?;
+        self.own_tag(attributes.tag)?;
+        self.nic.agent.set_memory_attributes(handle, attributes)
+    }
+
+    /// What a handle was registered with.
+    pub fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
+        self.own_region(handle)?;
+        self.nic.agent.memory_attributes(handle)
+    }
+}
+
+/// The row of a region.
+fn row(handle: u32) -> u16 {
+    memory_handle::INDEX.get(&[handle.into()]) as u16
+}

@@ -1,0 +1,155 @@
+//! Whom viad trusts with the function itself, and how many DMA maps are left for them.
+
+use std::sync::{
+    atomic::{AtomicU64, Ordering},
+    Arc,
+};
+
+use anyhow::{ensure, Context, Result};
+use viaduct_driver::{
+    device::PciDevice,
+    kernel_agent::{AgentError, ErrorClass},
+};
+
+use crate::config::Trusted;
+
+/// Whom viad trusts.
+#[derive(Debug)]
+pub struct Trust {
+    policy: Trusted,
+    /// Maps that no session has.
+    left: AtomicU64,
+}
+
+/// DMA maps that a session has; dropping it gives them back.
+#[derive(Debug)]
+pub struct Maps {
+    trust: Arc<Trust>,
+    count: u64,
+}
+
+impl Trust {
+    /// By configuration. If it trusts anybody, the kernel is tried: what a program leaves mapped that dies must come back. To be called
+    /// while this process has one thread, and nobody uses the device.
+    ///
+    /// # Errors
+    /// It trusts somebody, and the device cannot be handed over, or does not come back.
+    pub fn new(policy: &Trusted, device: &dyn PciDevice) -> Result<Self> {
+        let mut most = 0;
+        if !policy.users.is_empty() {
+            let sharing = device.sharing().context(
+                "only a function behind the kernel's VFIO can be handed to programs: with another NIC `users` of [trusted] is empty",
+            )?;
+            sharing.try_take_back().context("`users` of [trusted]")?;
+            most = sharing.most_maps();
+        }
+        Ok(Self::of(policy, most))
+    }
+
+    fn of(policy: &Trusted, most: u64) -> Self {
+        Self { policy: policy.clone(), left: AtomicU64::new(most) }
+    }
+
+    /// Maps that viad needs itself: one for each region, arena and ring that the NIC has rows for.
+    ///
+    /// # Errors
+    /// Somebody is trusted, and nothing is left for one session.
+    pub fn reserve(&self, own: u64) -> Result<()> {
+        let left = self.left.load(Ordering::Relaxed).saturating_sub(own);
+        self.left.store(left, Ordering::Relaxed);
+        ensure!(
+            self.policy.users.is_empty() || left >= u64::from(self.policy.maps),
+            "{left} DMA maps are left for trusted sessions, and `maps` of [trusted] is {}: the option dma_entry_limit of the module vfio_iommu_type1 \
+             says how many there are in all",
+            self.policy.maps
+        );
+        Ok(())
+    }
+
+    /// DMA addresses of a session, in bytes.
+    pub fn addresses(&self) -> u64 {
+        self.policy.addresses
+    }
+
+    /// The maps of a session of a user.
+    ///
+    /// # Errors
+    /// viad does not trust the user; all maps are out.
+    pub fn take(self: &Arc<Self>, uid: u32) -> Result<Maps, AgentError> {
+        if !self.policy.users.contains(&uid) {
+            let text = format!(
+                "viad does not trust user {uid} with the function: `users` of [trusted] in its configuration names those whom it does. With \
+                 way=pools a program registers memory that the library has allocated"
+            );
+            return Err(AgentError::Remote { class: ErrorClass::Parameter, text });
+        }
+        let count = u64::from(self.policy.maps);
+        let take = |left: u64| left.checked_sub(count);
+        match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+            Ok(_) => Ok(Maps { trust: Arc::clone(self), count }),
+            Err(left) => {
+                let text = format!(
+                    "a trusted session has {count} DMA maps, and {left} of those that the kernel allows are left: others must end first, or `maps` of \
+                     [trusted] is smaller"
+                );
+                Err(AgentError::Remote { class: ErrorClass::Resource, text })
+            }
+        }
+    }
+}
+
+impl Maps {
+    /// How many.
+    pub fn count(&self) -> u32 {
+        self.count as u32
+    }
+
+    /// They are never given back.
+    pub fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Maps {
+    fn drop(&mut self) {
+        self.trust.left.fetch_add(self.count, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trust(users: &[u32], maps: u32, most: u64) -> Arc<Trust> {
+        Arc::new(Trust::of(&Trusted { users: users.into(), maps, ..Trusted::default() }, most))
+    }
+
+    #[test]
+    fn nobody_is_trusted_who_is_not_named() {
+        assert!(Trusted::default().users.is_empty());
+        let nobody = trust(&[], 10, 0);
+        nobody.reserve(4096).expect("nobody needs any");
+        let error = nobody.take(0).expect_err("not even root").to_string();
+        assert!(error.contains("does not trust user 0") && error.contains("way=pools"), "{error}");
+        let one = trust(&[7], 10, 100);
+        assert!(one.take(8).is_err() && one.take(7).is_ok());
+    }
+
+    #[test]
+    fn maps_are_given_out_once_and_viad_keeps_its_own() {
+        let trust = trust(&[7, 8], 30, 100);
+        trust.reserve(35).expect("two sessions' are left");
+        let one = trust.take(7).expect("there are 65");
+        let _two = trust.take(8).expect("there are 35");
+        let error = trust.take(7).expect_err("there are 5").to_string();
+        assert!(error.contains("has 30 DMA maps, and 5 of"), "{error}");
+        drop(one);
+        trust.take(7).expect("they came back");
+    }
+
+    #[test]
+    fn a_kernel_that_allows_too_few_maps_is_named_at_once() {
+        let error = trust(&[7], 30, 100).reserve(80).expect_err("20 are left").to_string();
+        assert!(error.contains("20 DMA maps are left") && error.contains("dma_entry_limit"), "{error}");
+    }
+}

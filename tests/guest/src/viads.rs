@@ -1,0 +1,142 @@
+//! viad in a process of its own, on one of the NICs.
+
+use std::{
+    fs::{self, File},
+    os::unix::{
+        fs::{chown, PermissionsExt},
+        process::CommandExt,
+    },
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{ensure, Context, Result};
+use rustix::process::{kill_process, Pid, Signal};
+use vipl::Mac;
+
+use crate::{bench::LIMIT, note::note, setting::Setting};
+
+/// Folders of viads so far.
+static FOLDERS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+
+/// A viad. It is killed when this is dropped.
+pub struct Viad {
+    process: Child,
+    folder: PathBuf,
+    number: u8,
+}
+
+/// The program, if it is beside this one.
+pub fn program() -> Option<PathBuf> {
+    let viad = std::env::current_exe().ok()?.with_file_name("viad");
+    viad.exists().then_some(viad)
+}
+
+impl Viad {
+    /// Starts one on an end's NIC, as a user if one is given, with more of a configuration.
+    pub fn start(setting: &Setting, end: usize, user: Option<u32>, config: &str) -> Result<Self> {
+        let program = program().context("viad is not beside this program")?;
+        let number = FOLDERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("viad-{}-{number}", std::process::id()));
+        fs::create_dir(&folder)?;
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755))?;
+        chown(&folder, user, user)?;
+        let number = end as u8 + 1;
+        let nic = setting.nics[end].split(',').next().unwrap_or_default();
+        fs::write(folder.join("viad.toml"), format!("mode = 0o666\n{config}"))?;
+        let mut command = Command::new(program);
+        command
+            .args(["--nic", &format!("{nic},mac={},ip=10.0.0.{number}", Self::mac_of(number)), "--config"])
+            .arg(folder.join("viad.toml"))
+            .arg("--socket")
+            .arg(folder.join("viad.sock"))
+            .env("VIADUCT_LOG", "info,viad=debug")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(File::create(folder.join("log"))?);
+        if let Some(user) = user {
+            command.uid(user).gid(user);
+        }
+        let process = command.spawn().context("viad")?;
+        let mut viad = Self { process, folder, number };
+        let start = Instant::now();
+        while !viad.log().contains("serving") {
+            let ended = viad.process.try_wait()?;
+            ensure!(
+                ended.is_none() && start.elapsed() < LIMIT,
+                "viad does not serve: {ended:?}: {}",
+                viad.log()
+            );
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(viad)
+    }
+
+    /// What programs open, with options.
+    pub fn name(&self, options: &str) -> String {
+        format!("viad:{}{options}", self.folder.join("viad.sock").display())
+    }
+
+    fn mac_of(number: u8) -> Mac {
+        Mac([2, 0, 0, 0, 0, number])
+    }
+
+    /// The address of its NIC.
+    pub fn mac(&self) -> Mac {
+        Self::mac_of(self.number)
+    }
+
+    /// What it has logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// Waits until it has given back what so many sessions had.
+    pub fn wait_ended(&self, sessions: usize) -> Result<()> {
+        let start = Instant::now();
+        while self.log().matches("session ended").count() < sessions {
+            ensure!(start.elapsed() < LIMIT, "not {sessions} sessions have ended: {}", self.log());
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+
+    /// Waits until it ends because of its NIC, and says why.
+    pub fn wait_end(mut self, reason: &str) -> Result<()> {
+        let start = Instant::now();
+        let status = loop {
+            if let Some(status) = self.process.try_wait()? {
+                break status;
+            }
+            ensure!(start.elapsed() < LIMIT, "viad goes on: {}", self.log());
+            thread::sleep(Duration::from_millis(10));
+        };
+        let log = self.log();
+        note(&log);
+        ensure!(!status.success() && log.contains(reason), "viad ended with {status}: {log}");
+        ensure!(!log.contains("panicked"), "{log}");
+        Ok(())
+    }
+
+    /// Ends it as a service manager does. It must have lost nothing.
+    pub fn stop(mut self) -> Result<()> {
+        let pid = Pid::from_raw(self.process.id() as i32).context("a process")?;
+        kill_process(pid, Signal::TERM)?;
+        let status = self.process.wait()?;
+        let log = self.log();
+        note(&log);
+        ensure!(status.success(), "viad ended with {status}: {log}");
+        ensure!(!log.contains("panicked") && !log.contains("not everything was given back"), "{log}");
+        Ok(())
+    }
+}
+
+impl Drop for Viad {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

@@ -1,0 +1,74 @@
+//! rping on a network that is not perfect. It compares what comes back itself; faults count only if frames were hit.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{ensure, Context, Result};
+use viaduct_sim::fabric::Faults;
+use viaduct_sim::setup::Kind;
+use vipl::ReliabilityLevel;
+
+use crate::rping::{client, server, server_with};
+use crate::stage::Stage;
+use crate::talk::LIMIT;
+use crate::Case;
+
+/// Bytes of a ping over models, 64 packets, and how many rounds.
+const LARGE: (usize, usize) = (65_535, 4);
+/// The same over RTL, four packets. While it is busy with many that have come again, Linux' timer sends them once more, and Linux 6.12 mixes up what it
+/// does then (docs/linux.md).
+const SMALL: (usize, usize) = (4096, 40);
+/// The seed of the first case; each has its own.
+const SEED: u64 = 0x26;
+
+/// The cases.
+pub const CASES: [Case; 6] = [
+    ("frames_are_lost", |stage| with(stage, SEED, 10, |faults| &mut faults.drop)),
+    ("frames_come_twice", |stage| with(stage, SEED + 1, 30, |faults| &mut faults.duplicate)),
+    ("frames_are_overtaken", |stage| with(stage, SEED + 2, 30, |faults| &mut faults.delay)),
+    ("icrcs_are_wrong", |stage| with(stage, SEED + 3, 10, |faults| &mut faults.flip_icrc)),
+    ("the_guest_loses_doubles_and_delays_frames", netem),
+    ("the_guest_s_link_goes_down_and_up", down_and_up),
+];
+
+/// Both roles while of 1000 frames `share` are hit.
+fn with(stage: &mut Stage, seed: u64, share: u32, of: fn(&mut Faults) -> &mut BTreeSet<u64>) -> Result<()> {
+    let before = stage.clear_faults()?;
+    stage.set_faults(seed, share, of)?;
+    let done = both(stage);
+    let hit = stage.clear_faults()? - before;
+    done.with_context(|| format!("seed {seed}, {hit} frames were hit"))?;
+    ensure!(hit > 0, "no frame was hit");
+    Ok(())
+}
+
+fn both(stage: &mut Stage) -> Result<()> {
+    let (size, rounds) = if stage.kind() == Kind::Rtl { SMALL } else { LARGE };
+    server(stage, size, rounds).context("the client is Linux'")?;
+    client(stage, ReliabilityLevel::ReliableDelivery, size, rounds).context("the client is ours")
+}
+
+/// What leaves the guest goes through netem. tc 6.1 has no seed for it.
+fn netem(stage: &mut Stage) -> Result<()> {
+    let netem = "netem delay 1ms loss 1% duplicate 1% reorder 2%";
+    stage.guest.run(&format!("/usr/bin/tc qdisc add dev eth0 root {netem}"), LIMIT)?;
+    let shown = stage.guest.run("/usr/bin/tc qdisc show dev eth0", LIMIT)?;
+    ensure!(shown.contains("netem") && shown.contains("loss 1%"), "{shown}");
+    let done = both(stage);
+    stage.guest.run("/usr/bin/tc qdisc del dev eth0 root", LIMIT)?;
+    done
+}
+
+/// The cable is out for a fifth of a second in the middle of a conversation: what was on the way comes again.
+fn down_and_up(stage: &mut Stage) -> Result<()> {
+    let mut plugged = None;
+    let served = server_with(stage, SMALL.0, 100, |stage, round| {
+        if round == 20 {
+            plugged = Some(stage.guest.unplug_for(Duration::from_millis(200))?);
+        }
+        Ok(())
+    });
+    let plugged = plugged.context("the cable was not pulled")?.join();
+    plugged.ok().context("the thread that plugs it in")?.context("QEMU's monitor")?;
+    served.context("the client is Linux'")
+}

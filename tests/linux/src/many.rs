@@ -1,0 +1,79 @@
+//! Many connections: at once, and one after the other. Nothing of them stays.
+
+use anyhow::{ensure, Context, Result};
+use vipl::{ReliabilityLevel, Vi, ViAttributes};
+
+use crate::rping::{serve_round, server_at};
+use crate::stage::{End, Stage, OWN_IP};
+use crate::talk::{Talk, BYTES, LIMIT};
+use crate::Case;
+
+/// Clients at once.
+const AT_ONCE: usize = 50;
+/// Connections in a row. (`VIADUCT_CONNECTIONS` says otherwise: a thousand take minutes.)
+const IN_A_ROW: usize = 40;
+/// Bytes of a ping.
+const SIZE: usize = 100;
+
+/// The cases.
+pub const CASES: [Case; 2] = [("fifty_connections_at_once", at_once), ("connections_in_a_row", in_a_row)];
+
+/// Fifty clients of one guest connect before the first of them is served.
+fn at_once(stage: &mut Stage) -> Result<()> {
+    let end = stage.open(BYTES)?;
+    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), AT_ONCE as u32)?;
+    let client =
+        format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -V -v >/tmp/many.$n 2>&1 || echo failed >>/tmp/many.$n");
+    let all = format!("for n in $(seq {AT_ONCE}); do {{ {client}; }} & done; wait");
+    stage.guest.start_command("many", &all)?;
+    let mut talks = Vec::new();
+    for number in 0..AT_ONCE {
+        let talk = Talk::of_several(&end, number, ReliabilityLevel::ReliableDelivery)?;
+        listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+        talks.push(talk);
+    }
+    // They share the memory that is read and written: one is served after the other.
+    for (number, talk) in talks.iter_mut().enumerate() {
+        serve_round(talk, SIZE).with_context(|| format!("client {number}"))?;
+    }
+    stage.guest.finish_command("many", LIMIT)?;
+    let printed = stage.guest.run("cat /tmp/many.*; rm /tmp/many.*", LIMIT)?;
+    let pings = printed.matches("ping data:").count();
+    ensure!(pings == AT_ONCE && !printed.contains("failed"), "{pings} clients saw their ping: {printed}");
+    drop(talks);
+    nothing_left(stage, &end)
+}
+
+/// A connection after the other, each with one ping.
+fn in_a_row(stage: &mut Stage) -> Result<()> {
+    let connections = match std::env::var("VIADUCT_CONNECTIONS") {
+        Ok(text) => text.parse().with_context(|| format!("VIADUCT_CONNECTIONS={text} is no number"))?,
+        Err(_) => IN_A_ROW,
+    };
+    let end = stage.open(BYTES)?;
+    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 4)?;
+    let client = format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -V");
+    stage
+        .guest
+        .start_command("row", &format!("for n in $(seq {connections}); do {client} || exit 1; done"))?;
+    for number in 0..connections {
+        let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
+        listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+        serve_round(&mut talk, SIZE).with_context(|| format!("connection {number}"))?;
+        // The client ends it, when it has compared what came back.
+        talk.until_over()?;
+        talk.vi.disconnect()?;
+    }
+    stage.guest.finish_command("row", LIMIT)?;
+    nothing_left(stage, &end)
+}
+
+/// The guest has no queue pair but those of its management, and our NIC has all of its VIs free.
+fn nothing_left(stage: &mut Stage, end: &End) -> Result<()> {
+    let shown = stage.guest.run("/usr/bin/rdma resource show", LIMIT)?;
+    ensure!(shown.contains("cm_id 0") && shown.contains("mr 0"), "{shown}");
+    let most = end.nic.attributes().max_vi;
+    let vis: Result<Vec<Vi>, vipl::Error> =
+        (0..most).map(|_| end.nic.create_vi(&ViAttributes::new(&end.ptag))).collect();
+    vis.map(drop).with_context(|| format!("{most} VIs"))
+}

@@ -1,0 +1,217 @@
+//! perftest's clients in the guest, which a VIA program serves: ib_send_lat, ib_write_bw and ib_read_bw.
+//!
+//! Client and server speak over TCP, in turns: the client says something, and the server answers with as many bytes. First come its version, sizes
+//! and its MTU; then a message of [`NUMBERS`] bytes with the numbers of its queue pair, which comes again whenever the two wait for each other; at the
+//! end its figures. A server with the same settings answers the same, and its own numbers to numbers.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::Ipv4Addr;
+use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{ensure, Context, Result};
+use vipl::{ConnectionInfo, Descriptor, Mtu, ReliabilityLevel, Remote, Vi, ViAttributes};
+
+use crate::pingpong::{connection, ANSWERER};
+use crate::stage::{End, Stage, GUEST_IP, OWN_IP};
+use crate::talk::{BYTES, LIMIT, SINK, SOURCE};
+use crate::Case;
+
+/// Bytes of the message with numbers.
+const NUMBERS: usize = 108;
+/// Messages, writes or reads of a run.
+const COUNT: usize = 20;
+/// Bytes of one that is to be fast.
+const SMALL: usize = 64;
+/// Bytes of one of many.
+const LARGE: usize = 65_536;
+/// The client waits 4.096 us * 2^n, a second, for an acknowledgement. With its default of 67 ms it sends again what RTL has in its hands, and Linux 6.12
+/// then mixes up what it sends (docs/linux.md).
+const TIMEOUT: u8 = 18;
+/// What the memory holds that the client writes.
+const BEFORE: u8 = 0x3c;
+/// How long the server waits for the client before it looks whether that has ended.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The cases.
+pub const CASES: [Case; 3] = [("ib_send_lat", send_lat), ("ib_write_bw", write_bw), ("ib_read_bw", read_bw)];
+
+/// Numbers of an end.
+#[derive(Debug, Clone, Copy)]
+struct Numbers {
+    queue_pair: u32,
+    /// PSN of the first packet that the end sends.
+    psn: u32,
+    /// Memory of the end's that the other one may write and read.
+    memory: Remote,
+    ip: Ipv4Addr,
+}
+
+impl Numbers {
+    /// LID, reads at a time, queue pair, PSN, key, address, GID byte by byte, shared receive queue.
+    fn text(&self, reads: u32) -> String {
+        let Remote { address, handle } = self.memory;
+        let gid: Vec<String> = self.ip.to_ipv6_mapped().octets().map(|byte| format!("{byte:02x}")).into();
+        let gid = gid.join(":");
+        format!(
+            "{:04x}:{reads:04x}:{:06x}:{:06x}:{handle:08x}:{address:016x}:{gid}:{:08x}:\0",
+            0, self.queue_pair, self.psn, 0
+        )
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let parts: Vec<&str> = text.split(':').collect();
+        ensure!(parts.len() == 24, "numbers {text:?}");
+        let number =
+            |at: usize| u64::from_str_radix(parts[at], 16).with_context(|| format!("numbers {text:?}"));
+        let mut ip = [0; 4];
+        for (byte, at) in ip.iter_mut().zip(18..) {
+            *byte = number(at)? as u8;
+        }
+        let memory = Remote { address: number(5)?, handle: number(4)? as u32 };
+        Ok(Self { queue_pair: number(2)? as u32, psn: number(3)? as u32, memory, ip: ip.into() })
+    }
+}
+
+/// A server: its memory, its VI and what it tells.
+struct Server {
+    end: End,
+    vi: Vi,
+    text: String,
+}
+
+impl Server {
+    fn new(stage: &Stage) -> Result<Self> {
+        let end = stage.open(BYTES)?;
+        // Who is asked for its address by ARP answers from here on.
+        drop(end.nic.connections()?);
+        let vi = end.nic.create_vi(&ViAttributes {
+            reliability_level: ReliabilityLevel::ReliableDelivery,
+            enable_rdma_write: true,
+            enable_rdma_read: true,
+            mtu: end.mtu,
+            ..ViAttributes::new(&end.ptag)
+        })?;
+        let ConnectionInfo { queue_pair, starting_psn: psn, .. } = vi.connection_info();
+        let text = Numbers { queue_pair, psn, memory: end.memory.remote(SINK)?, ip: OWN_IP }.text(1);
+        Ok(Self { end, vi, text })
+    }
+
+    /// Starts the client, connects to it, and does `serve` while it runs.
+    fn run(
+        &self,
+        stage: &mut Stage,
+        program: &str,
+        size: usize,
+        serve: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let command =
+            format!("{program} -d rxe0 -x 1 -m 1024 -u {TIMEOUT} -F -s {size} -n {COUNT} {ANSWERER}");
+        stage.guest.start_command("perftest", &command)?;
+        self.meet(&mut stage.guest.numbers)?;
+        let attended = stage.guest.numbers.try_clone()?;
+        let over = AtomicBool::new(false);
+        let (done, attended) = thread::scope(|scope| {
+            let attends = scope.spawn(|| self.attend(attended, &over));
+            let done = serve().and_then(|()| stage.guest.finish_command("perftest", LIMIT));
+            over.store(true, Ordering::Relaxed);
+            (done, attends.join())
+        });
+        let printed = done?;
+        attended.ok().context("the thread that answers the client")??;
+        let line = printed
+            .lines()
+            .find(|line| line.split_whitespace().take(2).eq([size, COUNT].map(|n| n.to_string())));
+        ensure!(line.is_some(), "the client gives no figures: {printed}");
+        Ok(self.vi.disconnect()?)
+    }
+
+    /// Answers the client until it tells its numbers, and connects the VI.
+    fn meet(&self, client: &mut UnixStream) -> Result<()> {
+        let mut message = [0; 256];
+        loop {
+            let length = client.read(&mut message).context("the client")?;
+            ensure!(length > 0, "the client has gone");
+            if length == NUMBERS {
+                break;
+            }
+            client.write_all(&message[..length])?;
+        }
+        let told = Numbers::parse(&String::from_utf8_lossy(&message[..NUMBERS]))?;
+        ensure!(told.ip == GUEST_IP, "the client is at {}", told.ip);
+        self.vi.connect(&connection(&self.vi, told.queue_pair, told.psn, Mtu::DEFAULT))?;
+        Ok(client.write_all(self.text.as_bytes())?)
+    }
+
+    /// Answers the client until it is over.
+    fn attend(&self, mut client: UnixStream, over: &AtomicBool) -> Result<()> {
+        let patience = client.read_timeout()?;
+        client.set_read_timeout(Some(LOOK))?;
+        let mut message = [0; 256];
+        while !over.load(Ordering::Relaxed) {
+            match client.read(&mut message) {
+                Ok(NUMBERS) => client.write_all(self.text.as_bytes())?,
+                Ok(length) => client.write_all(&message[..length])?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        // Both handles are of one socket.
+        Ok(client.set_read_timeout(patience)?)
+    }
+}
+
+/// Messages to and fro.
+fn send_lat(stage: &mut Stage) -> Result<()> {
+    let server = Server::new(stage)?;
+    let Server { end, vi, .. } = &server;
+    vi.post_recv(Descriptor::new().segment(&end.memory, SINK, SMALL)?.build(&end.memory, 0)?)?;
+    server.run(stage, "ib_send_lat", SMALL, || {
+        for count in 0..COUNT {
+            let received = vi.recv_wait(Some(LIMIT)).with_context(|| format!("message {count}"))?;
+            ensure!(received.length() == SMALL, "a message of {} bytes", received.length());
+            vi.post_recv(received)?;
+            vi.post_send(Descriptor::new().segment(&end.memory, SOURCE, SMALL)?.build(&end.memory, 256)?)?;
+            vi.send_wait(Some(LIMIT))?;
+        }
+        Ok(())
+    })
+}
+
+/// Linux writes into our memory.
+fn write_bw(stage: &mut Stage) -> Result<()> {
+    let server = Server::new(stage)?;
+    let memory = &server.end.memory;
+    memory.write(SINK, &[BEFORE; LARGE])?;
+    server.run(stage, "ib_write_bw", LARGE, || Ok(()))?;
+    let mut written = vec![0; LARGE];
+    memory.read(SINK, &mut written)?;
+    let same = written.iter().filter(|&&byte| byte == BEFORE).count();
+    // What the client writes is random, or all zeros.
+    ensure!(same < LARGE / 64, "{same} of {LARGE} bytes are as they were");
+    Ok(())
+}
+
+/// Linux reads our memory.
+fn read_bw(stage: &mut Stage) -> Result<()> {
+    Server::new(stage)?.run(stage, "ib_read_bw", LARGE, || Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_told_as_perftest_tells_them() {
+        let memory = Remote { address: 0x7f00_1234_5000, handle: 0x1a2b };
+        let text = Numbers { queue_pair: 17, psn: 0xa0_ca1f, memory, ip: OWN_IP }.text(1);
+        let gid = "00:00:00:00:00:00:00:00:00:00:ff:ff:0a:00:00:02";
+        assert_eq!(text, format!("0000:0001:000011:a0ca1f:00001a2b:00007f0012345000:{gid}:00000000:\0"));
+        assert_eq!(text.len(), NUMBERS);
+        let back = Numbers::parse(&text).unwrap();
+        assert_eq!((back.queue_pair, back.psn, back.memory, back.ip), (17, 0xa0_ca1f, memory, OWN_IP));
+        assert!(Numbers::parse("0000:0001:000011\0").is_err());
+    }
+}

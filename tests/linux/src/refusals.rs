@@ -1,0 +1,159 @@
+//! What one side asks and the other refuses, and sides that are killed in the middle.
+
+use std::time::Instant;
+
+use anyhow::{bail, ensure, Context, Result};
+use vipl::{MemAttributes, Nic, NotReady, ReliabilityLevel, Remote, Status, ViState, WITHOUT_END};
+
+use crate::rping::{connect, serve_round, server_at};
+use crate::stage::{Stage, GUEST_IP, OWN_IP};
+use crate::talk::{Talk, Told, BYTES, LIMIT, SOURCE};
+use crate::Case;
+
+/// Bytes of a ping.
+const SIZE: usize = 1000;
+
+/// The cases.
+pub const CASES: [Case; 8] = [
+    ("linux_refuses_a_wrong_key", |stage| asked_wrongly(stage, |told| told.remote.handle ^= 0x10)),
+    ("linux_refuses_what_is_out_of_bounds", |stage| {
+        asked_wrongly(stage, |told| told.remote.address += 1 << 30)
+    }),
+    ("we_refuse_a_wrong_key", |stage| asks_wrongly(stage, |told| told.remote.handle ^= 0x1_0000)),
+    ("we_refuse_what_gives_no_right", no_right),
+    ("linux_waits_for_a_receive_of_a_vi_that_stays", our_vi_stays),
+    ("linux_hears_that_a_vi_without_a_receive_has_broken", our_vi_breaks),
+    ("linux_program_is_killed", linux_is_killed),
+    ("our_program_ends", ours_ends),
+];
+
+/// A client of Linux' has told where its source is; our server reads elsewhere.
+fn asked_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
+    let end = stage.open(BYTES)?;
+    let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
+    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
+    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -v"))?;
+    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    let mut source = talk.hear()?;
+    change(&mut source);
+    let refused = talk.read(source).expect_err("Linux has refused it");
+    let Some(vipl::Error::Descriptor(descriptor)) = refused.downcast_ref() else { bail!("{refused:#}") };
+    ensure!(descriptor.status().contains(Status::RDMA_PROT_ERROR), "{}", descriptor.status());
+    drop(talk);
+    ended(stage, "rping")
+}
+
+/// Our client tells a server of Linux' another place than its own: our NIC refuses, and Linux says so.
+fn asks_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
+    let end = stage.open(BYTES)?;
+    let remote = end.memory.remote(SOURCE)?;
+    tells(stage, &end, remote, change)
+}
+
+/// The same of memory that may not be read.
+fn no_right(stage: &mut Stage) -> Result<()> {
+    let end = stage.open(BYTES)?;
+    let closed = end.nic.allocate(4096, &MemAttributes::new(&end.ptag))?;
+    let remote = closed.remote(0)?;
+    tells(stage, &end, remote, |_| {})
+}
+
+fn tells(stage: &mut Stage, end: &crate::stage::End, remote: Remote, change: fn(&mut Told)) -> Result<()> {
+    stage.guest.start_command("rping", &format!("rping -s -a {GUEST_IP} -S {SIZE} -C 1 -v"))?;
+    let talk = Talk::new(end, ReliabilityLevel::ReliableDelivery)?;
+    connect(end, &talk)?;
+    let mut told = Told { remote, length: SIZE };
+    change(&mut told);
+    talk.tell(told)?;
+    let printed = failed(stage, "rping")?;
+    ensure!(printed.contains("remote access error") || printed.contains("status 10"), "{printed}");
+    Ok(())
+}
+
+/// A client's first message finds no receive: its kernel sends the message again until there is one, for our VI's attribute says that it stays.
+fn our_vi_stays(stage: &mut Stage) -> Result<()> {
+    let end = stage.open(BYTES)?;
+    let not_ready = NotReady::Stay { timer: 12, retries: WITHOUT_END };
+    let mut talk = Talk::deaf(&end, ReliabilityLevel::ReliableDelivery, not_ready)?;
+    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
+    let refused = || counted(&end.nic, "RNR_SENT");
+    let before = refused()?;
+    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -V -v"))?;
+    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    let start = Instant::now();
+    while refused()? < before + 3 {
+        ensure!(start.elapsed() < LIMIT, "the message came {} times", refused()? - before);
+    }
+    talk.listen()?;
+    serve_round(&mut talk, SIZE)?;
+    stage.guest.finish_command("rping", LIMIT).map(drop)
+}
+
+/// The same with VIA's attribute: the VI breaks, and the program hears of the end.
+fn our_vi_breaks(stage: &mut Stage) -> Result<()> {
+    let end = stage.open(BYTES)?;
+    let talk = Talk::deaf(&end, ReliabilityLevel::ReliableDelivery, NotReady::Break)?;
+    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
+    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -v"))?;
+    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    let start = Instant::now();
+    while talk.vi.query()?.state != ViState::Error {
+        ensure!(start.elapsed() < LIMIT, "the VI is {:?}", talk.vi.query()?.state);
+    }
+    ended(stage, "rping")
+}
+
+/// What a NIC has counted.
+fn counted(nic: &Nic, name: &str) -> Result<u64> {
+    let counters = nic.counters()?;
+    Ok(counters.iter().find(|(code, _)| code.name == name).with_context(|| format!("no counter {name}"))?.1)
+}
+
+/// The program is killed between two rounds: its kernel says goodbye, and our VI's next receive ends.
+fn linux_is_killed(stage: &mut Stage) -> Result<()> {
+    let end = stage.open(BYTES)?;
+    let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
+    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
+    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 100000 -v"))?;
+    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    (0..3).try_for_each(|_| serve_round(&mut talk, SIZE))?;
+    stage.guest.run("killall -9 rping", LIMIT)?;
+    // It is in the middle of a round: what is asked of it then fails, or what it should say does not come.
+    let error = loop {
+        if let Err(error) = serve_round(&mut talk, SIZE) {
+            break error;
+        }
+    };
+    ensure!(
+        !matches!(error.downcast_ref(), Some(vipl::Error::Timeout)),
+        "nobody has said that the client is gone"
+    );
+    Ok(())
+}
+
+/// Our program closes its NIC in the middle of a round: Linux' program hears of the end.
+fn ours_ends(stage: &mut Stage) -> Result<()> {
+    let end = stage.open(BYTES)?;
+    let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
+    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
+    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 100000 -v"))?;
+    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    (0..3).try_for_each(|_| serve_round(&mut talk, SIZE))?;
+    drop(talk);
+    drop((listener, end));
+    ended(stage, "rping")
+}
+
+/// A program of the guest's ends, whatever it says of it.
+fn ended(stage: &mut Stage, name: &str) -> Result<()> {
+    let wait = format!("until grep -q '^status ' /tmp/{name}; do usleep 20000; done; cat /tmp/{name}");
+    stage.guest.run(&wait, LIMIT).map(drop).context("it ends")
+}
+
+/// A program of the guest's ends with an error; what it has printed.
+fn failed(stage: &mut Stage, name: &str) -> Result<String> {
+    let wait = format!("until grep -q '^status ' /tmp/{name}; do usleep 20000; done; cat /tmp/{name}");
+    let printed = stage.guest.run(&wait, LIMIT)?;
+    ensure!(!printed.ends_with("status 0\n"), "{name} was content: {printed}");
+    Ok(printed)
+}

@@ -1,0 +1,128 @@
+//! What all cases have: a simulated network with one NIC and one port, and a guest at the port.
+
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use anyhow::{ensure, Result};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use viaduct_sim::fabric::{Faults, Link};
+use viaduct_sim::served::Served;
+use viaduct_sim::setup::{Kind, Setup};
+use vipl::{Mac, MemAttributes, Mtu, Nic, Ptag, Region};
+
+use crate::guest::Guest;
+use crate::talk::LIMIT;
+
+/// The guest's network card.
+pub const GUEST: Mac = Mac([0x52, 0x54, 0, 0, 0, 1]);
+/// Its address.
+pub const GUEST_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+/// Our NIC.
+pub const OWN: Mac = Mac([2, 0, 0, 0, 0, 2]);
+/// Its address.
+pub const OWN_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+/// Bytes a cycle of each link: with fewer the RTL would be too slow for Linux' patience.
+const RATE: u64 = 8;
+
+/// The stage.
+pub struct Stage {
+    /// The guest.
+    pub guest: Guest,
+    served: Served,
+    kind: Kind,
+    mtu: Mtu,
+}
+
+impl Stage {
+    /// Starts the network, its sockets in `folder`, and the guest by this command line.
+    pub fn start(kind: Kind, folder: &Path, qemu: &[String]) -> Result<Self> {
+        let mut setup = Setup { nics: 1, kinds: vec![kind], ..Setup::default() };
+        setup.network.ports = 1;
+        setup.network.link = Link { rate: RATE, ..Link::default() };
+        let served = Served::start(setup.build()?, folder)?;
+        let guest = Guest::start(qemu, folder)?;
+        Ok(Self { guest, served, kind, mtu: Mtu::DEFAULT })
+    }
+
+    /// What the NIC is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Opens the NIC, with so many bytes of memory that a peer may write and read.
+    pub fn open(&self, bytes: usize) -> Result<End> {
+        let nic = Nic::open(&format!("{},mac={OWN},ip={OWN_IP}", self.served.name(0)))?;
+        let ptag = nic.create_ptag()?;
+        let rights =
+            MemAttributes { enable_rdma_write: true, enable_rdma_read: true, ..MemAttributes::new(&ptag) };
+        let memory = nic.allocate(bytes, &rights)?;
+        Ok(End { nic, ptag, memory, mtu: self.mtu })
+    }
+
+    /// The largest packet from now on, of our VIs and of the guest's interface.
+    pub fn set_mtu(&mut self, mtu: Mtu) -> Result<()> {
+        self.mtu = mtu;
+        // Headers and ICRC of RoCE are within the interface's.
+        let bytes = if mtu == Mtu::MAX { 4200 } else { 1500 };
+        self.guest.run(&format!("/usr/bin/ip link set eth0 mtu {bytes}"), LIMIT).map(drop)
+    }
+
+    /// From now on these faults hit frames, each frame of the next 200 000 with a chance of `share` in 1000; `of` says which set of the faults' they
+    /// are. The seed is printed.
+    pub fn set_faults(
+        &self,
+        seed: u64,
+        share: u32,
+        of: fn(&mut Faults) -> &mut std::collections::BTreeSet<u64>,
+    ) -> Result<()> {
+        println!("faults of seed {seed}");
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let now = self.served.handle().status()?.fabric.roce_frames;
+        let mut faults = Faults::default();
+        of(&mut faults).extend((now + 1..now + 200_000).filter(|_| random.random_ratio(share, 1000)));
+        Ok(self.served.handle().set_faults(faults)?)
+    }
+
+    /// Nothing goes wrong from now on. How many frames a fault has hit, in all.
+    pub fn clear_faults(&self) -> Result<u64> {
+        self.served.handle().set_faults(Faults::default())?;
+        Ok(self.served.handle().status()?.fabric.faults)
+    }
+
+    /// Carries out a case, and checks what all cases have to leave behind.
+    ///
+    /// # Errors
+    /// The case's, with the last that its programs in the guest have printed. None of these takes part in the next case.
+    pub fn carry_out(&mut self, case: fn(&mut Self) -> Result<()>) -> Result<()> {
+        let done = case(self).and_then(|()| self.check());
+        let Err(error) = done else { return Ok(()) };
+        self.clear_faults()?;
+        self.set_mtu(Mtu::DEFAULT)?;
+        let programs = "rping ibv_rc_pingpong ibv_uc_pingpong ib_send_lat ib_write_bw ib_read_bw";
+        let tidy =
+            format!("killall -9 {programs} 2>/dev/null; tail -n 5 /tmp/* | cut -c 1-300; rm -f /tmp/*");
+        let printed = self.guest.run(&tidy, LIMIT)?;
+        Err(error.context(format!("the guest's programs printed {printed:?}")))
+    }
+
+    /// The NIC has broken no rule of the bus, and the switch has lost no frame that it should not.
+    fn check(&self) -> Result<()> {
+        let status = self.served.handle().status()?;
+        ensure!(status.nics[0].violations.is_empty(), "rules of the bus: {:?}", status.nics[0].violations);
+        ensure!(status.fabric.overflow == 0, "the switch has dropped {} frames", status.fabric.overflow);
+        Ok(())
+    }
+}
+
+/// An open NIC, and memory.
+pub struct End {
+    /// The NIC.
+    pub nic: Nic,
+    /// The tag of the memory.
+    pub ptag: Ptag,
+    /// The memory.
+    pub memory: Region,
+    /// The largest packet of its VIs.
+    pub mtu: Mtu,
+}

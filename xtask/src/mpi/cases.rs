@@ -1,0 +1,274 @@
+//! The cases: programs that nobody here wrote, from libfabric's own up to whole suites, and what each must have said.
+
+use super::{counters::Counters, faults, job, pair, suite, Bench, Found, Kind};
+use crate::command::Cmd;
+use crate::project::{read, write};
+use anyhow::{ensure, Context, Result};
+use std::time::Duration;
+
+/// How long a pair of processes may take.
+const LIMIT: Duration = Duration::from_secs(300);
+/// Of this percentage of the frames the case with losses loses.
+const LOSS: f64 = 1.0;
+
+/// How long a peer is silent until it is asked whether it is there: viad's default, and where a peer dies.
+pub const SILENCE: Duration = Duration::from_secs(10);
+const SHORT_SILENCE: Duration = Duration::from_millis(600);
+
+/// A case.
+#[derive(Debug)]
+pub struct Case {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it shows, in one line.
+    pub about: &'static str,
+    /// NICs that it needs.
+    pub nics: usize,
+    /// It is in the quick run, too.
+    pub quick: bool,
+    /// It is short enough for RTL.
+    pub rtl: bool,
+    /// So many of a hundred frames are lost.
+    pub loss: f64,
+    /// How long a peer is silent until it is asked whether it is there.
+    pub silence: Duration,
+    /// What it does.
+    pub run: fn(&mut Bench) -> Result<Found>,
+}
+
+const fn case(
+    name: &'static str,
+    nics: usize,
+    run: fn(&mut Bench) -> Result<Found>,
+    about: &'static str,
+) -> Case {
+    Case { name, about, nics, quick: false, rtl: false, loss: 0.0, silence: SILENCE, run }
+}
+
+const fn quick(case: Case) -> Case {
+    Case { quick: true, ..case }
+}
+
+const fn rtl(case: Case) -> Case {
+    Case { rtl: true, ..case }
+}
+
+/// All cases, in their order.
+#[rustfmt::skip]
+pub const CASES: &[Case] = &[
+    rtl(quick(case("info", 1, info, "fi_info finds the provider, and ofi_rxm on it"))),
+    rtl(quick(case("pingpong-msg", 2, |bench| pingpong(bench, "via", "msg"), "fi_pingpong over FI_EP_MSG, each byte compared"))),
+    rtl(quick(case("pingpong-rdm", 2, |bench| pingpong(bench, "via;ofi_rxm", "rdm"), "fi_pingpong over FI_EP_RDM, each byte compared: large messages go by RDMA read"))),
+    rtl(case("ring", 2, |bench| ring(bench, &[0, 1]), "Open MPI: a token goes round two ranks, and an Allreduce")),
+    case("ring-4", 4, |bench| ring(bench, &[0, 1, 2, 3]), "the same, four ranks over four NICs"),
+    case("ring-shared", 1, |bench| ring(bench, &[0, 0]), "the same, two ranks on one NIC, which viad shares"),
+    case("put-get", 2, put_get, "Open MPI: MPI_Put and MPI_Get, as vipl/examples/c/put_get.c does it on VIs"),
+    case("dsm", 3, dsm, "Open MPI: pages that three ranks fetch and put back under a lock, as vipl/examples/c/dsm.c does it on VIs"),
+    case("netpipe", 2, netpipe, "Open MPI: NetPIPE up to 64 KiB"),
+    quick(case("hpcc", 2, |bench| hpcc(bench, &[0, 1], (1, 2)), "Open MPI: HPC Challenge on two ranks, every residual")),
+    case("hpcc-4", 4, |bench| hpcc(bench, &[0, 1, 2, 3], (2, 2)), "the same on four ranks over four NICs"),
+    quick(case("mpi4py-p2p", 2, |bench| mpi4py(bench, &["test_p2p_obj", "test_p2p_buf"]), "MPICH: mpi4py's own tests of messages")),
+    case("mpi4py", 2, |bench| mpi4py(bench, &["test_cco_buf", "test_rma"]), "MPICH: mpi4py's own tests of collectives and of one-sided calls"),
+    Case { loss: LOSS, ..case("hpcc-loss", 2, |bench| hpcc(bench, &[0, 1], (1, 2)), "HPC Challenge while the wire loses 1 % of the frames") },
+    case("flood", 2, flood, "a sender that is faster than its receiver: receiver-not-ready, and no connection breaks"),
+    case("rank-killed", 2, faults::rank, "one of two processes is killed: the other one gets an error, and viad gives all back"),
+    Case { silence: SHORT_SILENCE, ..case("viad-killed", 2, faults::viad, "a viad is killed: both processes get errors, and nobody hangs") },
+];
+
+fn info(bench: &mut Bench) -> Result<Found> {
+    for (provider, wanted) in [("via", "FI_EP_MSG"), ("via;ofi_rxm", "FI_EP_RDM")] {
+        let told = job::bare(bench, 0, "fi_info").args(["-p", provider]).limit(60).read()?;
+        let names = format!("provider: {provider}");
+        ensure!(told.contains(&names) && told.contains(wanted), "fi_info -p {provider} says:\n{told}");
+    }
+    Ok(Found { note: "both are there".into(), bytes: 0 })
+}
+
+fn pingpong(bench: &mut Bench, provider: &'static str, endpoint: &'static str) -> Result<Found> {
+    // Sizes below and above what ofi_rxm sends at once; of RTL a wall second moves little.
+    let sizes: &[(u64, u64)] = match bench.kind {
+        Kind::Model => &[(64, 300), (16 << 10, 50), (1 << 20, 5)],
+        Kind::Rtl => &[(64, 20), (20 << 10, 2)],
+    };
+    let mut found = Found { note: String::new(), bytes: 0 };
+    let mut rows = Vec::new();
+    for (size, count) in sizes {
+        let exchange = pair::Exchange { provider, endpoint, size: *size, count: *count };
+        rows.push(pair::run(bench, exchange, LIMIT)?);
+        found.bytes += exchange.bytes();
+    }
+    found.note = rows.join(" | ");
+    Ok(found)
+}
+
+/// The path of a program that was compiled for this.
+fn own(bench: &Bench, name: &str) -> String {
+    bench.programs.join(name).display().to_string()
+}
+
+/// Runs a job: what it has written.
+fn run(cmd: &Cmd) -> Result<String> {
+    println!("$ {cmd}");
+    cmd.read()
+}
+
+fn ring(bench: &mut Bench, nics: &[usize]) -> Result<Found> {
+    let (size, turns) = match bench.kind {
+        Kind::Model => (100_000u64, 10u64),
+        Kind::Rtl => (20_000, 1),
+    };
+    let program = own(bench, "ring");
+    let (bytes, times) = (size.to_string(), turns.to_string());
+    let told = run(&job::open_mpi(bench, nics, &[program.as_str(), &bytes, &times]))?;
+    let ranks = nics.len() as u64;
+    let wanted = format!("ring: {ranks} ranks, {turns} turns of {size} bytes: right");
+    ensure!(told.contains(&wanted), "the ring says:\n{told}");
+    Ok(Found { note: wanted, bytes: ranks * turns * size })
+}
+
+fn put_get(bench: &mut Bench) -> Result<Found> {
+    let program = own(bench, "put_get");
+    let told = run(&job::open_mpi(bench, &[0, 1], &[program.as_str()]))?;
+    let wanted = "put_get: 262144 bytes each way: right";
+    ensure!(told.contains(wanted), "put_get says:\n{told}");
+    Ok(Found { note: wanted.into(), bytes: 2 * 262_144 })
+}
+
+fn dsm(bench: &mut Bench) -> Result<Found> {
+    let program = own(bench, "dsm");
+    let told = run(&job::open_mpi(bench, &[0, 1, 2], &[program.as_str(), "20"]))?;
+    let wanted = "dsm: 3 ranks, 20 rounds: right";
+    ensure!(told.contains(wanted), "dsm says:\n{told}");
+    // Two of the ranks fetch all eight pages, and put them back.
+    Ok(Found { note: wanted.into(), bytes: 2 * 20 * 2 * 8 * 4096 })
+}
+
+fn netpipe(bench: &mut Bench) -> Result<Found> {
+    const MOST: u64 = 64 << 10;
+    let most = MOST.to_string();
+    run(&job::open_mpi(bench, &[0, 1], &["NPopenmpi", "-u", &most, "-o", "np.out"]))?;
+    let rows = read(&bench.folder.join("np.out"))?;
+    let last = rows.lines().last().context("NetPIPE has measured nothing")?;
+    let size: u64 = last.split_whitespace().next().and_then(|word| word.parse().ok()).context("no size")?;
+    ensure!(
+        rows.lines().count() > 20 && size >= MOST,
+        "NetPIPE has measured up to {size} bytes only:\n{rows}"
+    );
+    // The largest size alone goes each way ten times at least.
+    Ok(Found { note: format!("{} sizes up to {size} bytes", rows.lines().count()), bytes: 20 * MOST })
+}
+
+/// Input of HPC Challenge, with this grid of processes: as its own example has it, but small.
+fn hpcc_input((rows, columns): (usize, usize)) -> String {
+    let lines = [
+        "HPLinpack benchmark input file".to_string(),
+        "cargo xtask mpi".into(),
+        "HPL.out      output file name (if any)".into(),
+        "8            device out (6=stdout,7=stderr,file)".into(),
+        "1            # of problems sizes (N)".into(),
+        "200          Ns".into(),
+        "1            # of NBs".into(),
+        "20           NBs".into(),
+        "0            PMAP process mapping (0=Row-,1=Column-major)".into(),
+        "1            # of process grids (P x Q)".into(),
+        format!("{rows}            Ps"),
+        format!("{columns}            Qs"),
+        "16.0         threshold".into(),
+        "1            # of panel fact".into(),
+        "2            PFACTs (0=left, 1=Crout, 2=Right)".into(),
+        "1            # of recursive stopping criterium".into(),
+        "4            NBMINs (>= 1)".into(),
+        "1            # of panels in recursion".into(),
+        "2            NDIVs".into(),
+        "1            # of recursive panel fact.".into(),
+        "1            RFACTs (0=left, 1=Crout, 2=Right)".into(),
+        "1            # of broadcast".into(),
+        "1            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)".into(),
+        "1            # of lookahead depth".into(),
+        "1            DEPTHs (>=0)".into(),
+        "2            SWAP (0=bin-exch,1=long,2=mix)".into(),
+        "64           swapping threshold".into(),
+        "0            L1 in (0=transposed,1=no-transposed) form".into(),
+        "0            U  in (0=transposed,1=no-transposed) form".into(),
+        "1            Equilibration (0=no,1=yes)".into(),
+        "8            memory alignment in double (> 0)".into(),
+        "##### This line (no. 32) is ignored (it serves as a separator). ######".into(),
+        "0            Number of additional problem sizes for PTRANS".into(),
+        "200          values of N".into(),
+        "0            number of additional blocking sizes for PTRANS".into(),
+        "20           values of NB".into(),
+    ];
+    lines.join("\n") + "\n"
+}
+
+fn hpcc(bench: &mut Bench, nics: &[usize], grid: (usize, usize)) -> Result<Found> {
+    write(&bench.folder.join("hpccinf.txt"), hpcc_input(grid))?;
+    run(&job::open_mpi(bench, nics, &["hpcc"]))?;
+    let told = read(&bench.folder.join("hpccoutf.txt"))?;
+    let note = hpcc_verdict(&told)?;
+    // b_eff alone has messages of up to 1 MB between each two ranks.
+    Ok(Found { note, bytes: 4 << 20 })
+}
+
+/// What HPC Challenge says of itself.
+fn hpcc_verdict(told: &str) -> Result<String> {
+    let passed = told.lines().filter(|line| line.contains("PASSED")).count();
+    let failed = told.lines().filter(|line| line.contains("FAILED")).count();
+    let is_whole = told.lines().any(|line| line.trim() == "Success=1");
+    ensure!(
+        is_whole && passed > 0 && failed == 0,
+        "hpcc: {passed} residuals passed, {failed} failed:\n{told}"
+    );
+    Ok(format!("Success=1, {passed} residuals passed"))
+}
+
+fn mpi4py(bench: &mut Bench, files: &[&str]) -> Result<Found> {
+    let (python, main) = (job::python(&bench.project.venv), suite::program(bench.project)?);
+    let main = main.display().to_string();
+    let mut line = vec![python.as_str(), "-u", &main];
+    files.iter().for_each(|file| line.extend(["-i", *file]));
+    let cmd = job::mpich(bench, &[0, 1], &line);
+    println!("$ {cmd}");
+    let (good, errors) = cmd.run_watching_errors()?;
+    ensure!(good, "mpi4py's tests have failed");
+    let counts = suite::passed(&errors)?;
+    ensure!(counts.len() == 2, "{} ranks have run tests", counts.len());
+    // Most of its messages are short.
+    Ok(Found { note: format!("{counts:?} tests passed"), bytes: 10_000 })
+}
+
+fn flood(bench: &mut Bench) -> Result<Found> {
+    let before = Counters::of_all(bench)?;
+    let program = own(bench, "flood");
+    let told = run(&job::open_mpi(bench, &[0, 1], &[program.as_str()]))?;
+    let wanted = "flood: 1000 messages of 4096 bytes: right";
+    ensure!(told.contains(wanted), "flood says:\n{told}");
+    let since = Counters::of_all(bench)?.since(&before);
+    let (sent, broken) = (since.get("RNR_SENT")?, since.get("VIS_BROKEN")?);
+    ensure!(sent > 0, "no message has met a receiver that was not ready: this was no flood");
+    ensure!(broken == 0, "{broken} VIs have broken");
+    Ok(Found { note: format!("{wanted}, {sent} answers \"not ready\""), bytes: 1000 * 4096 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hpcc_s_input_has_its_lines_where_hpcc_reads_them() {
+        let input = hpcc_input((1, 2));
+        let lines: Vec<&str> = input.lines().collect();
+        assert!(lines[10].starts_with("1 ") && lines[11].starts_with("2 "), "the grid");
+        assert!(lines[31].starts_with("#####"), "the separator is line 32");
+        assert_eq!(lines.len(), 36);
+    }
+
+    #[test]
+    fn hpcc_passes_when_all_of_it_has() {
+        let good = "||Ax-b|| ... PASSED\nSuccess=1\n";
+        assert_eq!(hpcc_verdict(good).unwrap(), "Success=1, 1 residuals passed");
+        for bad in ["Success=1\n", "x PASSED\n", "x PASSED\ny FAILED\nSuccess=1\n", "x PASSED\nSuccess=0\n"] {
+            assert!(hpcc_verdict(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What happens when a process of a pair dies, or the viad of one: errors within seconds, and nothing that is left behind.
+
+use super::{counters, pair, process::Process, Bench, Found};
+use anyhow::{ensure, Context, Result};
+use std::time::{Duration, Instant};
+
+/// How long the others may take to hear of it, and to end.
+const LIMIT: Duration = Duration::from_secs(40);
+/// An exchange that would last longer than anybody waits.
+const ENDLESS: pair::Exchange =
+    pair::Exchange { provider: "via", endpoint: "msg", size: 1024, count: 1 << 30 };
+
+/// A pair that exchanges messages, after some have gone both ways.
+fn busy(bench: &Bench) -> Result<[Process; 2]> {
+    let mut ends = pair::start(bench, ENDLESS)?;
+    let (start, enough) = (Instant::now(), 100 * ENDLESS.size);
+    let before = counters::Counters::of_all(bench)?;
+    while counters::Counters::of_all(bench)?.since(&before).get("BYTES_RECEIVED")? < enough {
+        for end in &mut ends {
+            let is_there = end.ended()?.is_none();
+            ensure!(is_there, "it has ended before anything happened to it; it said:\n{}", end.said());
+        }
+        ensure!(start.elapsed() < LIMIT, "no messages go between the two");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(ends)
+}
+
+/// Waits until the clients of a NIC's viad have nothing of it any more.
+fn given_back(bench: &Bench, nic: usize) -> Result<()> {
+    let (start, name) = (Instant::now(), bench.stage.name(nic));
+    loop {
+        let [vis, cqs, regions] = counters::held(bench.project, &name)?;
+        if (vis, cqs, regions) == (0, 0, 0) {
+            return Ok(());
+        }
+        ensure!(
+            start.elapsed() < LIMIT,
+            "of NIC {nic} its clients still have {vis} VIs, {cqs} completion queues and {regions} regions"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// One of two processes is killed.
+pub fn rank(bench: &mut Bench) -> Result<Found> {
+    let mut notes = Vec::new();
+    for victim in [0, 1] {
+        let mut ends = busy(bench)?;
+        ends[victim].kill()?;
+        let start = Instant::now();
+        let other = &mut ends[1 - victim];
+        let status = other.end(LIMIT).context("the process whose peer was killed")?;
+        ensure!(!status.success(), "its peer was killed, and it ended as if all were well");
+        notes.push(format!("{:.1} s", start.elapsed().as_secs_f64()));
+        for nic in 0..bench.stage.nics() {
+            given_back(bench, nic)?;
+        }
+    }
+    Ok(Found { note: format!("errors after {}", notes.join(" and ")), bytes: 0 })
+}
+
+/// The viad of one of two processes is killed.
+pub fn viad(bench: &mut Bench) -> Result<Found> {
+    let mut ends = busy(bench)?;
+    bench.stage.kill(0)?;
+    let start = Instant::now();
+    for (end, whose) in ends.iter_mut().zip(["whose viad was killed", "whose peer's viad was killed"]) {
+        let status = end.end(LIMIT).with_context(|| format!("the process {whose}"))?;
+        ensure!(!status.success(), "the process {whose} ended as if all were well");
+    }
+    given_back(bench, 1)?;
+    Ok(Found { note: format!("both have ended after {:.1} s", start.elapsed().as_secs_f64()), bytes: 0 })
+}

@@ -1,0 +1,194 @@
+//! Two ranks in two guests, each with a NIC behind its kernel's VFIO and IOMMU, and a viad that trusts its rank with the function (`way=trusted`), as
+//! on the nodes of a cluster. A guest has no network, so that nothing else can carry a message; what a rank asks its launcher goes over a serial line.
+
+use super::{pmi::Job, provider, Kind};
+use crate::command::Cmd;
+use crate::guest::simulator::Simulator;
+use crate::guest::{listed, Cache, Sockets};
+use crate::project::{write, Project};
+use crate::vfio::programs::{self, Program};
+use crate::vfio::{initramfs, log, run, Machine};
+use anyhow::{anyhow, ensure, Context, Result};
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::fs;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The guests, a rank in each.
+const NAMES: [&str; 2] = ["guest-0", "guest-1"];
+/// The job in them, in xtask/.
+const SCRIPT: &str = "guest/mpi/ring";
+/// How long they may take.
+const LIMIT: Duration = Duration::from_secs(600);
+/// How long QEMU may take until it has its serial line.
+const START: Duration = Duration::from_secs(60);
+
+/// What the guests have in common.
+struct Place<'a> {
+    cache: Cache,
+    initramfs: PathBuf,
+    folder: PathBuf,
+    sockets: &'a Sockets,
+    simulator: Simulator,
+    job: Job,
+    environment: Vec<String>,
+}
+
+/// Runs a ring of MPICH's in two guests.
+pub fn ring(project: &Project, provider: &Path, kind: Kind) -> Result<()> {
+    let start = Instant::now();
+    let cache = Cache::ready(project, false)?;
+    let folder = project.scratch("mpi/guests")?;
+    let programs = all_programs(project, provider, &folder)?;
+    let script = project.root.join("xtask").join(SCRIPT);
+    let initramfs = folder.join("initramfs.cpio");
+    write(&initramfs, initramfs::build(project, &cache, &programs, &[script])?)?;
+    let sockets = Sockets::make("mpi-guests")?;
+    let (nic, bytes, turns) = match kind {
+        Kind::Model => ("model", 100_000, 10),
+        Kind::Rtl => ("rtl", 20_000, 1),
+    };
+    let simulator =
+        Simulator::start(project, sockets.path(), NAMES.len(), &["--nic", nic, "--dma", "files"])?;
+    let environment = [
+        "jobs=ring".to_string(),
+        format!("ranks={}", NAMES.len()),
+        format!("bytes={bytes}"),
+        format!("turns={turns}"),
+    ];
+    let (job, environment) = (Job::new(NAMES.len()), environment.to_vec());
+    let place = Place { cache, initramfs, folder, sockets: &sockets, simulator, job, environment };
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let place = &place;
+        let guests = [0, 1].map(|rank| scope.spawn(move || one(place, rank)));
+        let ends = guests.into_iter().zip(NAMES).map(|(guest, name)| {
+            let end = guest.join().unwrap_or_else(|_| Err(anyhow!("xtask itself failed: see above")));
+            end.err().map(|error| format!("{name}: {error:#}"))
+        });
+        ends.flatten().collect()
+    });
+    ensure!(failures.is_empty(), "{}", failures.join("\n"));
+    place.simulator.judge()?;
+    println!("ring in two guests: passed, {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// One guest, from its start to its end.
+fn one(place: &Place, rank: usize) -> Result<()> {
+    let name = NAMES[rank];
+    let line = place.sockets.path().join(format!("{name}.sock"));
+    let log = place.folder.join(format!("kernel-{name}.log"));
+    if log.exists() {
+        // What an earlier run left must not pass for this one's.
+        fs::remove_file(&log)?;
+    }
+    let mut environment = place.environment.clone();
+    environment.push(format!("rank={rank}"));
+    let nics = place.simulator.sockets();
+    let nics = nics.get(rank..=rank).context("a guest has a NIC")?;
+    let initramfs = &place.initramfs;
+    let machine = Machine { initramfs, log: &log, nics, line: Some(&line), environment: &environment };
+    std::thread::scope(|scope| {
+        let asked = scope.spawn(|| place.job.serve(&connected(&line)?));
+        let shown = run::run(name, &machine.command(&place.cache), &place.simulator, &log, LIMIT);
+        let asked = asked.join().unwrap_or_else(|_| Err(anyhow!("xtask itself failed: see above")));
+        // What the guest says is nearer to the cause.
+        log::judge(&shown?.log)?;
+        asked
+    })
+}
+
+/// Connects to a serial line, as soon as it is there.
+fn connected(line: &Path) -> Result<UnixStream> {
+    let start = Instant::now();
+    loop {
+        match UnixStream::connect(line) {
+            Ok(stream) => return Ok(stream),
+            Err(error) if start.elapsed() > START => {
+                return Err(error).with_context(|| format!("cannot connect to {}", line.display()));
+            }
+            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+}
+
+/// What every guest has, and the ring, compiled with the virtual environment's MPICH, the provider, and all libraries that they need.
+fn all_programs(project: &Project, folder: &Path, scratch: &Path) -> Result<Vec<Program>> {
+    let ring = scratch.join("ring");
+    let source = project.root.join("vipl/examples/mpi/ring.c");
+    Cmd::new(project.venv.join("bin/mpicc")).args(["-std=c11", "-O1", "-o"]).arg(&ring).arg(source).run()?;
+    let provider = folder.join(provider::NAME);
+    let libraries =
+        ["lib", "lib/mpich"].map(|folder| project.venv.join(folder).display().to_string()).join(":");
+    let mut files = BTreeMap::from([
+        ("bin/ring".to_string(), ring.clone()),
+        (format!("lib/{}", provider::NAME), provider.clone()),
+    ]);
+    for file in [ring, provider] {
+        let list = Cmd::new("ldd").env("LD_LIBRARY_PATH", &libraries).arg(&file).read()?;
+        let needed = listed(&list).with_context(|| format!("the libraries of {}", file.display()))?;
+        for (name, file) in needed {
+            add(&mut files, place(&name), file)?;
+        }
+    }
+    let mut programs = programs::build(project)?;
+    programs.extend(files.into_iter().map(|(place, file)| Program { place, file }));
+    Ok(programs)
+}
+
+/// Adds a file to the guest's. Two programs may need the same library, but there is one file in each place.
+fn add(files: &mut BTreeMap<String, PathBuf>, place: String, file: PathBuf) -> Result<()> {
+    match files.entry(place) {
+        Entry::Vacant(entry) => {
+            entry.insert(file);
+        }
+        Entry::Occupied(entry) => {
+            let (place, other) = (entry.key(), entry.get());
+            ensure!(
+                *other == file,
+                "{} and {} would both be {place} of a guest",
+                other.display(),
+                file.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Where a library is in the guest: in one folder with the others, but the loader is where programs expect it.
+fn place(name: &str) -> String {
+    match name.strip_prefix('/') {
+        Some(loader) => loader.into(),
+        None => format!("lib/{name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_in_one_folder_and_the_loader_is_where_programs_have_it() {
+        assert_eq!(place("libmpi.so.12"), "lib/libmpi.so.12");
+        assert_eq!(place("/lib64/ld-linux-x86-64.so.2"), "lib64/ld-linux-x86-64.so.2");
+    }
+
+    #[test]
+    fn two_programs_share_a_library_and_two_files_are_no_one_library() {
+        let mut files = BTreeMap::new();
+        for file in ["/lib/libc.so.6", "/lib/libc.so.6"] {
+            add(&mut files, place("libc.so.6"), PathBuf::from(file)).unwrap();
+        }
+        let error = add(&mut files, place("libc.so.6"), PathBuf::from("/opt/libc.so.6")).unwrap_err();
+        let said = "/lib/libc.so.6 and /opt/libc.so.6 would both be lib/libc.so.6 of a guest";
+        assert_eq!(error.to_string(), said);
+        assert_eq!(files.len(), 1);
+    }
+
+    #[test]
+    fn the_job_is_there_and_tells_of_the_ring() {
+        let script = Project::find().unwrap().root.join("xtask").join(SCRIPT);
+        assert!(crate::project::read(&script).unwrap().contains("exec 3<>/dev/ttyS2"));
+    }
+}
