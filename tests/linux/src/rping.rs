@@ -9,7 +9,7 @@ use vipl::connections::NetAddress;
 use vipl::{Mtu, ReliabilityLevel};
 
 use crate::stage::{End, Stage, GUEST_IP, OWN_IP};
-use crate::talk::{Talk, BYTES, LIMIT, SINK, SOURCE};
+use crate::talk::{Talk, Told, BYTES, LIMIT, SINK, SOURCE};
 use crate::Case;
 
 /// rping's port.
@@ -102,7 +102,9 @@ pub fn server_with(
     listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
     for round in 0..rounds {
         before(stage, round)?;
-        serve_round(&mut talk, size).with_context(|| format!("round {round}"))?;
+        let last = round + 1 == rounds;
+        let serve = if last { serve_last_round } else { serve_round };
+        serve(&mut talk, size).with_context(|| format!("round {round}"))?;
     }
     let printed = stage.guest.finish_command("rping", LIMIT)?;
     let pings = printed.matches("ping data:").count();
@@ -112,13 +114,25 @@ pub fn server_with(
 
 /// A round of a server's.
 pub fn serve_round(talk: &mut Talk<'_>, size: usize) -> Result<()> {
+    let sink = serve_data(talk, size)?;
+    talk.tell(sink)
+}
+
+/// A server's last round: its last message is what the client ends at.
+pub fn serve_last_round(talk: &mut Talk<'_>, size: usize) -> Result<()> {
+    let sink = serve_data(talk, size)?;
+    talk.tell_last(sink)
+}
+
+/// Reads the client's source, and writes its sink, which this answers.
+fn serve_data(talk: &mut Talk<'_>, size: usize) -> Result<Told> {
     let source = talk.hear().context("where the client's source is")?;
     ensure!(source.length == size, "{} bytes of {size}", source.length);
     talk.read(source)?;
     talk.tell(source)?;
     let sink = talk.hear().context("where the client's sink is")?;
     talk.write(sink)?;
-    talk.tell(sink)
+    Ok(sink)
 }
 
 fn client_of_each_size(stage: &mut Stage, level: ReliabilityLevel) -> Result<()> {

@@ -111,15 +111,29 @@ impl<'a> Talk<'a> {
     /// # Errors
     /// It completes in error, or not at all.
     pub fn carry(&self, descriptor: DescriptorBuilder) -> Result<()> {
-        self.vi.post_send(descriptor.build(&self.end.memory, DESCRIPTORS + self.place(2))?)?;
+        self.post_send(descriptor)?;
         self.vi.send_wait(Some(LIMIT))?;
         Ok(())
     }
 
+    fn post_send(&self, descriptor: DescriptorBuilder) -> Result<()> {
+        Ok(self.vi.post_send(descriptor.build(&self.end.memory, DESCRIPTORS + self.place(2))?)?)
+    }
+
     /// Tells the peer.
     pub fn tell(&self, told: Told) -> Result<()> {
+        self.carry(self.message(told)?)
+    }
+
+    /// Tells the peer what it ends at. Nobody waits for the acknowledgement: where that is lost, the peer is gone before it could send it again, and the
+    /// message completes in error though it has arrived.
+    pub fn tell_last(&self, told: Told) -> Result<()> {
+        self.post_send(self.message(told)?)
+    }
+
+    fn message(&self, told: Told) -> Result<DescriptorBuilder> {
         self.end.memory.write(MESSAGES + self.place(2), &told.bytes())?;
-        self.carry(Descriptor::new().segment(&self.end.memory, MESSAGES + self.place(2), TOLD)?)
+        Ok(Descriptor::new().segment(&self.end.memory, MESSAGES + self.place(2), TOLD)?)
     }
 
     /// Tells the peer where `length` bytes at `offset` are.
