@@ -75,6 +75,7 @@ fn samples() -> Vec<Request> {
         Request::Counters,
         Request::Listen(discriminator),
         Request::ListenForAll(discriminator, u32::MAX),
+        Request::Unlisten(postcard::from_bytes(&[7]).expect("a number")),
         Request::Connect(ask.clone()),
         Request::PeerRequest(Ask { target: Target::Mac(info.mac), timeout: None, ..ask }),
         Request::Disconnect(connection()),
