@@ -19,7 +19,9 @@ use crate::{
     address::{ConnectionInfo, Mac},
     device::Polling,
     kernel_agent::{
-        connection_agent::ConnectionAgent, CqName, CreatedCq, CreatedVi, KernelAgent, ViAttributes, ViName,
+        connection_agent::ConnectionAgent,
+        control::{control_calls, methods_of},
+        CqName, CreatedCq, CreatedVi, KernelAgent, ViAttributes, ViName,
     },
     queues::entries::Entries,
     wait::Vectors,
@@ -41,8 +43,19 @@ impl Vectors for Agent {
     }
 }
 
-// As above.
+/// A row's method is the inherent one of this name.
+macro_rules! forward {
+    ($(#[$doc:meta])* fn $method:ident($($argument:ident: $type:ty),*) -> $result:ty as $($asked:tt)*) => {
+        fn $method(&self, $($argument: $type),*) -> $result {
+            Agent::$method(self, $($argument),*)
+        }
+    };
+}
+
+// So are most of the others.
 impl KernelAgent for Agent {
+    control_calls! { methods_of KernelAgent forward }
+
     fn kind(&self) -> NicKind {
         Agent::kind(self)
     }
@@ -61,10 +74,6 @@ impl KernelAgent for Agent {
 
     fn dma_bytes(&self) -> u64 {
         Agent::dma_bytes(self)
-    }
-
-    fn check(&self) -> Result<(), AgentError> {
-        Agent::check(self)
     }
 
     fn check_here(&self) -> Result<(), AgentError> {
@@ -91,14 +100,6 @@ impl KernelAgent for Agent {
         Agent::hold_off(self, vector, holdoff)
     }
 
-    fn create_tag(&self) -> Result<u16, AgentError> {
-        Agent::create_tag(self)
-    }
-
-    fn destroy_tag(&self, tag: u16) -> Result<(), AgentError> {
-        Agent::destroy_tag(self, tag)
-    }
-
     unsafe fn register(
         &self,
         address: usize,
@@ -113,45 +114,8 @@ impl KernelAgent for Agent {
         Agent::deregister(self, handle)
     }
 
-    fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
-        Agent::set_memory_attributes(self, handle, attributes)
-    }
-
-    fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
-        Agent::memory_attributes(self, handle)
-    }
-
     fn create_vi(&self, attributes: ViAttributes) -> Result<CreatedVi, AgentError> {
         Agent::create_vi(self, attributes)
-    }
-
-    fn set_vi_attributes(
-        &self,
-        vi: ViName,
-        attributes: ViAttributes,
-        anew: bool,
-    ) -> Result<ConnectionInfo, AgentError> {
-        Agent::set_vi_attributes(self, vi, attributes, anew)
-    }
-
-    fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
-        Agent::connect_vi(self, vi, peer)
-    }
-
-    fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
-        Agent::break_vi(self, vi)
-    }
-
-    fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
-        Agent::idle_vi(self, vi)
-    }
-
-    fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError> {
-        Agent::vi_state(self, vi)
-    }
-
-    fn destroy_vi(&self, vi: ViName) -> Result<(), AgentError> {
-        Agent::destroy_vi(self, vi)
     }
 
     fn create_cq(&self, entries: usize) -> Result<CreatedCq, AgentError> {
@@ -160,14 +124,6 @@ impl KernelAgent for Agent {
 
     fn resize_cq(&self, cq: CqName, entries: usize) -> Result<(Entries, u32), AgentError> {
         Agent::resize_cq(self, cq, entries)
-    }
-
-    fn destroy_cq(&self, cq: CqName) -> Result<(), AgentError> {
-        Agent::destroy_cq(self, cq)
-    }
-
-    fn take_events(&self) -> Result<Vec<Event>, AgentError> {
-        Agent::take_events(self)
     }
 
     fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
@@ -194,10 +150,6 @@ impl KernelAgent for Agent {
     fn hosts(&self) -> Result<Option<String>, AgentError> {
         // Configuration is the library's.
         Ok(None)
-    }
-
-    fn time(&self) -> Result<u32, AgentError> {
-        Agent::time(self)
     }
 
     fn counters(&self) -> Result<Vec<(&'static Code, u64)>, AgentError> {

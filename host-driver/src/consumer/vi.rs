@@ -66,7 +66,7 @@ impl Vi {
     /// # Errors
     /// The agent's.
     pub fn connect(&self, peer: &ConnectionInfo) -> Result<(), AgentError> {
-        self.agent.connect_vi(self.name, peer)
+        self.agent.connect_vi(self.name, *peer)
     }
 
     /// Breaks the VI: everything posted to either queue is completed, FLUSHED at the latest.

@@ -15,7 +15,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentError, ViName};
+use super::{
+    control::{control_calls, declare, methods_of},
+    AgentError, ViName,
+};
 use crate::{
     cm::{CmError, ConnectionId, Discriminator, Event, ListenerId, Target},
     wakeup::Wakeup,
@@ -51,33 +54,14 @@ pub struct Ask {
 
 /// Makes and ends connections. Calls may come from any thread.
 pub trait ConnectionAgent: Send + Sync {
-    /// Waits for the next who asks for a discriminator: [`Event::Incoming`]. Of several listeners for one discriminator the
-    /// oldest gets the request.
-    ///
-    /// # Errors
-    /// The agent's: the discriminator is another user's; too many listeners.
-    fn listen(&self, discriminator: Discriminator) -> Result<ListenerId, AgentError>;
-    /// Waits for all who ask for a discriminator, until [`ConnectionAgent::unlisten`]: each is an [`Event::Incoming`]. Of those that are not
-    /// decided on `backlog` wait at most; more are refused.
-    ///
-    /// # Errors
-    /// As [`ConnectionAgent::listen`].
-    fn listen_for_all(&self, discriminator: Discriminator, backlog: u32) -> Result<ListenerId, AgentError>;
+    // Its rows in the table of control calls.
+    control_calls! { methods_of ConnectionAgent declare }
+
     /// Waits no longer. Who has asked, and was not taken, is refused.
     ///
     /// # Errors
     /// The agent's.
     fn unlisten(&self, listener: ListenerId) -> Result<(), AgentError>;
-    /// Asks somebody who listens.
-    ///
-    /// # Errors
-    /// No such VI; data that has no room; a discriminator that is another user's.
-    fn connect(&self, ask: Ask) -> Result<ConnectionId, ConnectorError>;
-    /// Asks somebody who asks us.
-    ///
-    /// # Errors
-    /// As [`ConnectionAgent::connect`].
-    fn peer_request(&self, ask: Ask) -> Result<ConnectionId, ConnectorError>;
     /// Accepts a request with an idle VI, which is connected when this returns.
     ///
     /// # Errors

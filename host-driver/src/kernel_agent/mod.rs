@@ -12,6 +12,7 @@
 //! post, or a look that finds something, is no call of this trait. [`crate::consumer`] keeps both beside the agent.
 
 pub mod connection_agent;
+pub mod control;
 mod created;
 mod error;
 mod event;
@@ -37,7 +38,10 @@ use crate::{
     wakeup::Wakeup,
 };
 
-use self::connection_agent::ConnectionAgent;
+use self::{
+    connection_agent::ConnectionAgent,
+    control::{control_calls, declare, methods_of},
+};
 pub use self::{
     created::{CreatedCq, CreatedVi},
     error::{AgentError, ErrorClass},
@@ -54,6 +58,9 @@ pub use self::{
 /// Names, tags and handles mean something only to the agent that gave them, and, behind viad, only to the
 /// process that it gave them to.
 pub trait KernelAgent: Vectors + Send + Sync {
+    // Its rows in the table of control calls.
+    control_calls! { methods_of KernelAgent declare }
+
     /// What carries out the work.
     fn kind(&self) -> NicKind;
     /// The sizes of the NIC, or of what this process may have of them.
@@ -65,8 +72,6 @@ pub trait KernelAgent: Vectors + Send + Sync {
     /// Bytes of memory that may be registered at a time: each registration counts, whole pages.
     fn dma_bytes(&self) -> u64;
 
-    /// Whether the NIC still answers. Who waits asks now and then.
-    fn check(&self) -> Result<(), AgentError>;
     /// Whether the agent is there, as far as one knows without asking anybody.
     ///
     /// # Errors
@@ -88,10 +93,6 @@ pub trait KernelAgent: Vectors + Send + Sync {
     /// Interrupt moderation: see [`crate::agent::Agent::hold_off`].
     fn hold_off(&self, vector: u8, holdoff: Duration) -> Result<(), AgentError>;
 
-    /// Makes a protection tag; never 0.
-    fn create_tag(&self) -> Result<u16, AgentError>;
-    /// Destroys a protection tag that no region and no VI uses.
-    fn destroy_tag(&self, tag: u16) -> Result<(), AgentError>;
     /// Memory of `length` bytes, rounded up to whole pages, that can be registered with this agent whatever stands between it and this
     /// process. It is not registered yet.
     ///
@@ -115,14 +116,6 @@ pub trait KernelAgent: Vectors + Send + Sync {
     /// Ends a registration. When it returns without an error, nothing reaches the memory through the handle any
     /// more. After an error the NIC may still do so: the memory must stay.
     fn deregister(&self, handle: u32) -> Result<(), AgentError>;
-    /// Gives a registered region another tag and other rights; its handle stays. When it returns without an error, nobody
-    /// reaches the memory by what it was registered for before.
-    ///
-    /// # Errors
-    /// No such handle or tag; a right to write read-only memory.
-    fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError>;
-    /// What a handle was registered with.
-    fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError>;
 
     /// Creates a VI, idle.
     ///
@@ -130,31 +123,6 @@ pub trait KernelAgent: Vectors + Send + Sync {
     /// A ring size or transfer size that the NIC has not, RDMA reads without reliability; a tag or completion queue
     /// that does not exist; no VI left.
     fn create_vi(&self, attributes: ViAttributes) -> Result<CreatedVi, AgentError>;
-    /// Gives an idle VI other attributes; the sizes of its rings and its completion queues stay. With `anew` both rings start
-    /// anew at position 0: nothing may be posted that is not complete. Without it what is posted to receive stays posted, and
-    /// the tag is to be the same. It answers what its next peer is to know.
-    ///
-    /// # Errors
-    /// Not idle; as [`KernelAgent::create_vi`].
-    fn set_vi_attributes(
-        &self,
-        vi: ViName,
-        attributes: ViAttributes,
-        anew: bool,
-    ) -> Result<ConnectionInfo, AgentError>;
-    /// Connects an idle VI to the one that `peer` describes. The send ring starts anew at position 0, so nothing
-    /// may be posted to it that is not complete; posted receives stay.
-    fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError>;
-    /// Breaks a VI: everything posted to either queue is completed, FLUSHED at the latest.
-    fn break_vi(&self, vi: ViName) -> Result<(), AgentError>;
-    /// Makes a broken VI idle again, with both rings empty at position 0. To be called when all that was posted is
-    /// complete; what is not then is lost to its owner. What it answers is for the next connection: frames of the
-    /// one that was match nothing.
-    fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError>;
-    /// A VI's state in the NIC.
-    fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError>;
-    /// Destroys a VI. To be called when all that was posted is complete.
-    fn destroy_vi(&self, vi: ViName) -> Result<(), AgentError>;
 
     /// Creates a completion queue that has room for `entries` which are not taken, at any time.
     ///
@@ -164,11 +132,6 @@ pub trait KernelAgent: Vectors + Send + Sync {
     /// Gives a completion queue a new ring. It answers the ring, and how many entries the NIC has put into the old
     /// one, modulo 2^18. Nobody takes entries or stores an index meanwhile: [`crate::consumer::Cq::resize`] sees to that.
     fn resize_cq(&self, cq: CqName, entries: usize) -> Result<(Entries, u32), AgentError>;
-    /// Destroys a completion queue that no work queue has.
-    fn destroy_cq(&self, cq: CqName) -> Result<(), AgentError>;
-
-    /// Takes what the NIC reported that no descriptor can tell, oldest first; of VIs of this process only.
-    fn take_events(&self) -> Result<Vec<Event>, AgentError>;
     /// [`KernelAgent::take_events`], as soon as there is one; sleeps for `timeout` at most, then there are none.
     fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError>;
     /// From now on `wakeup` is signalled whenever `vector` is raised, or its sleepers are woken ([`Vectors::wake`]), and when the agent is gone, for
@@ -196,8 +159,6 @@ pub trait KernelAgent: Vectors + Send + Sync {
     fn connections(self: Arc<Self>) -> Result<Arc<dyn ConnectionAgent>, AgentError>;
     /// The hosts file that the agent is configured with, for the name service; None: it has none.
     fn hosts(&self) -> Result<Option<String>, AgentError>;
-    /// Device time in ticks of 1.024 us; it wraps.
-    fn time(&self) -> Result<u32, AgentError>;
     /// The NIC's counters, with their names and meanings.
     fn counters(&self) -> Result<Vec<(&'static Code, u64)>, AgentError>;
 }

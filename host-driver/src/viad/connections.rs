@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{
+    ask::ask,
     notice::CONNECTION_EVENTS,
     protocol::{Answer, Request, MOST_CONNECTION_EVENTS},
     Client,
@@ -14,6 +15,7 @@ use crate::{
     cm::{ConnectionId, Discriminator, Event, EventQueue, ListenerId},
     kernel_agent::{
         connection_agent::{Ask, ConnectionAgent, ConnectorError},
+        control::{control_calls, methods_of},
         AgentError, ViName,
     },
     wakeup::Wakeup,
@@ -58,18 +60,12 @@ impl Client {
         }
     }
 
-    fn ask(&self, request: &Request) -> Result<ConnectionId, ConnectorError> {
+    /// What viad calls a connection that was asked for.
+    pub(super) fn connection(&self, request: &Request) -> Result<ConnectionId, ConnectorError> {
         match self.call(request)?.0 {
             Answer::Connection(id) => Ok(id),
             Answer::Unconnected(error) => Err(error.into()),
             other => Err(self.wrong(&other).into()),
-        }
-    }
-
-    fn begin_to_listen(&self, request: &Request) -> Result<ListenerId, AgentError> {
-        match self.call(request)?.0 {
-            Answer::Listener(listener) => Ok(listener),
-            other => Err(self.wrong(&other)),
         }
     }
 
@@ -88,13 +84,7 @@ impl Client {
 }
 
 impl ConnectionAgent for Client {
-    fn listen(&self, discriminator: Discriminator) -> Result<ListenerId, AgentError> {
-        self.begin_to_listen(&Request::Listen(discriminator))
-    }
-
-    fn listen_for_all(&self, discriminator: Discriminator, backlog: u32) -> Result<ListenerId, AgentError> {
-        self.begin_to_listen(&Request::ListenForAll(discriminator, backlog))
-    }
+    control_calls! { methods_of ConnectionAgent ask }
 
     fn unlisten(&self, own: ListenerId) -> Result<(), AgentError> {
         // viad refuses those that are still there.
@@ -104,14 +94,6 @@ impl ConnectionAgent for Client {
             let Some(event) = self.heard().connection_events.take(untaken) else { return Ok(()) };
             self.disconnect(event.id())?;
         }
-    }
-
-    fn connect(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
-        self.ask(&Request::Connect(ask))
-    }
-
-    fn peer_request(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
-        self.ask(&Request::PeerRequest(ask))
     }
 
     fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError> {

@@ -1,6 +1,7 @@
 //! The Kernel Agent in another process: what a library and `viad` say to each other, and the library's side of it.
 //! docs/viad.md has the picture.
 
+mod ask;
 mod client;
 mod connections;
 pub mod doorbell_page;

@@ -180,7 +180,7 @@ fn accept(nic: &Arc<Nic>, listener: &OwnedFd) -> Result<()> {
         let alive = Alive(Arc::clone(nic));
         let started = std::thread::Builder::new().name("viad-session".into()).spawn(move || {
             // The reason is logged.
-            let _ = session::serve(&alive.0, &socket);
+            let _ = session::serve(&alive.0, socket);
         });
         if let Err(error) = started {
             tracing::warn!(%error, "no thread for a client");

@@ -16,6 +16,7 @@ mod perf;
 mod pools;
 mod queues;
 mod requests;
+mod rows;
 mod service;
 mod silence;
 mod tap;

@@ -171,12 +171,8 @@ fn a_pool_that_could_hurt_viad_is_none() {
         };
         let (Ok(Answer::Tag(tag)), _) = raw.ask(&Request::CreateTag) else { panic!("no tag") };
         let attributes = MemoryAttributes { tag, rdma_write: true, rdma_read: true };
-        let register = |pool, offset, address, length| Request::RegisterShared {
-            pool,
-            offset,
-            address,
-            length,
-            attributes,
+        let register = |pool, offset, address, length| {
+            Request::RegisterShared(pool, offset, address, length, attributes)
         };
         let address = 0x7f00_0000_0000;
         for request in [

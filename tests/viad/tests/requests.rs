@@ -138,7 +138,7 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
             let length = *[0, 1, 100, 5000, 65_536, u64::MAX].choose(random).expect("some");
             let address = memory.start().as_ptr() as u64 + random.random_range(0..4096);
             let address = if random.random_ratio(1, 8) { random.random() } else { address };
-            Request::Register { address, length, attributes }
+            Request::Register(address, length, attributes)
         }
         6 => Request::Deregister(handle),
         7 => Request::SetMemoryAttributes(handle, attributes),
@@ -200,19 +200,13 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
             let length = *[0, 1, 100, POOL - offset, POOL, u64::MAX].choose(random).expect("some");
             let address =
                 (0x7f00_0000_0000 + offset) ^ if random.random_ratio(1, 8) { random.random() } else { 0 };
-            Request::RegisterShared { pool, offset, address, length, attributes }
+            Request::RegisterShared(pool, offset, address, length, attributes)
         }
         37 => Request::DropPool(pool),
         38 => [Request::Function, Request::EndLease].choose(random).expect("some").clone(),
         39 => {
             let (address, length) = (memory.start().as_ptr() as u64, 4096);
-            Request::RegisterLeased {
-                iova: random.random(),
-                address,
-                length,
-                read_only: random.random(),
-                attributes,
-            }
+            Request::RegisterLeased(random.random(), address, length, random.random(), attributes)
         }
         _ => match random.random_range(0..4) {
             0 => Request::Hosts(random.random_range(0..100)),

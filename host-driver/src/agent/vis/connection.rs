@@ -19,11 +19,11 @@ use crate::{
 
 impl Agent {
     /// Connects an idle VI to a peer that is known by its [`ConnectionInfo`] alone: as many RDMA reads as the NIC has, in either direction.
-    pub(in crate::agent) fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
+    pub(in crate::agent) fn connect_vi(&self, vi: ViName, peer: ConnectionInfo) -> Result<(), AgentError> {
         // At most eight.
         let reads = self.limits.read_depth as u8;
         let agreement = Agreement {
-            peer: *peer,
+            peer,
             reads_asked: reads,
             reads_answered: reads,
             not_ready_retries: rows::RNR_RETRIES,

@@ -13,6 +13,7 @@ use viaduct_spec::{layout::Code, register::counter};
 
 use super::{
     super::{
+        ask::ask,
         doorbell_page::Kind,
         notice::EVENTS,
         protocol::{Answer, Request},
@@ -26,8 +27,10 @@ use crate::{
     device::{DeviceError, Polling},
     device_memory::DeviceMemory,
     kernel_agent::{
-        connection_agent::ConnectionAgent, AgentError, CqName, CreatedCq, CreatedVi, Event, KernelAgent,
-        Limits, MemoryAttributes, NicKind, ViAttributes, ViName,
+        connection_agent::ConnectionAgent,
+        control::{control_calls, methods_of},
+        AgentError, CqName, CreatedCq, CreatedVi, Event, KernelAgent, Limits, MemoryAttributes, NicKind,
+        ViAttributes, ViName,
     },
     queues::{consumer_ring::ConsumerRing, entries::Entries, ring::Ring, work_queues::WorkQueues, ViState},
     wait::Vectors,
@@ -67,6 +70,8 @@ impl Vectors for Client {
 }
 
 impl KernelAgent for Client {
+    control_calls! { methods_of KernelAgent ask }
+
     fn kind(&self) -> NicKind {
         self.welcome.kind
     }
@@ -85,10 +90,6 @@ impl KernelAgent for Client {
 
     fn dma_bytes(&self) -> u64 {
         self.leased.as_ref().map_or(self.welcome.bytes, |leased| leased.bytes())
-    }
-
-    fn check(&self) -> Result<(), AgentError> {
-        self.done(&Request::Check)
     }
 
     fn check_here(&self) -> Result<(), AgentError> {
@@ -119,17 +120,6 @@ impl KernelAgent for Client {
         .into())
     }
 
-    fn create_tag(&self) -> Result<u16, AgentError> {
-        match self.call(&Request::CreateTag)?.0 {
-            Answer::Tag(tag) => Ok(tag),
-            other => Err(self.wrong(&other)),
-        }
-    }
-
-    fn destroy_tag(&self, tag: u16) -> Result<(), AgentError> {
-        self.done(&Request::DestroyTag(tag))
-    }
-
     fn allocate(self: Arc<Self>, length: usize) -> Result<DeviceMemory, AgentError> {
         match self.leased {
             Some(_) => DeviceMemory::new(length).map_err(AgentError::NoMemory),
@@ -149,8 +139,8 @@ impl KernelAgent for Client {
             return unsafe { self.register_leased(leased, address, length, attributes) };
         }
         self.handle(&match self.pools.find(address, length) {
-            Some((pool, offset)) => Request::RegisterShared { pool, offset, address, length, attributes },
-            None => Request::Register { address, length, attributes },
+            Some((pool, offset)) => Request::RegisterShared(pool, offset, address, length, attributes),
+            None => Request::Register(address, length, attributes),
         })
     }
 
@@ -158,17 +148,6 @@ impl KernelAgent for Client {
         match &self.leased {
             Some(leased) => self.deregister_leased(leased, handle),
             None => self.done(&Request::Deregister(handle)),
-        }
-    }
-
-    fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
-        self.done(&Request::SetMemoryAttributes(handle, attributes))
-    }
-
-    fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
-        match self.call(&Request::MemoryAttributes(handle))?.0 {
-            Answer::Attributes(attributes) => Ok(attributes),
-            other => Err(self.wrong(&other)),
         }
     }
 
@@ -183,44 +162,6 @@ impl KernelAgent for Client {
             (ring(rings[0], attributes.send_log2)?, ring(rings[1], attributes.receive_log2)?);
         let doorbells = self.page(Kind::Vi, name.index, files.into_iter().next())?;
         Ok(CreatedVi { name, info, queues: WorkQueues::new(send, receive, vectors, doorbells) })
-    }
-
-    fn set_vi_attributes(
-        &self,
-        vi: ViName,
-        attributes: ViAttributes,
-        anew: bool,
-    ) -> Result<ConnectionInfo, AgentError> {
-        match self.call(&Request::SetViAttributes(vi, attributes, anew))?.0 {
-            Answer::Info(info) => Ok(info),
-            other => Err(self.wrong(&other)),
-        }
-    }
-
-    fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
-        self.done(&Request::ConnectVi(vi, *peer))
-    }
-
-    fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
-        self.done(&Request::BreakVi(vi))
-    }
-
-    fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
-        match self.call(&Request::IdleVi(vi))?.0 {
-            Answer::Info(info) => Ok(info),
-            other => Err(self.wrong(&other)),
-        }
-    }
-
-    fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError> {
-        match self.call(&Request::ViState(vi))?.0 {
-            Answer::State(state) => Ok(state),
-            other => Err(self.wrong(&other)),
-        }
-    }
-
-    fn destroy_vi(&self, vi: ViName) -> Result<(), AgentError> {
-        self.done(&Request::DestroyVi(vi))
     }
 
     fn create_cq(&self, entries: usize) -> Result<CreatedCq, AgentError> {
@@ -238,17 +179,6 @@ impl KernelAgent for Client {
         let (answer, files) = self.call(&Request::ResizeCq(cq, count))?;
         let Answer::Resized { written } = answer else { return Err(self.wrong(&answer)) };
         Ok((self.entries(files.into_iter().next(), entries)?, written))
-    }
-
-    fn destroy_cq(&self, cq: CqName) -> Result<(), AgentError> {
-        self.done(&Request::DestroyCq(cq))
-    }
-
-    fn take_events(&self) -> Result<Vec<Event>, AgentError> {
-        match self.call(&Request::TakeEvents)?.0 {
-            Answer::Events(events) => Ok(events),
-            other => Err(self.wrong(&other)),
-        }
     }
 
     fn wait_events(&self, timeout: Duration) -> Result<Vec<Event>, AgentError> {
@@ -310,13 +240,6 @@ impl KernelAgent for Client {
                 Answer::Hosts(Some(piece)) => text.extend(piece),
                 other => return Err(self.wrong(&other)),
             }
-        }
-    }
-
-    fn time(&self) -> Result<u32, AgentError> {
-        match self.call(&Request::Time)?.0 {
-            Answer::Time(time) => Ok(time),
-            other => Err(self.wrong(&other)),
         }
     }
 

@@ -206,7 +206,7 @@ impl Client {
         // SAFETY: the caller's promise.
         let map = unsafe { leased.map(start, bytes, access) }?;
         let (iova, read_only) = (map.iova, access == DmaAccess::Read);
-        let request = Request::RegisterLeased { iova, address, length, read_only, attributes };
+        let request = Request::RegisterLeased(iova, address, length, read_only, attributes);
         match self.handle(&request) {
             Ok(handle) => {
                 leased.state().maps.insert(handle, map);

@@ -10,8 +10,8 @@ use crate::{
     cm::{self, CmError, ConnectionId, Discriminator, ListenerId},
     device::Polling,
     kernel_agent::{
-        connection_agent::Ask, AgentError, CqName, ErrorClass, Event, Limits, MemoryAttributes, NicKind,
-        ViAttributes, ViName,
+        connection_agent::Ask, control::control_calls, AgentError, CqName, ErrorClass, Event, Limits,
+        MemoryAttributes, NicKind, ViAttributes, ViName,
     },
     queues::ViState,
 };
@@ -31,127 +31,35 @@ pub const MOST_REPORTS: usize = 64;
 /// The most connection events in one reply: each has less than 400 bytes.
 pub const MOST_CONNECTION_EVENTS: usize = 64;
 
-/// What a client asks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Request {
-    /// First of all: who speaks. Descriptors: `/proc/self/mem` for reading and writing, and for reading; or none, and then private memory
-    /// is not registered.
-    Hello {
-        /// [`MAGIC`].
-        magic: [u8; 8],
-        /// [`VERSION`].
-        version: u32,
-    },
-    /// [`Answer::Tag`].
-    CreateTag,
-    /// [`Answer::Done`].
-    DestroyTag(u16),
-    /// [`Answer::Handle`].
-    Register {
-        /// First byte.
-        address: u64,
-        /// Bytes.
-        length: u64,
-        /// Tag and rights.
-        attributes: MemoryAttributes,
-    },
-    /// [`Answer::Done`].
-    Deregister(u32),
-    /// [`Answer::Done`].
-    SetMemoryAttributes(u32, MemoryAttributes),
-    /// [`Answer::Attributes`].
-    MemoryAttributes(u32),
-    /// [`Answer::Vi`].
-    CreateVi(ViAttributes),
-    /// Other attributes, and whether both rings start anew: [`Answer::Info`].
-    SetViAttributes(ViName, ViAttributes, bool),
-    /// [`Answer::Done`].
-    ConnectVi(ViName, ConnectionInfo),
-    /// [`Answer::Done`].
-    BreakVi(ViName),
-    /// [`Answer::Info`].
-    IdleVi(ViName),
-    /// [`Answer::State`].
-    ViState(ViName),
-    /// [`Answer::Done`].
-    DestroyVi(ViName),
-    /// [`Answer::Cq`].
-    CreateCq(u32),
-    /// [`Answer::Resized`].
-    ResizeCq(CqName, u32),
-    /// [`Answer::Done`].
-    DestroyCq(CqName),
-    /// [`Answer::Events`].
-    TakeEvents,
-    /// Whether the device still answers: [`Answer::Done`].
-    Check,
-    /// [`Answer::Time`].
-    Time,
-    /// [`Answer::Counters`].
-    Counters,
-    /// Wait for the next who asks for this discriminator: [`Answer::Listener`].
-    Listen(Discriminator),
-    /// Wait for all who ask for this discriminator, of whom so many may wait to be decided on: [`Answer::Listener`].
-    ListenForAll(Discriminator, u32),
-    /// [`Answer::Done`].
-    Unlisten(ListenerId),
-    /// Ask who listens: [`Answer::Connection`].
-    Connect(Ask),
-    /// Ask who asks us: [`Answer::Connection`].
-    PeerRequest(Ask),
-    /// With a VI and the consumer's own: [`Answer::Done`].
-    Accept(ConnectionId, ViName, Vec<u8>),
-    /// With the consumer's own: [`Answer::Done`].
-    Reject(ConnectionId, Vec<u8>),
-    /// [`Answer::Done`].
-    Disconnect(ConnectionId),
-    /// [`Answer::ConnectionEvents`].
-    TakeConnectionEvents,
-    /// The hosts file, from this byte on: [`Answer::Hosts`].
-    Hosts(u32),
-    /// Say when a vector is raised, or something in the session's own page, once in a session: [`Answer::Watched`].
-    Watch,
-    /// Sessions that this user may know of, from this number on: [`Answer::Sessions`].
-    Sessions(u64),
-    /// VIs of such a session, from this index on: [`Answer::Vis`].
-    Vis(u64, u16),
-    /// What all other sessions have together, whoever asks: [`Answer::Totals`].
-    Totals,
-    /// Memory that the client's library has made, so many bytes. Descriptor: its memfd. [`Answer::Pool`].
-    SharePool(u64),
-    /// A pool without regions is not used any more: [`Answer::Done`].
-    DropPool(u32),
-    /// Registers memory in a pool: [`Answer::Handle`].
-    RegisterShared {
-        /// The pool.
-        pool: u32,
-        /// Where it begins there, in bytes.
-        offset: u64,
-        /// The first byte's address in the client.
-        address: u64,
-        /// Bytes.
-        length: u64,
-        /// Tag and rights.
-        attributes: MemoryAttributes,
-    },
-    /// The function itself, for a client that viad trusts, before it has anything: [`Answer::Function`].
-    Function,
-    /// Registers memory that the client has mapped in its lease: [`Answer::Handle`].
-    RegisterLeased {
-        /// DMA address of its first page.
-        iova: u64,
-        /// The first byte's address in the client.
-        address: u64,
-        /// Bytes.
-        length: u64,
-        /// The client may only read it.
-        read_only: bool,
-        /// Tag and rights.
-        attributes: MemoryAttributes,
-    },
-    /// The client has unmapped all in its lease, and maps nothing more there: [`Answer::Done`].
-    EndLease,
+/// Makes the requests of the rows of [`control_calls!`].
+macro_rules! requests {
+    (() $(
+        $(#[$doc:meta])*
+        $trait:ident fn $method:ident $(($($argument:ident: $type:ty),+))? $(-> $result:ty)?
+            as $request:ident => $answer:ident $(and $files:ident)?
+            $(, of [$($object:ident($value:expr)),+])? $(, costs [$($quota:ident),+])?;
+    )*) => {
+        /// What a client asks.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        pub enum Request {
+            /// First of all, and no control call: who speaks. Descriptors: `/proc/self/mem` for reading and writing, and for reading; or none, and
+            /// then private memory is not registered.
+            Hello {
+                /// [`MAGIC`].
+                magic: [u8; 8],
+                /// [`VERSION`].
+                version: u32,
+            },
+            $(
+                $(#[$doc])*
+                #[doc = concat!("\n\nIt is answered with [`Answer::", stringify!($answer), "`].")]
+                $request $(($($type),+))?,
+            )*
+        }
+    };
 }
+
+control_calls!(requests);
 
 /// What viad answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -55,7 +55,7 @@ fn samples() -> Vec<Request> {
         Request::Hello { magic: MAGIC, version: VERSION },
         Request::CreateTag,
         Request::DestroyTag(5),
-        Request::Register { address: u64::MAX, length: 1, attributes },
+        Request::Register(u64::MAX, 1, attributes),
         Request::Deregister(9),
         Request::SetMemoryAttributes(9, attributes),
         Request::MemoryAttributes(9),
@@ -75,6 +75,7 @@ fn samples() -> Vec<Request> {
         Request::Counters,
         Request::Listen(discriminator),
         Request::ListenForAll(discriminator, u32::MAX),
+        Request::Unlisten(postcard::from_bytes(&[7]).expect("a number")),
         Request::Connect(ask.clone()),
         Request::PeerRequest(Ask { target: Target::Mac(info.mac), timeout: None, ..ask }),
         Request::Disconnect(connection()),
@@ -88,11 +89,42 @@ fn samples() -> Vec<Request> {
         Request::Totals,
         Request::SharePool(1 << 20),
         Request::DropPool(7),
-        Request::RegisterShared { pool: 7, offset: 4096, address: u64::MAX, length: 1, attributes },
+        Request::RegisterShared(7, 4096, u64::MAX, 1, attributes),
         Request::Function,
-        Request::RegisterLeased { iova: 1 << 38, address: 5, length: 1, read_only: true, attributes },
+        Request::RegisterLeased(1 << 38, 5, 1, true, attributes),
         Request::EndLease,
     ]
+}
+
+/// The rows of the table, and which one a request is of.
+macro_rules! rows {
+    (() $(
+        $(#[$doc:meta])*
+        $trait:ident fn $method:ident $(($($argument:ident: $type:ty),+))? $(-> $result:ty)?
+            as $request:ident => $answer:ident $(and $files:ident)?
+            $(, of [$($object:ident($value:expr)),+])? $(, costs [$($quota:ident),+])?;
+    )*) => {
+        const ROWS: &[&str] = &[$(stringify!($request)),*];
+
+        fn row(request: &Request) -> &'static str {
+            match request {
+                Request::Hello { .. } => "Hello",
+                $(Request::$request { .. } => stringify!($request),)*
+            }
+        }
+    };
+}
+
+control_calls!(rows);
+
+#[test]
+fn requests_are_numbered_by_the_order_of_the_rows() {
+    let samples = samples();
+    for (number, name) in ["Hello"].iter().chain(ROWS).enumerate() {
+        let sample = samples.iter().find(|sample| row(sample) == *name);
+        let sample = sample.unwrap_or_else(|| panic!("{name} has no sample: no test sends it"));
+        assert_eq!(usize::from(encode(sample).expect("short")[0]), number, "{name}");
+    }
 }
 
 #[test]

@@ -150,14 +150,14 @@ impl Connections {
         let _ = rustix::io::write(&self.stop_tap, &1u64.to_ne_bytes());
     }
 
-    /// Waits for the next who asks for a discriminator, or for all, of whom `backlog` may wait to be decided on. It counts as a listener.
+    /// Waits for the next who asks for a discriminator, or for all, of whom `backlog` may wait to be decided on. `share` is the listener's.
     pub fn listen(
         &self,
         party: &Party,
         name: Discriminator,
         backlog: Option<u32>,
+        share: Share,
     ) -> Result<ListenerId, AgentError> {
-        let share = self.accounts.take(party.uid, Quota::Listener, 1)?;
         let mut routes = self.routes();
         routes.hold(party, name)?;
         let id = self.connector.listen_for(party.share(), name, backlog.map(|most| most as usize));

@@ -9,47 +9,59 @@ use viaduct_driver::{
 };
 
 use super::Table;
-use crate::connections::{Connections, Party};
+use crate::accounts::Share;
 
 impl Table {
-    /// Waits for the next who asks for a discriminator, or for all, of whom `backlog` may wait to be decided on.
-    pub fn listen(&self, name: Discriminator, backlog: Option<u32>) -> Result<ListenerId, AgentError> {
-        self.nic.connections.listen(&self.party, name, backlog)
+    /// Waits for the next who asks for a discriminator.
+    pub(super) fn listen(&self, name: Discriminator, [share]: [Share; 1]) -> Result<ListenerId, AgentError> {
+        self.nic.connections.listen(&self.party, name, None, share)
+    }
+
+    /// Waits for all who ask for a discriminator, of whom `backlog` may wait to be decided on.
+    pub(super) fn listen_for_all(
+        &self,
+        name: Discriminator,
+        backlog: u32,
+        [share]: [Share; 1],
+    ) -> Result<ListenerId, AgentError> {
+        self.nic.connections.listen(&self.party, name, Some(backlog), share)
     }
 
     /// Waits no longer.
-    pub fn unlisten(&self, listener: ListenerId) -> Result<(), AgentError> {
+    pub(super) fn unlisten(&self, listener: ListenerId) -> Result<(), AgentError> {
         self.nic.connections.unlisten(&self.party, listener)
     }
 
-    /// Asks for a connection, who listens or who asks us.
-    pub fn connect(
-        &self,
-        ask: Ask,
-        how: fn(&Connections, &Party, Ask) -> Result<ConnectionId, ConnectorError>,
-    ) -> Result<ConnectionId, ConnectorError> {
+    /// Asks who listens for a connection.
+    pub(super) fn connect(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
         self.prepare(ask.vi)?;
-        how(&self.nic.connections, &self.party, ask)
+        self.nic.connections.connect(&self.party, ask)
+    }
+
+    /// Asks who asks us for a connection.
+    pub(super) fn peer_request(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
+        self.prepare(ask.vi)?;
+        self.nic.connections.peer_request(&self.party, ask)
     }
 
     /// Accepts a request with a VI.
-    pub fn accept(&self, id: ConnectionId, vi: ViName, data: &[u8]) -> Result<(), ConnectorError> {
+    pub(super) fn accept(&self, id: ConnectionId, vi: ViName, data: Vec<u8>) -> Result<(), ConnectorError> {
         self.prepare(vi)?;
-        self.nic.connections.accept(&self.party, id, vi, data)
+        self.nic.connections.accept(&self.party, id, vi, &data)
     }
 
     /// Refuses a request.
-    pub fn reject(&self, id: ConnectionId, data: &[u8]) -> Result<(), ConnectorError> {
-        self.nic.connections.reject(&self.party, id, data)
+    pub(super) fn reject(&self, id: ConnectionId, data: Vec<u8>) -> Result<(), ConnectorError> {
+        self.nic.connections.reject(&self.party, id, &data)
     }
 
     /// Ends a connection.
-    pub fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
+    pub(super) fn disconnect(&self, id: ConnectionId) -> Result<(), AgentError> {
         self.nic.connections.disconnect(&self.party, id)
     }
 
     /// Takes events of its connections.
-    pub fn take_connection_events(&self) -> Vec<cm::Event> {
-        self.party.inbox.take_connection_events()
+    pub(super) fn take_connection_events(&self) -> Result<Vec<cm::Event>, AgentError> {
+        Ok(self.party.inbox.take_connection_events())
     }
 }

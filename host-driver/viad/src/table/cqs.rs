@@ -6,16 +6,23 @@ use viaduct_driver::{
     kernel_agent::{AgentError, CqName, KernelAgent},
     memory::Mapping,
     queues::entries::Entries,
-    viad::doorbell_page::Kind,
+    viad::{doorbell_page::Kind, protocol::Answer},
 };
 
-use super::{memory, Cq, Table};
-use crate::{accounts::Quota, events::Subject};
+use super::{answer::Answered, memory, Cq, Table};
+use crate::{
+    accounts::{Quota, Share},
+    events::Subject,
+};
 
 impl Table {
-    /// Creates a completion queue: name, vector, and the descriptors of its ring and of its doorbell page, if that is not the NIC's own.
-    pub fn create_cq(&mut self, entries: usize) -> Result<(CqName, u8, Vec<OwnedFd>), AgentError> {
-        let shares = [self.share(Quota::Cq, 1)?, self.share(Quota::Row, 1)?, self.share(Quota::Page, 1)?];
+    pub(super) fn cq(&self, cq: CqName) -> Result<&Cq, AgentError> {
+        self.cqs.get(&cq).ok_or(AgentError::UnknownCq(cq.index))
+    }
+
+    /// Creates a completion queue. Descriptors: its ring's, and its doorbell page's, if that is not the NIC's own.
+    pub(super) fn create_cq(&mut self, entries: u32, shares: [Share; 3]) -> Answered {
+        let entries = entries as usize;
         let ring_share = self.share(Quota::Shared, bytes(entries)? as u64)?;
         let (ring, ring_file) = ring(entries)?;
         let (name, vector) = self.nic.agent.new_cq(&ring)?;
@@ -34,14 +41,13 @@ impl Table {
         }
         self.cqs.insert(name, Cq { page, _shares: shares, _ring: ring_share });
         self.record.has().cqs = self.cqs.len() as u32;
-        Ok((name, vector, [Some(ring_file), file].into_iter().flatten().collect()))
+        Ok((Answer::Cq { name, vector }, [Some(ring_file), file].into_iter().flatten().collect()))
     }
 
-    /// Gives a completion queue another ring: entries of the old one, and the new one's descriptor.
-    pub fn resize_cq(&mut self, cq: CqName, entries: usize) -> Result<(u32, OwnedFd), AgentError> {
-        let page = self.cqs.get(&cq).ok_or(AgentError::UnknownCq(cq.index))?.page.clone();
-        // It has both rings for a moment.
-        let _rows = [self.share(Quota::Row, 1)?, self.share(Quota::Page, 1)?];
+    /// Gives a completion queue another ring. Descriptor: that ring's. For a moment it has both rings, and the second one's shares.
+    pub(super) fn resize_cq(&mut self, cq: CqName, entries: u32, _rows: [Share; 2]) -> Answered {
+        let entries = entries as usize;
+        let page = self.cq(cq)?.page.clone();
         let ring_share = self.share(Quota::Shared, bytes(entries)? as u64)?;
         let (ring, file) = ring(entries)?;
         // An index of the old ring is none of the new one's.
@@ -52,12 +58,12 @@ impl Table {
         if let Some(kept) = self.cqs.get_mut(&cq) {
             kept._ring = ring_share;
         }
-        Ok((written, file))
+        Ok((Answer::Resized { written }, vec![file]))
     }
 
     /// Destroys a completion queue that no VI has.
-    pub fn destroy_cq(&mut self, cq: CqName) -> Result<(), AgentError> {
-        let kept = self.cqs.get(&cq).ok_or(AgentError::UnknownCq(cq.index))?;
+    pub(super) fn destroy_cq(&mut self, cq: CqName) -> Result<(), AgentError> {
+        let kept = self.cq(cq)?;
         self.nic.agent.destroy_cq(cq)?;
         self.nic.events.disown(Subject::Cq(cq));
         if let Some(page) = &kept.page {

@@ -1,24 +1,20 @@
 //! A session of a trusted client has the function itself, and a lease of its DMA addresses.
 
-use std::os::fd::OwnedFd;
-
 use rustix::net::{shutdown, Shutdown};
 use viaduct_driver::{
     agent::Lease,
     device::sharing::{Handover, OpenSpace},
     kernel_agent::{AgentError, ErrorClass},
-    viad::protocol::Function,
+    viad::protocol::{Answer, Function},
 };
 
-use super::{memory, regions::Of, Table};
+use super::{answer::Answered, regions::Of, Table};
 use crate::trust::Maps;
 
 /// What a trusted client has.
 pub(super) struct Leased {
     /// None: the client has ended it, or viad has taken it back.
     lease: Option<Lease>,
-    /// The session's socket: its end tells the client that it is over.
-    socket: OwnedFd,
     maps: Maps,
 }
 
@@ -27,11 +23,11 @@ fn state(text: &str) -> AgentError {
 }
 
 impl Table {
-    /// Hands the function over: what the client learns of it, and the descriptors.
+    /// Hands the function over: what the client learns of it. Descriptors: its file's, and its container's or iommufd's.
     ///
     /// # Errors
     /// viad does not trust the user; the session has something already; no maps or DMA addresses are left.
-    pub fn function(&mut self, socket: &OwnedFd) -> Result<(Function, Vec<OwnedFd>), AgentError> {
+    pub(super) fn function(&mut self) -> Answered {
         if self.leased.is_some() || !(self.vis.is_empty() && self.cqs.is_empty() && self.regions.is_empty()) {
             return Err(state("a session asks for the function once, and before it makes anything"));
         }
@@ -41,7 +37,6 @@ impl Table {
             OpenSpace::Container(container) => (container, None),
             OpenSpace::Iommufd { iommufd, ioas } => (iommufd, Some(ioas)),
         };
-        let socket = memory(socket.try_clone())?;
         let lease = self.nic.agent.lease(self.nic.trust.addresses())?;
         tracing::info!(
             pid = self.peer.pid.as_raw_nonzero(),
@@ -57,9 +52,9 @@ impl Table {
             bytes: lease.bytes(),
             maps: maps.count(),
         };
-        self.leased = Some(Leased { lease: Some(lease), socket, maps });
+        self.leased = Some(Leased { lease: Some(lease), maps });
         self.record.has().trusted = true;
-        Ok((function, vec![device, space]))
+        Ok((Answer::Function(function), vec![device, space]))
     }
 
     /// The lease of the session.
@@ -72,7 +67,7 @@ impl Table {
     ///
     /// # Errors
     /// Regions are registered in the lease.
-    pub fn end_lease(&mut self) -> Result<(), AgentError> {
+    pub(super) fn end_lease(&mut self) -> Result<(), AgentError> {
         self.nic.agent.end_lease(self.lease()?, 0)?;
         if let Some(leased) = &mut self.leased {
             leased.lease = None;
@@ -92,7 +87,7 @@ impl Table {
         let Some(leased) = &mut self.leased else { return Ok(()) };
         let Some(lease) = leased.lease.take() else { return Ok(()) };
         // A client that lives hears that the session is over, and lets go of the function.
-        let _ = shutdown(&leased.socket, Shutdown::Both);
+        let _ = shutdown(&*self.socket, Shutdown::Both);
         let pid = self.peer.pid.as_raw_nonzero();
         tracing::debug!(pid, "its lease ends with its process");
         if !self.peer.wait_end(&self.nic.stop) {

@@ -1,10 +1,12 @@
 //! What one session has. Nothing in it means anything to another; dropping it gives everything back.
 
+mod answer;
 mod connections;
 mod cqs;
 mod lease;
 mod pools;
 mod regions;
+mod reports;
 mod vis;
 
 use std::{collections::BTreeMap, io, os::fd::OwnedFd, sync::Arc};
@@ -13,10 +15,10 @@ use viaduct_driver::{
     agent::vis::{arena_bytes, Arena},
     kernel_agent::{AgentError, CqName, ErrorClass, Event, ViName},
     memory::Mapping,
-    viad::doorbell_page::Kind,
+    viad::{doorbell_page::Kind, protocol::Answer},
 };
 
-pub use self::regions::Range;
+pub use self::answer::Answered;
 use self::{lease::Leased, pools::Pool, regions::Region};
 use crate::{
     accounts::{Quota, Share},
@@ -31,7 +33,11 @@ use crate::{
 /// What one session has.
 pub struct Table {
     nic: Arc<Nic>,
+    /// Its end tells the client that the session is over.
+    socket: Arc<OwnedFd>,
     peer: Peer,
+    /// The descriptor that came with the request.
+    sent: Option<OwnedFd>,
     /// The client's memory, for reading and writing, and for reading, if it has handed it over.
     memories: Option<[OwnedFd; 2]>,
     arena: Arc<Arena>,
@@ -80,6 +86,7 @@ impl Table {
     /// A session of `peer`, with nothing yet; the descriptors of its notice page and its arena.
     pub fn new(
         nic: Arc<Nic>,
+        socket: Arc<OwnedFd>,
         peer: Peer,
         memories: Option<[OwnedFd; 2]>,
         session: Share,
@@ -104,7 +111,9 @@ impl Table {
         let record = nic.records.begin(party.inbox.session, &peer, read);
         let table = Self {
             nic,
+            socket,
             peer,
+            sent: None,
             memories,
             arena,
             places: vec![false; vis.into()],
@@ -148,14 +157,6 @@ impl Table {
         self.nic.accounts.take(self.peer.uid, quota, amount)
     }
 
-    fn own_tag(&self, tag: u16) -> Result<(), AgentError> {
-        self.tags.contains_key(&tag).then_some(()).ok_or(AgentError::UnknownTag(tag))
-    }
-
-    fn own_vi(&self, vi: ViName) -> Result<&Vi, AgentError> {
-        self.vis.get(&vi).ok_or(AgentError::UnknownVi(vi.index))
-    }
-
     /// A doorbell page that the forwarder looks at, at this place of the device's, and its client's descriptor. None: the client has the device's
     /// own.
     fn new_page(&self, kind: Kind, at: u64) -> Result<Option<(Arc<Page>, OwnedFd)>, AgentError> {
@@ -166,33 +167,31 @@ impl Table {
     }
 
     /// Makes a protection tag.
-    pub fn create_tag(&mut self) -> Result<u16, AgentError> {
-        let share = self.share(Quota::Tag, 1)?;
+    fn create_tag(&mut self, [share]: [Share; 1]) -> Result<u16, AgentError> {
         let tag = self.nic.agent.create_tag()?;
         self.tags.insert(tag, share);
         Ok(tag)
     }
 
     /// Destroys one.
-    pub fn destroy_tag(&mut self, tag: u16) -> Result<(), AgentError> {
-        self.own_tag(tag)?;
+    fn destroy_tag(&mut self, tag: u16) -> Result<(), AgentError> {
         self.nic.agent.destroy_tag(tag)?;
         self.tags.remove(&tag);
         Ok(())
     }
 
-    /// From now on the session is told when something is raised: the client's end of the socket by which it is.
-    pub fn watch(&self) -> Result<OwnedFd, AgentError> {
+    /// From now on the session is told when something is raised. Descriptor: the client's end of the socket by which it is.
+    fn watch(&self) -> Answered {
         let file = memory(self.party.inbox.watch())?.ok_or_else(|| AgentError::Remote {
             class: ErrorClass::State,
             text: "the session is told already when something is raised: once in a session".into(),
         })?;
         self.nic.watchers.add(&self.party.inbox);
-        Ok(file)
+        Ok((Answer::Watched, vec![file]))
     }
 
     /// Takes the events of its VIs.
-    pub fn take_events(&self) -> Result<Vec<Event>, AgentError> {
+    fn take_events(&self) -> Result<Vec<Event>, AgentError> {
         self.nic.events.collect()?;
         Ok(self.party.inbox.take_errors())
     }

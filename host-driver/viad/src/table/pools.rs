@@ -1,9 +1,6 @@
 //! A session has pools: memory that its library has made, of which viad has a view. viad never looks into it: it has the NIC reach it.
 
-use std::{
-    os::fd::{AsFd, OwnedFd},
-    sync::Arc,
-};
+use std::{os::fd::AsFd, sync::Arc};
 
 use viaduct_driver::{
     device::DmaAccess,
@@ -23,18 +20,19 @@ pub(super) struct Pool {
 }
 
 impl Table {
-    /// Takes a pool of so many bytes: its number.
+    /// Takes a pool of so many bytes, of which a descriptor has come: its number.
     ///
     /// # Errors
-    /// It is no memfd of so many bytes that cannot become shorter; the user has as many as it may.
-    pub fn share_pool(&mut self, bytes: u64, file: &OwnedFd) -> Result<u32, AgentError> {
+    /// It is no memfd of so many bytes that cannot become shorter; the user has as many bytes as it may.
+    pub(super) fn share_pool(&mut self, bytes: u64, [share]: [Share; 1]) -> Result<u32, AgentError> {
         let refused = |reason: String| AgentError::Remote {
             class: ErrorClass::Parameter,
             text: format!("a pool of {bytes:#x} bytes: {reason}"),
         };
         let length = usize::try_from(bytes).ok().filter(|_| bytes > 0 && bytes % PAGE_BYTES == 0);
         let length = length.ok_or_else(|| refused("it has whole pages of 4096 bytes".into()))?;
-        let shares = [self.share(Quota::Pool, 1)?, self.share(Quota::Shared, bytes)?];
+        let file = self.sent.take().ok_or_else(|| refused("its descriptor is missing".into()))?;
+        let shares = [share, self.share(Quota::Shared, bytes)?];
         let number = self.last_pool.checked_add(1).ok_or_else(|| refused("it is one too many".into()))?;
         let view = Mapping::of(file.as_fd(), length, DmaAccess::ReadWrite);
         let view =
@@ -48,8 +46,7 @@ impl Table {
     ///
     /// # Errors
     /// A region is in it.
-    pub fn drop_pool(&mut self, pool: u32) -> Result<(), AgentError> {
-        self.pool(pool)?;
+    pub(super) fn drop_pool(&mut self, pool: u32) -> Result<(), AgentError> {
         let regions = self.regions.values().filter(|region| region.of == Of::Pool(pool)).count();
         if regions > 0 {
             let text = format!("{regions} regions are registered in pool {pool}");

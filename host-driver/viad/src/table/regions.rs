@@ -35,21 +35,11 @@ pub(super) enum Of {
     Lease,
 }
 
-/// A range of the client's addresses that is to be registered.
-#[derive(Debug, Clone, Copy)]
-pub struct Range {
-    /// First byte.
-    pub address: u64,
-    /// Bytes.
-    pub length: u64,
-    /// Tag and rights.
-    pub attributes: MemoryAttributes,
-}
+/// A range of the client's addresses that is to be registered: its first byte, and bytes.
+type Range = (u64, u64);
 
-impl Range {
-    fn error(&self) -> AgentError {
-        AgentError::Range { address: self.address, length: self.length }
-    }
+fn no_range((address, length): Range) -> AgentError {
+    AgentError::Range { address, length }
 }
 
 fn refused(text: String) -> AgentError {
@@ -57,37 +47,45 @@ fn refused(text: String) -> AgentError {
 }
 
 impl Table {
-    pub(super) fn own_region(&self, handle: u32) -> Result<(), AgentError> {
-        self.regions.contains_key(&handle).then_some(()).ok_or(AgentError::UnknownHandle(handle))
-    }
-
     /// Registers private memory of the client's.
-    pub fn register(&mut self, range: Range) -> Result<u32, AgentError> {
+    pub(super) fn register(
+        &mut self,
+        address: u64,
+        length: u64,
+        attributes: MemoryAttributes,
+        shares: [Share; 2],
+    ) -> Result<u32, AgentError> {
+        let range = (address, length);
         if self.leased.is_some() {
             return Err(refused("a trusted session registers what it has mapped itself".into()));
         }
         if self.memories.is_none() {
             return Err(refused(format!(
-                "the memory at {:#x} is not the library's, and this session (way=pools) has handed over no other: Nic::allocate and \
-                 VipExtAllocateMem make memory that can be registered. With way=trusted, if viad trusts the user, or without a way, any can",
-                range.address
+                "the memory at {address:#x} is not the library's, and this session (way=pools) has handed over no other: Nic::allocate and \
+                 VipExtAllocateMem make memory that can be registered. With way=trusted, if viad trusts the user, or without a way, any can"
             )));
         }
-        self.enter(range, Of::Private, Memory::Private, |table, most| {
-            let Range { address, length, attributes } = range;
-            let (start, bytes) = pages::whole_pages(address, length).ok_or_else(|| range.error())?;
-            let end = start.checked_add(bytes).ok_or_else(|| range.error())?;
+        self.enter(range, Of::Private, Memory::Private, shares, |table, most| {
+            let (start, bytes) = pages::whole_pages(address, length).ok_or_else(|| no_range(range))?;
+            let end = start.checked_add(bytes).ok_or_else(|| no_range(range))?;
             // Writes through its descriptor would ignore that a page is read-only.
             let access = table.peer.access(start, end)?;
-            let memories = table.memories.as_ref().ok_or_else(|| range.error())?;
+            let memories = table.memories.as_ref().ok_or_else(|| no_range(range))?;
             let file = &memories[usize::from(access == DmaAccess::Read)];
-            table.nic.agent.register_file(file.as_fd(), (address, length), access, attributes, most)
+            table.nic.agent.register_file(file.as_fd(), range, access, attributes, most)
         })
     }
 
     /// Registers memory in a pool, from this byte of it on.
-    pub fn register_shared(&mut self, pool: u32, offset: u64, range: Range) -> Result<u32, AgentError> {
-        let Range { address, length, attributes } = range;
+    pub(super) fn register_shared(
+        &mut self,
+        pool: u32,
+        offset: u64,
+        address: u64,
+        length: u64,
+        attributes: MemoryAttributes,
+        shares: [Share; 2],
+    ) -> Result<u32, AgentError> {
         let view = Arc::clone(self.pool(pool)?);
         let end = offset.checked_add(length).filter(|end| *end <= view.length() as u64);
         if end.is_none() || offset % pages::PAGE_BYTES != address % pages::PAGE_BYTES {
@@ -97,33 +95,43 @@ impl Table {
             )));
         }
         let memory = Memory::View(Arc::clone(&view), offset);
-        self.enter(range, Of::Pool(pool), memory, |table, most| {
-            table.nic.agent.register_view(&view, offset, (address, length), attributes, most)
+        let range = (address, length);
+        self.enter(range, Of::Pool(pool), memory, shares, |table, most| {
+            table.nic.agent.register_view(&view, offset, range, attributes, most)
         })
     }
 
     /// Registers memory that the client has mapped at a DMA address of its lease.
-    pub fn register_leased(&mut self, iova: u64, read_only: bool, range: Range) -> Result<u32, AgentError> {
-        let Range { address, length, attributes } = range;
+    pub(super) fn register_leased(
+        &mut self,
+        iova: u64,
+        address: u64,
+        length: u64,
+        read_only: bool,
+        attributes: MemoryAttributes,
+        shares: [Share; 2],
+    ) -> Result<u32, AgentError> {
+        let range = (address, length);
         let access = if read_only { DmaAccess::Read } else { DmaAccess::ReadWrite };
-        self.enter(range, Of::Lease, Memory::Unseen, |table, most| {
+        self.enter(range, Of::Lease, Memory::Unseen, shares, |table, most| {
             let lease = table.lease()?;
-            table.nic.agent.register_leased(lease, iova, (address, length), access, attributes, most)
+            table.nic.agent.register_leased(lease, iova, range, access, attributes, most)
         })
     }
 
-    /// Charges the user for a region, and has the agent make it by `make`, with so many page table rows at most.
+    /// Charges the user for a region, beside itself and its row, whose `shares` it has, and has the agent make it by `make`, with so many page table
+    /// rows at most.
     fn enter(
         &mut self,
         range: Range,
         of: Of,
         memory: Memory,
+        shares: [Share; 2],
         make: impl FnOnce(&Self, u64) -> Result<u32, AgentError>,
     ) -> Result<u32, AgentError> {
-        let Range { address, length, attributes } = range;
-        self.own_tag(attributes.tag)?;
-        let (start, bytes) = pages::whole_pages(address, length).ok_or_else(|| range.error())?;
-        let mut shares = vec![self.share(Quota::Region, 1)?, self.share(Quota::Row, 1)?];
+        let (address, length) = range;
+        let (start, bytes) = pages::whole_pages(address, length).ok_or_else(|| no_range(range))?;
+        let mut shares = Vec::from(shares);
         if of != Of::Lease {
             shares.push(self.share(Quota::Bytes, bytes)?);
         }
@@ -150,8 +158,7 @@ impl Table {
     }
 
     /// Ends a registration.
-    pub fn deregister(&mut self, handle: u32) -> Result<(), AgentError> {
-        self.own_region(handle)?;
+    pub(super) fn deregister(&mut self, handle: u32) -> Result<(), AgentError> {
         self.nic.agent.deregister(handle)?;
         if let Some(region) = self.regions.remove(&handle) {
             let mut has = self.record.has();
@@ -162,15 +169,16 @@ impl Table {
     }
 
     /// Gives a region another tag and other rights.
-    pub fn set_memory_attributes(&self, handle: u32, attributes: MemoryAttributes) -> Result<(), AgentError> {
-        self.own_region(handle)?;
-        self.own_tag(attributes.tag)?;
+    pub(super) fn set_memory_attributes(
+        &self,
+        handle: u32,
+        attributes: MemoryAttributes,
+    ) -> Result<(), AgentError> {
         self.nic.agent.set_memory_attributes(handle, attributes)
     }
 
     /// What a handle was registered with.
-    pub fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
-        self.own_region(handle)?;
+    pub(super) fn memory_attributes(&self, handle: u32) -> Result<MemoryAttributes, AgentError> {
         self.nic.agent.memory_attributes(handle)
     }
 }

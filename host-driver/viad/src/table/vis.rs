@@ -1,63 +1,60 @@
 //! A session has VIs: none of another's is touched.
 
-use std::{os::fd::OwnedFd, sync::Arc};
+use std::sync::Arc;
 
 use viaduct_driver::{
     address::ConnectionInfo,
     agent::vis::NewVi,
     kernel_agent::{AgentError, ErrorClass, KernelAgent, ViAttributes, ViName},
     queues::ViState,
-    viad::doorbell_page::Kind,
+    viad::{doorbell_page::Kind, protocol::Answer},
 };
 use viaduct_spec::handle::queue_pair;
 
-use super::{Table, Vi};
-use crate::{accounts::Quota, events::Subject, record};
+use super::{answer::Answered, Table, Vi};
+use crate::{accounts::Share, events::Subject, record};
 
 impl Table {
-    /// Creates a VI: what it is, and the descriptor of its doorbell page, if that is not the NIC's own.
-    pub fn create_vi(&mut self, attributes: ViAttributes) -> Result<(NewVi, Option<OwnedFd>), AgentError> {
-        self.own_tag(attributes.tag)?;
-        for cq in [attributes.send_cq, attributes.receive_cq].into_iter().flatten() {
-            if !self.cqs.keys().any(|name| name.index == cq) {
-                return Err(AgentError::UnknownCq(cq));
-            }
-        }
+    pub(super) fn vi(&self, vi: ViName) -> Result<&Vi, AgentError> {
+        self.vis.get(&vi).ok_or(AgentError::UnknownVi(vi.index))
+    }
+
+    /// Creates a VI. Descriptor: its doorbell page's, if that is not the NIC's own.
+    pub(super) fn create_vi(&mut self, attributes: ViAttributes, [share]: [Share; 1]) -> Answered {
         let count = self.places.len();
         let free = self.places.iter().position(|taken| !taken);
         let place = free.ok_or(AgentError::Full(count, "client's virtual interface"))?;
-        let share = self.share(Quota::Vi, 1)?;
         let new = self.nic.agent.new_vi(&self.arena, Some(place), attributes)?;
-        let at = self.nic.agent.limits().vi_page(new.name.index);
+        let NewVi { name, info, send, receive, vectors } = new;
+        let at = self.nic.agent.limits().vi_page(name.index);
         let (page, file) = match self.new_page(Kind::Vi, at) {
             Ok(made) => made.unzip(),
             Err(error) => {
                 // Of the two errors the first one counts.
-                let _ = self.nic.agent.destroy_vi(new.name);
+                let _ = self.nic.agent.destroy_vi(name);
                 return Err(error);
             }
         };
         self.places[place] = true;
-        self.nic.events.own(Subject::Vi(new.name), &self.party.inbox);
+        self.nic.events.own(Subject::Vi(name), &self.party.inbox);
         if let Some(page) = &page {
             self.nic.forwarder.add(page);
         }
-        let rings = [new.send.clone(), new.receive.clone()];
-        let record = record::Vi { attributes, page: page.clone(), rings };
-        self.record.has().vis.insert(new.name, record);
-        self.vis.insert(new.name, Vi { page, place, _share: share });
-        Ok((new, file))
+        let rings = [send.offset() as u32, receive.offset() as u32];
+        let record = record::Vi { attributes, page: page.clone(), rings: [send, receive] };
+        self.record.has().vis.insert(name, record);
+        self.vis.insert(name, Vi { page, place, _share: share });
+        Ok((Answer::Vi { name, info, rings, vectors }, file.into_iter().collect()))
     }
 
     /// Gives an idle VI other attributes; with `anew` both of its rings start anew.
-    pub fn set_vi_attributes(
+    pub(super) fn set_vi_attributes(
         &self,
         vi: ViName,
         attributes: ViAttributes,
         anew: bool,
     ) -> Result<ConnectionInfo, AgentError> {
-        let page = &self.own_vi(vi)?.page;
-        self.own_tag(attributes.tag)?;
+        let page = &self.vi(vi)?.page;
         if let (true, Some(page)) = (anew && self.nic.agent.vi_state(vi)? == ViState::Idle, page) {
             self.nic.forwarder.renew(page, false)?;
         }
@@ -69,8 +66,8 @@ impl Table {
     }
 
     /// Connects a VI.
-    pub fn connect_vi(&self, vi: ViName, peer: &ConnectionInfo) -> Result<(), AgentError> {
-        self.check_neighbour(peer)?;
+    pub(super) fn connect_vi(&self, vi: ViName, peer: ConnectionInfo) -> Result<(), AgentError> {
+        self.check_neighbour(&peer)?;
         self.prepare(vi)?;
         self.nic.agent.connect_vi(vi, peer)
     }
@@ -89,17 +86,17 @@ impl Table {
     }
 
     /// Breaks a VI.
-    pub fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
+    pub(super) fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
         // What was posted is flushed too.
-        if let Some(page) = &self.own_vi(vi)?.page {
+        if let Some(page) = &self.vi(vi)?.page {
             self.nic.forwarder.settle(page)?;
         }
         self.nic.agent.break_vi(vi)
     }
 
     /// Makes a broken VI idle.
-    pub fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
-        let page = &self.own_vi(vi)?.page;
+    pub(super) fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
+        let page = &self.vi(vi)?.page;
         let state = self.nic.agent.vi_state(vi)?;
         if state != ViState::Error {
             let state = if state == ViState::Idle { "idle" } else { "connected" };
@@ -114,14 +111,12 @@ impl Table {
     }
 
     /// A VI's state.
-    pub fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError> {
-        self.own_vi(vi)?;
+    pub(super) fn vi_state(&self, vi: ViName) -> Result<ViState, AgentError> {
         self.nic.agent.vi_state(vi)
     }
 
     /// Destroys a VI, whatever is posted on it.
-    pub fn destroy_vi(&mut self, vi: ViName) -> Result<(), AgentError> {
-        self.own_vi(vi)?;
+    pub(super) fn destroy_vi(&mut self, vi: ViName) -> Result<(), AgentError> {
         self.retire(&[vi])
     }
 
@@ -152,7 +147,7 @@ impl Table {
 
     /// A VI is to be connected: its send queue starts anew then, and what was posted to it while idle is to be flushed first.
     pub(super) fn prepare(&self, vi: ViName) -> Result<(), AgentError> {
-        let page = &self.own_vi(vi)?.page;
+        let page = &self.vi(vi)?.page;
         if let (ViState::Idle, Some(page)) = (self.nic.agent.vi_state(vi)?, page) {
             self.nic.forwarder.renew(page, true)?;
         }

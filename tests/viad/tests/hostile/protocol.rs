@@ -61,7 +61,7 @@ fn numbers_of_others_do_not_exist() {
     assert_ne!(own, tag);
     let address = memory.start().as_ptr() as u64;
     assert_eq!(class(&Request::DestroyTag(tag)), ErrorClass::Ptag);
-    assert_eq!(class(&Request::Register { address, length: 10, attributes }), ErrorClass::Ptag);
+    assert_eq!(class(&Request::Register(address, 10, attributes)), ErrorClass::Ptag);
     assert_eq!(class(&Request::CreateVi(vi_attributes(tag, None))), ErrorClass::Ptag);
     for index in 0..8 {
         assert_eq!(

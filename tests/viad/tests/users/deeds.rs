@@ -89,11 +89,7 @@ pub fn numbers(socket: &str, told: Told, mut random: ChaCha8Rng) -> impl FnMut()
             Request::SetMemoryAttributes(handle, MemoryAttributes { tag: own, ..attributes }),
             Request::MemoryAttributes(handle),
             // Its memory is not this process's; under its tag it is nobody's.
-            Request::Register {
-                address: told.address,
-                length: 64,
-                attributes: MemoryAttributes { tag: own ^ 1, ..attributes },
-            },
+            Request::Register(told.address, 64, MemoryAttributes { tag: own ^ 1, ..attributes }),
             Request::SetViAttributes(vi, vi_attributes, true),
             Request::ConnectVi(vi, told.vi),
             Request::BreakVi(vi),

@@ -1,0 +1,270 @@
+//! Every row of the table of control calls: what it names has to be the session's own, and what it costs is charged. A row that is new needs a
+//! request here.
+
+use std::os::fd::AsFd;
+
+use viaduct_driver::{
+    address::{ConnectionInfo, Service},
+    cm::{ConnectionId, Discriminator, Target},
+    kernel_agent::{
+        connection_agent::Ask, control::control_calls, AgentError, CqName, ErrorClass, MemoryAttributes,
+        ViAttributes, ViName,
+    },
+    memory::Mapping,
+    viad::protocol::{self, Answer, Refusal, Request},
+};
+use viaduct_viad_tests::{hand::vi_attributes, raw::Raw, stage::Stage};
+
+/// Bytes of a region, and of a pool.
+const PAGE: u64 = 4096;
+
+/// A row: its request, the names and types of its arguments, and of what its objects and its costs are.
+struct Row {
+    request: &'static str,
+    arguments: &'static [(&'static str, &'static str)],
+    of: &'static [&'static str],
+    costs: &'static [&'static str],
+}
+
+macro_rules! rows {
+    (() $(
+        $(#[$doc:meta])*
+        $trait:ident fn $method:ident $(($($argument:ident: $type:ty),+))? $(-> $result:ty)?
+            as $request:ident => $answer:ident $(and $files:ident)?
+            $(, of [$($object:ident($value:expr)),+])? $(, costs [$($quota:ident),+])?;
+    )*) => {
+        const ROWS: &[Row] = &[$(Row {
+            request: stringify!($request),
+            arguments: &[$($((stringify!($argument), stringify!($type))),+)?],
+            of: &[$($(stringify!($object)),+)?],
+            costs: &[$($(stringify!($quota)),+)?],
+        }),*];
+    };
+}
+
+control_calls!(rows);
+
+/// What a request may name.
+#[derive(Clone, Copy)]
+struct Names {
+    tag: u16,
+    /// Where the region's memory is, and its handle.
+    memory: u64,
+    region: u32,
+    vi: ViName,
+    /// For its peer.
+    info: ConnectionInfo,
+    cq: CqName,
+    /// Those of the queues of a VI that is to be made.
+    cqs: [u16; 2],
+    pool: u32,
+}
+
+fn name() -> Discriminator {
+    Discriminator::try_from(&b"row"[..]).expect("short")
+}
+
+fn ask(raw: &Raw, request: &Request) -> Result<Answer, Refusal> {
+    let file = matches!(request, Request::SharePool(_))
+        .then(|| Mapping::shared("pool", PAGE as usize).expect("memory").1);
+    let files: Vec<_> = file.iter().map(AsFd::as_fd).collect();
+    raw.ask_with(request, &files).0
+}
+
+impl Names {
+    /// A session makes one of each, and listens.
+    fn make(raw: &Raw, memory: &Mapping) -> Self {
+        let memory = memory.start().as_ptr() as u64;
+        let made =
+            |request: Request| ask(raw, &request).unwrap_or_else(|error| panic!("{request:?}: {error:?}"));
+        let Answer::Tag(tag) = made(Request::CreateTag) else { panic!("no tag") };
+        let attributes = MemoryAttributes { tag, rdma_write: false, rdma_read: false };
+        let Answer::Handle(region) = made(Request::Register(memory, PAGE, attributes)) else {
+            panic!("no region")
+        };
+        let Answer::Vi { name: vi, info, .. } = made(Request::CreateVi(attributes_of(tag, None))) else {
+            panic!("no VI")
+        };
+        let Answer::Cq { name: cq, .. } = made(Request::CreateCq(8)) else { panic!("no queue") };
+        let Answer::Pool(pool) = made(Request::SharePool(PAGE)) else { panic!("no pool") };
+        made(Request::Listen(name()));
+        Self { tag, memory, region, vi, info, cq, cqs: [cq.index; 2], pool }
+    }
+
+    /// The same, but the object at this place of a row is another's; and what viad says of that.
+    fn with(mut self, other: &Self, row: &Row, at: usize) -> (Self, AgentError) {
+        let error = match row.of[at] {
+            "Tag" => {
+                self.tag = other.tag;
+                AgentError::UnknownTag(other.tag)
+            }
+            "Region" => {
+                self.region = other.region;
+                AgentError::UnknownHandle(other.region)
+            }
+            "Vi" => {
+                self.vi = other.vi;
+                AgentError::UnknownVi(other.vi.index)
+            }
+            "Cq" => {
+                self.cq = other.cq;
+                AgentError::UnknownCq(other.cq.index)
+            }
+            "CqAt" => {
+                let before = row.of[..at].iter().filter(|object| **object == "CqAt").count();
+                self.cqs[before] = other.cq.index;
+                AgentError::UnknownCq(other.cq.index)
+            }
+            "Pool" => {
+                self.pool = other.pool;
+                let text = format!("there is no pool {} in this session", other.pool);
+                AgentError::Remote { class: ErrorClass::Parameter, text }
+            }
+            unknown => panic!("{unknown} is no object that this test knows"),
+        };
+        (self, error)
+    }
+
+    /// A row's request of these.
+    fn request(&self, row: &Row) -> Request {
+        let Self { tag, memory, region, vi, info, cq, cqs, pool } = *self;
+        let attributes = MemoryAttributes { tag, rdma_write: false, rdma_read: false };
+        let ask = Ask {
+            vi,
+            target: Target::Ip(info.ip),
+            from: name(),
+            to: name(),
+            data: Vec::new(),
+            timeout: None,
+        };
+        let id: ConnectionId = protocol::decode(&[7]).expect("a number");
+        match row.request {
+            "CreateTag" => Request::CreateTag,
+            "DestroyTag" => Request::DestroyTag(tag),
+            "Register" => Request::Register(memory, PAGE, attributes),
+            "Deregister" => Request::Deregister(region),
+            "SetMemoryAttributes" => Request::SetMemoryAttributes(region, attributes),
+            "MemoryAttributes" => Request::MemoryAttributes(region),
+            "CreateVi" => Request::CreateVi(attributes_of(tag, Some(cqs))),
+            "SetViAttributes" => Request::SetViAttributes(vi, attributes_of(tag, None), true),
+            "ConnectVi" => Request::ConnectVi(vi, info),
+            "BreakVi" => Request::BreakVi(vi),
+            "IdleVi" => Request::IdleVi(vi),
+            "ViState" => Request::ViState(vi),
+            "DestroyVi" => Request::DestroyVi(vi),
+            "CreateCq" => Request::CreateCq(8),
+            "ResizeCq" => Request::ResizeCq(cq, 16),
+            "DestroyCq" => Request::DestroyCq(cq),
+            "Listen" => Request::Listen(name()),
+            "ListenForAll" => Request::ListenForAll(name(), 1),
+            "Connect" => Request::Connect(ask),
+            "PeerRequest" => Request::PeerRequest(ask),
+            "Accept" => Request::Accept(id, vi, Vec::new()),
+            "SharePool" => Request::SharePool(PAGE),
+            "DropPool" => Request::DropPool(pool),
+            "RegisterShared" => Request::RegisterShared(pool, 0, memory, PAGE, attributes),
+            "RegisterLeased" => Request::RegisterLeased(0, memory, PAGE, false, attributes),
+            unknown => panic!("{unknown} has no request in this test"),
+        }
+    }
+}
+
+fn attributes_of(tag: u16, cqs: Option<[u16; 2]>) -> ViAttributes {
+    let [send_cq, receive_cq] = [0, 1].map(|n| cqs.map(|cqs| cqs[n]));
+    ViAttributes { send_cq, receive_cq, ..vi_attributes(tag, Service::ReliableDelivery) }
+}
+
+fn memory() -> Mapping {
+    Mapping::new(PAGE as usize).expect("memory")
+}
+
+#[test]
+fn no_argument_names_what_is_not_looked_at() {
+    for row in ROWS {
+        for argument in row.arguments {
+            let object = match argument {
+                (_, "ViName" | "Ask") => "Vi",
+                (_, "CqName") => "Cq",
+                ("tag", _) | (_, "MemoryAttributes" | "ViAttributes") => "Tag",
+                ("handle", _) => "Region",
+                ("pool", _) => "Pool",
+                _ => continue,
+            };
+            assert!(row.of.contains(&object), "{}: {argument:?} is not among {:?}", row.request, row.of);
+        }
+    }
+}
+
+#[test]
+fn what_a_row_names_is_the_session_s_own() {
+    let stage = Stage::new(1);
+    let [(owner, ..), (thief, ..)] = [(); 2].map(|()| Raw::hello(stage.socket(0)));
+    let memories = [memory(), memory()];
+    let mut others = Names::make(&owner, &memories[0]);
+    let own = Names::make(&thief, &memories[1]);
+    // Pools are numbered by session.
+    let Ok(Answer::Pool(pool)) = ask(&owner, &Request::SharePool(PAGE)) else { panic!("no pool") };
+    others.pool = pool;
+    let mut asked = 0;
+    for row in ROWS {
+        for at in 0..row.of.len() {
+            let (names, error) = own.with(&others, row, at);
+            let request = names.request(row);
+            let refusal = ask(&thief, &request).expect_err("it is another session's");
+            assert_eq!((refusal.class, refusal.text), (error.class(), error.to_string()), "{request:?}");
+            asked += 1;
+        }
+    }
+    assert!(asked > 20, "{asked} rows name something");
+    // All of it is there.
+    for request in [
+        Request::DestroyVi(others.vi),
+        Request::DestroyCq(others.cq),
+        Request::Deregister(others.region),
+        Request::DropPool(others.pool),
+        Request::DestroyTag(others.tag),
+    ] {
+        assert_eq!(ask(&owner, &request), Ok(Answer::Done), "{request:?}");
+    }
+}
+
+#[test]
+fn what_a_row_costs_is_charged() {
+    let mut quotas: Vec<&str> = ROWS.iter().flat_map(|row| row.costs).copied().collect();
+    quotas.sort_unstable();
+    quotas.dedup();
+    for quota in quotas {
+        // What a session has that has one of each, and no more than that may be had. Arena, region and ring have a row of each table.
+        let (key, has, of) = match quota {
+            "Tag" => ("tags", 1, "protection tags"),
+            "Vi" => ("vis", 1, "virtual interfaces"),
+            "Cq" => ("cqs", 1, "completion queues"),
+            "Region" => ("regions", 1, "regions"),
+            "Row" => ("rows", 3, "rows of the region table"),
+            "Page" => ("pages", 3, "rows of the page table"),
+            "Listener" => ("listeners", 1, "listeners and undecided requests"),
+            "Pool" => ("pools", 1, "pools"),
+            unknown => panic!("{unknown} is no quota that this test knows"),
+        };
+        let stage = Stage::with(1, &format!("[user]\n{key} = {has}\n"));
+        let (raw, ..) = Raw::hello(stage.socket(0));
+        let memory = memory();
+        let own = Names::make(&raw, &memory);
+        for row in ROWS.iter().filter(|row| row.costs.contains(&quota)) {
+            let request = own.request(row);
+            let refusal = ask(&raw, &request).expect_err("there is no more");
+            let reason = format!("has {has} {of} and asks for 1 more: viad's limit is {has}");
+            assert_eq!(refusal.class, ErrorClass::Resource, "{request:?}");
+            assert!(refusal.text.ends_with(&reason), "{request:?}: {}", refusal.text);
+        }
+    }
+}
+
+#[test]
+fn hello_is_said_once() {
+    let stage = Stage::new(1);
+    let (raw, ..) = Raw::hello(stage.socket(0));
+    let hello = Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION };
+    assert_eq!(ask(&raw, &hello).expect_err("it has").class, ErrorClass::State);
+    assert_eq!(ask(&raw, &Request::Check), Ok(Answer::Done), "the session goes on");
+}
