@@ -243,6 +243,22 @@ mod tests {
         Arguments::command().debug_assert();
     }
 
+    /// `VIADUCT_SIM_MANUAL=write cargo test -p viaduct-sim manual` writes it anew. Its section is 8: in section 1 the page of `viaduct sim` has the
+    /// name.
+    #[test]
+    fn the_manual_is_that_of_the_command_line() {
+        let mut page = Vec::new();
+        // An empty date would be written as nothing, and what comes behind it would be the date.
+        let manual = clap_mangen::Man::new(Arguments::command()).section("8").date("\"\"").manual("Viaduct");
+        manual.render(&mut page).expect("into memory");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/viaduct-sim.8");
+        if std::env::var_os("VIADUCT_SIM_MANUAL").is_some_and(|what| what == "write") {
+            std::fs::write(path, &page).expect("writable");
+        }
+        let written = std::fs::read(path).expect("it is there");
+        assert_eq!(String::from_utf8_lossy(&written), String::from_utf8_lossy(&page));
+    }
+
     #[test]
     fn defaults_are_the_library_s() {
         let setup = Arguments::parse_from(["viaduct-sim"]).setup();

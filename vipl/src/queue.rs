@@ -21,15 +21,8 @@ use viaduct_driver::{
 use viaduct_spec::doorbell::token;
 
 use self::posted::is_from;
-pub(crate) use self::posted::Posted;
-use crate::{
-    backoff::Backoff,
-    ends::Ends,
-    form::OnQueue,
-    registered::Found,
-    ring::{Popped, Ring},
-    Error,
-};
+pub(crate) use self::posted::{Posted, Stage};
+use crate::{backoff::Backoff, ends::Ends, form::OnQueue, registered::Found, ring::Popped, Error};
 
 /// One of the two work queues of a VI.
 #[derive(Debug)]
@@ -91,9 +84,7 @@ impl<D: OnQueue> Queue<D> {
     /// A queue of a VI; its lock is at `lock`, and its descriptors have all the room that they need.
     pub(crate) fn new(vi: &AgentVi, direction: Direction, lock: Place) -> Self {
         let slots = vi.queues().ring(direction).slots();
-        let (descriptors, found) = (Ring::new(slots), Found::default());
-        let mut posted = Posted { position: 0, descriptors, held: false, told: false, begun: 0, found };
-        posted.weigh(vi, direction);
+        let posted = Posted::new(slots, vi.queues().bell(direction).is_some());
         Self {
             direction,
             slots,
@@ -134,7 +125,7 @@ impl<D: OnQueue> Queue<D> {
         if !posted.descriptors.is_open() {
             return Try::Unusual;
         }
-        // SAFETY: the doorbell is memory, as the ring is open: `weigh`.
+        // SAFETY: the doorbell is memory, as the ring is open: `Posted::new`.
         let bell = unsafe { vi.queues().bell(direction).unwrap_unchecked() };
         let Some((mut descriptor, token)) = describe(&posted.found) else { return Try::Unusual };
         if !descriptor.try_prepare() {
@@ -215,7 +206,7 @@ impl<D: OnQueue> Queue<D> {
         let bell = vi.queues().bell(direction);
         let _doorbell = bell.is_none().then(|| lock(&self.doorbell));
         let mut posted = self.look();
-        if posted.held && count > 0 {
+        if posted.is_held() && count > 0 {
             release(&mut posted)?;
         }
         let (mut last, mut outcome) = (None, Ok(()));
@@ -234,7 +225,7 @@ impl<D: OnQueue> Queue<D> {
                 None => break,
             };
             descriptor.prepare();
-            if posted.held {
+            if posted.is_held() {
                 descriptor.flush(direction);
                 progress.flushed += 1;
             } else {
@@ -262,13 +253,13 @@ impl<D: OnQueue> Queue<D> {
         outcome
     }
 
-    /// Posts once more, in their order, what was flushed since [`Posted::begin`] on a queue that has been reset, as if nothing had
+    /// Posts once more, in their order, what was flushed from the number `first` on, on a queue that has been reset, as if nothing had
     /// happened to it.
-    pub(crate) fn restore(&self, vi: &AgentVi, posted: &mut Posted<D>) -> Result<(), Error> {
+    pub(crate) fn restore(&self, vi: &AgentVi, posted: &mut Posted<D>, first: usize) -> Result<(), Error> {
         let mut rung = Ok(());
-        let Posted { position, descriptors, begun, .. } = posted;
+        let Posted { position, descriptors, .. } = posted;
         descriptors.for_each(|number, descriptor| {
-            if is_from(*begun, number) && descriptor.is_flushed() {
+            if is_from(first, number) && descriptor.is_flushed() {
                 descriptor.renew();
                 let token = put(position, vi.queues(), self.direction, descriptor.token());
                 rung = std::mem::replace(&mut rung, Ok(()))

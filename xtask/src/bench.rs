@@ -22,6 +22,9 @@ pub struct Options {
     /// Also shows what crosses the NICs' edges during a message
     #[arg(long)]
     timeline: bool,
+    /// Measures how many connections programs make in a second of the wall's clock, over functional models, in place of the table
+    #[arg(long, conflicts_with_all = ["json", "only", "sweep", "timeline", "page"])]
+    connections: bool,
     /// Measures the table and the sweep, puts both into docs/benchmarks.md, and draws its plots anew
     #[arg(long, conflicts_with_all = ["json", "only", "sweep", "timeline"])]
     page: bool,
@@ -30,6 +33,9 @@ pub struct Options {
 /// Measures the NIC in device time.
 pub fn run(project: &Project, options: &Options) -> Result<()> {
     setup::ensure(project, &[Need::Simulator])?;
+    if options.connections {
+        return connections(project);
+    }
     let mut bench = project.cargo("run")?.args(["--quiet", "-p", "viaduct-bench", "--"]);
     if let Some(file) = &options.json {
         bench = bench.arg("--json").arg(std::path::absolute(file)?);
@@ -48,4 +54,11 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
         return pictures::run(project);
     }
     bench.run()
+}
+
+/// The programs that it starts are found beside it.
+fn connections(project: &Project) -> Result<()> {
+    project.cargo("build")?.args(["--release", "-p", "viad", "-p", "viaduct-sim"]).run()?;
+    let measure = ["--release", "--quiet", "-p", "viaduct-viad-tests", "--example", "connect_rate"];
+    project.cargo("run")?.args(measure).run()
 }

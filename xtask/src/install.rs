@@ -27,6 +27,9 @@ const SYSTEM: [&str; 2] = ["70-viaduct.rules", "viaduct-modprobe.conf"];
 /// Where that is, under a prefix.
 pub const EXAMPLES: &str = "share/doc/viaduct/examples";
 
+/// The simulator's manual page, in sim/.
+const SIMULATOR_PAGE: &str = "viaduct-sim.8";
+
 /// Where things are put, and as what they are built.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
@@ -115,6 +118,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
     place.copy(&built.join("viaduct"), "bin/viaduct")?;
     if *simulator {
         place.copy(&built.join("viaduct-sim"), "bin/viaduct-sim")?;
+        place.copy(&project.root.join("sim").join(SIMULATOR_PAGE), &page_place(SIMULATOR_PAGE)?)?;
     }
     if *libfabric {
         place.copy(&built.join(mpi::BUILT), &format!("{libdir}/libfabric/{}", mpi::NAME))?;

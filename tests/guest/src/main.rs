@@ -13,6 +13,7 @@
 //! makes it reach for memory that it must not, [`witness`] tells who saw that refused.
 
 mod bench;
+mod bus_error;
 mod bus_master;
 mod child;
 mod handed;
@@ -121,6 +122,7 @@ const TESTS: &[&[Test]] = &[
     user::TESTS,
     shared::TESTS,
     stopped::TESTS,
+    bus_error::TESTS,
 ];
 
 fn main() -> ExitCode {

@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use viaduct_driver::device::{Bar, DeviceError, DmaAccess, PciDevice};
+use viaduct_driver::device::{sharing::Sharing, Bar, DeviceError, DmaAccess, PciDevice};
 use viaduct_spec::{
     doorbell::page as doorbell_page,
     register::{command, command_op, registers},
@@ -228,8 +228,16 @@ impl PciDevice for Meddling {
         Ok(())
     }
 
+    fn set_alarms(&self, removal: BorrowedFd<'_>, error: BorrowedFd<'_>) -> Result<(), DeviceError> {
+        self.device.set_alarms(removal, error)
+    }
+
     fn may_sleep(&self) -> bool {
         self.device.may_sleep()
+    }
+
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        self.device.sharing()
     }
 
     fn reset(&self) -> Result<(), DeviceError> {

@@ -1,7 +1,7 @@
 //! How many connections a second two programs make and end, one after the other, over functional models: with the agent in the program, and
 //! through viad. Both in one run, in turns, so that they can be compared.
 //!
-//! `cargo run --release -p viaduct-viad-tests --example connect_rate [CONNECTIONS]`
+//! `cargo xtask bench --connections`. What makes the rate is held by `host-driver/src/agent/tests/rate.rs`.
 
 use std::time::Instant;
 
@@ -10,6 +10,8 @@ use vipl::{connections::NetAddress, Error, Nic};
 
 /// Connections of one turn, unless the command line says another number.
 const CONNECTIONS: usize = 200;
+/// Connections a second that each way is to reach.
+const BAR: u32 = 100;
 /// Turns of each way.
 const TURNS: usize = 3;
 
@@ -62,7 +64,7 @@ fn main() {
     let open = |names: [String; 2]| names.map(|name| Nic::open(&name).expect("it serves"));
     let embedded = open([0, 1].map(|nic| embedded.device(nic)));
     let shared = open([0, 1].map(|nic| shared.name(nic)));
-    println!("connections a second, {connections} in each turn");
+    println!("connections a second, {connections} in each turn; the bar of both is {BAR}");
     println!("turn  agent in the program  through viad");
     for turn in 1..=TURNS {
         let [own, viad] = [&embedded, &shared].map(|[client, server]| rate(client, server, connections));

@@ -20,7 +20,7 @@ use crate::{
     private_data::{private_data, put_private_data},
     request::Request,
     types::{NetAddressHead, Pvoid, ViAttributes, VipReturn},
-    vi::{connecting::Connecting, of_peer, Vi, VIS},
+    vi::{attempt::Attempt, of_peer, Vi, VIS},
 };
 
 /// What VipConnectWait gave.
@@ -129,7 +129,7 @@ fn accept(connection: Pvoid, vi_handle: Pvoid, data: &[u8]) -> Result<(), Return
     let vi = VIS.get(vi_handle)?;
     let mut request = lock(&asked.request);
     let peer = request.take().ok_or(Return::InvalidParameter)?.into_incoming();
-    let accepted = Connecting::begin(&vi).and_then(|_connecting| {
+    let accepted = vi.begin().and_then(|_connecting| {
         fit(&peer.attributes(), &vi)?;
         peer.accept(&vi.vi, data).map_err(code)
     });
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn VipConnectRequestData(
         // SAFETY: vipl.h.
         let (data, out) = unsafe { (private_data(data, length)?, Out::new(remote_attributes)?) };
         let connections = vi.open.device.nic.connections().map_err(code)?;
-        let _connecting = Connecting::begin(&vi)?;
+        let _connecting = vi.begin()?;
         out.put(answered(&vi, connections.request(&vi.vi, &local, &remote, &data, timeout(time)))?);
         Ok(())
     })
@@ -273,13 +273,12 @@ pub unsafe extern "C" fn VipConnectPeerRequestData(
         // SAFETY: vipl.h.
         let data = unsafe { private_data(data, length) }?;
         let connections = vi.open.device.nic.connections().map_err(code)?;
-        let _connecting = Connecting::begin(&vi)?;
-        // Who disconnects it finds the request, or comes before it.
-        let mut request = lock(&vi.peer_request);
-        let endpoint = Arc::clone(&vi.vi);
-        let asked = connections.peer_request(endpoint, &local, &remote, &data, timeout(time));
-        *request = Some(asked.map_err(code)?);
-        Ok(())
+        let connecting = vi.begin()?;
+        connecting.go_on(|| {
+            let endpoint = Arc::clone(&vi.vi);
+            let asked = connections.peer_request(endpoint, &local, &remote, &data, timeout(time));
+            asked.map(Attempt::Peer).map_err(code)
+        })
     })
 }
 
@@ -294,14 +293,14 @@ unsafe fn peer(
         // SAFETY: vipl.h.
         let out = unsafe { Out::new(remote_attributes) }?;
         // Not under the lock: whoever waits keeps nobody else from the VI.
-        let request = lock(&vi.peer_request).clone().ok_or(Return::InvalidState)?;
+        let request = vi.attempts.peer().ok_or(Return::InvalidState)?;
         let ended = how(&*request);
         if matches!(ended, Err(Error::NotDone)) {
             return Err(Return::NotDone);
         }
         let answer = answered(&vi, ended);
         // Connected or not, there is no request any more.
-        lock(&vi.peer_request).take_if(|now| Arc::ptr_eq(now, &request));
+        vi.attempts.end_peer(&request);
         out.put(answer?);
         Ok(())
     })

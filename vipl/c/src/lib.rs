@@ -23,7 +23,6 @@ mod names;
 mod nic;
 mod notify;
 mod open;
-mod pending;
 mod private_data;
 mod ptags;
 mod registration;

@@ -223,6 +223,11 @@ impl<T, Q, const KIND: usize, const QUEUES: usize, const COUNT: usize> Slots<T, 
         self.found(of).into_iter().map(|(_, found)| found).next()
     }
 
+    /// The handles of all things.
+    pub fn handles(&self) -> Vec<Pvoid> {
+        self.found(|_| Some(())).into_iter().map(|(handle, ())| handle).collect()
+    }
+
     /// What `of` has of all things, with their handles. Only the last doors' locks are taken: nobody waits for a queue.
     fn found<U>(&self, of: impl Fn(&T) -> Option<U>) -> Vec<(Pvoid, U)> {
         let fresh = self.fresh.load(Ordering::Acquire);

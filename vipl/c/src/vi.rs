@@ -1,6 +1,7 @@
 //! Virtual interfaces.
 
-pub mod connecting;
+pub mod attempt;
+mod connecting;
 
 use std::{
     num::NonZeroU64,
@@ -12,17 +13,16 @@ use std::{
 };
 
 use via::{
-    connections::{PeerRequest, RemoteAttributes},
-    Direction, NotReady, RawDescriptor, Return, ViId, ViQueues, ViSlot, ViState,
+    connections::RemoteAttributes, Direction, NotReady, RawDescriptor, Return, ViId, ViQueues, ViSlot,
+    ViState,
 };
 
-use self::connecting::Connecting;
+use self::attempt::Attempts;
 use crate::{
     cq::CQS,
     entry::{call, code, lock, read, Out},
     nic::{keep, level, OpenNic, NICS},
     notify::Notifier,
-    pending::Pending,
     slots::{is_unshared, Reserved, Slots},
     tag::Tag,
     types::{state, Boolean, Pvoid, ViAttributes, ViCallback, VipReturn},
@@ -53,12 +53,8 @@ pub struct Vi {
     tag: Mutex<(Pvoid, Option<Arc<Tag>>)>,
     pub send_notifier: Notifier<ViCallback>,
     pub receive_notifier: Notifier<ViCallback>,
-    /// It is being connected.
-    pub connecting: AtomicBool,
-    /// The peer request that is on its way.
-    pub peer_request: Mutex<Option<Arc<dyn PeerRequest>>>,
-    /// What a connection queue has under way for it.
-    pub pending: Pending,
+    /// How it comes to a connection.
+    pub attempts: Attempts,
     /// The program's word for its connection, by a connection queue.
     pub context: AtomicPtr<std::ffi::c_void>,
     /// The private data that its peer has sent last.
@@ -96,18 +92,12 @@ impl Vi {
 
     /// Says what becomes of a message that finds no receive.
     pub fn set_not_ready(&self, not_ready: NotReady) -> Result<(), Return> {
-        if self.is_connecting() {
+        if self.attempts.is_under_way() {
             return Err(Return::InvalidState);
         }
         // Nobody sets other attributes meanwhile.
         let _held = lock(&self.tag);
         self.vi.set_attributes(&via::ViAttributes { not_ready, ..self.vi.attributes() }).map_err(code)
-    }
-
-    pub fn is_connecting(&self) -> bool {
-        self.connecting.load(Ordering::Acquire)
-            || lock(&self.peer_request).is_some()
-            || self.pending.is_some()
     }
 }
 
@@ -189,9 +179,7 @@ pub unsafe extern "C" fn VipCreateVi(
             tag: Mutex::new((given.ptag, tag)),
             send_notifier: Notifier::new(),
             receive_notifier: Notifier::new(),
-            connecting: AtomicBool::new(false),
-            peer_request: Mutex::default(),
-            pending: Pending::new(),
+            attempts: Attempts::default(),
             context: AtomicPtr::default(),
             peer_data: Mutex::default(),
             dead: AtomicBool::new(false),
@@ -209,7 +197,7 @@ pub extern "C" fn VipDestroyVi(vi_handle: Pvoid) -> VipReturn {
     call(|| {
         let vi = VIS.get(vi_handle)?;
         // Nobody begins a connection meanwhile.
-        let _destroying = Connecting::begin(&vi).map_err(|_| Return::ErrorResource)?;
+        let _destroying = vi.begin().map_err(|_| Return::ErrorResource)?;
         // The NIC is asked while others find their VIs.
         let is = vi.vi.query().map_err(code)?;
         if !(is.send_queue_empty && is.receive_queue_empty) {
@@ -226,7 +214,7 @@ pub unsafe extern "C" fn VipSetViAttributes(vi_handle: Pvoid, attributes: *const
         let vi = VIS.get(vi_handle)?;
         // SAFETY: vipl.h.
         let given = unsafe { read(attributes) }?;
-        if vi.is_connecting() {
+        if vi.attempts.is_under_way() {
             return Err(Return::InvalidState);
         }
         let (mut wanted, tag) = wanted(&vi.open, &given)?;
@@ -255,7 +243,7 @@ pub unsafe extern "C" fn VipQueryVi(
         let empty_out = unsafe { (Out::new(send_queue_empty)?, Out::new(receive_queue_empty)?) };
         let is = vi.vi.query().map_err(code)?;
         state_out.put(match is.state {
-            ViState::Idle if vi.is_connecting() => state::CONNECT_PENDING,
+            ViState::Idle if vi.attempts.is_under_way() => state::CONNECT_PENDING,
             ViState::Idle => state::IDLE,
             ViState::Connected => state::CONNECTED,
             ViState::Error => state::ERROR,

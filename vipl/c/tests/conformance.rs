@@ -11,7 +11,7 @@ const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 const STANDARD: &str = "-std=gnu89";
 
 /// Runs one of the programs over NICs of this kind; the names of the tests that passed.
-fn run(name: &str, through_viad: bool, simulator: &Simulator) -> Vec<String> {
+pub fn run(name: &str, through_viad: bool, simulator: &Simulator) -> Vec<String> {
     let viads = through_viad.then(|| Viads::of(simulator, ""));
     let nics = viads.as_ref().map_or_else(|| simulator.names(), Viads::names);
     let folder = simulator.folder.path();
@@ -48,6 +48,9 @@ fn listed(name: &str) -> Vec<String> {
 /// NIC.
 macro_rules! programs {
     ($($test:ident: $program:literal $(and $rtl:ident)?,)*) => {
+        /// All of them.
+        const PROGRAMS: &[&str] = &[$($program),*];
+
         $(mod $test {
             #[test]
             fn with_its_own_nics() {
@@ -80,6 +83,7 @@ programs! {
     errors_names_and_forks: "system" and through_viad_on_rtl,
     connections_and_what_moves_over_them: "connect" and through_viad_on_rtl,
     descriptors_right_and_wrong_at_each_level: "transfer" and through_viad_on_rtl,
+    rdma_at_each_level: "rdma" and through_viad_on_rtl,
     private_data: "private",
     messages_that_find_no_receive: "not_ready",
     memory_that_the_library_allocates: "memory",
@@ -87,6 +91,8 @@ programs! {
     connections_that_nobody_waits_for: "queue",
     nics_that_are_found: "list",
     calls_under_way: "under_way",
+    threads_that_wait: "wakeups",
+    nics_that_are_closed: "closing",
     several_descriptors_at_once: "data_path" and through_viad_on_rtl,
     vis_that_no_two_threads_use: "unshared",
 }
@@ -94,23 +100,7 @@ programs! {
 #[test]
 fn every_statement_is_in_the_documents() {
     let text = fs::read_to_string(format!("{FOLDER}/../../docs/conformance.md")).expect("it is there");
-    for program in [
-        "nic",
-        "vi",
-        "cq",
-        "system",
-        "connect",
-        "transfer",
-        "private",
-        "not_ready",
-        "memory",
-        "waiting",
-        "queue",
-        "list",
-        "under_way",
-        "data_path",
-        "unshared",
-    ] {
+    for program in PROGRAMS {
         for name in listed(program) {
             assert!(text.contains(&name), "{program}.c: {name}");
         }

@@ -8,7 +8,7 @@ use super::Vi;
 use crate::{
     backoff::Backoff,
     connections::{Endpoint, RemoteAttributes},
-    queue::Posted,
+    queue::{Posted, Stage},
     vi_queues::Form,
     Direction, Error, ViState,
 };
@@ -67,14 +67,14 @@ impl<D: Form> Vi<D> {
     /// What is left of [`Vi::disconnect`] when its peer knows.
     fn idle(&self) -> Result<(), Error> {
         let (mut sends, mut receives) = (self.queues.send.rest(), self.queues.receive.rest());
-        match self.queues.vi.state()? {
-            ViState::Idle => {}
+        match (self.queues.vi.state()?, sends.stage()) {
+            (ViState::Idle, _) => {}
             // It never was connected, to its program: receives stay posted, as they do in an idle VI.
-            _ if sends.is_held() => self.take_back(&mut sends, &mut receives)?,
+            (_, Stage::Held { receives: first }) => self.take_back(&mut sends, &mut receives, first)?,
             _ => self.flush(&mut sends, &mut receives)?,
         }
         // From now on the NIC gets what is posted.
-        sends.hold(&self.queues.vi, Direction::Send, false);
+        sends.enter(Stage::Open);
         Ok(())
     }
 
@@ -115,8 +115,8 @@ impl<D: Form> Vi<D> {
         let mut sends = self.queues.send.rest();
         // Sends posted to an idle VI are flushed; the NIC is done with them before it starts anew.
         self.wait_complete(&[&sends])?;
-        self.queues.receive.look().begin();
-        sends.hold(&self.queues.vi, Direction::Send, true);
+        let receives = self.queues.receive.look().incomplete();
+        sends.enter(Stage::Held { receives });
         Ok(())
     }
 
@@ -124,7 +124,7 @@ impl<D: Form> Vi<D> {
     /// another hears that there is a connection.
     pub(super) fn release(&self, sends: &mut Posted<D>) -> Result<(), Error> {
         if sends.is_held() && self.queues.vi.state()? == ViState::Connected {
-            sends.hold(&self.queues.vi, Direction::Send, false);
+            sends.enter(Stage::Open);
             // The send ring has started anew.
             self.reset(Direction::Send, sends)?;
         }
@@ -141,19 +141,19 @@ impl<D: Form> Vi<D> {
     }
 
     /// It was connected, before that came to nothing: it is idle again, and its receives are as they were. The other end may not
-    /// have had the time to use any; those that it has used are complete.
-    fn take_back(&self, sends: &mut Posted<D>, receives: &mut Posted<D>) -> Result<(), Error> {
+    /// have had the time to use any; those that it has used are complete. The receives before the number `first` were so when it began.
+    fn take_back(&self, sends: &mut Posted<D>, receives: &mut Posted<D>, first: usize) -> Result<(), Error> {
         if let Some(cq) = &self.receive_cq {
             cq.hold(self.id())?;
         }
         let idle = self.make_idle(sends, receives);
         // Those that the NIC has flushed, here or when its agent has broken it, have entries; those that it did not get to have none.
-        let flushed = receives.flushed();
+        let flushed = receives.flushed(first);
         receives.reset(Direction::Receive);
         let told = self.receive_cq.as_ref().map_or(Ok(()), |cq| cq.release(self.index(), self.id(), flushed));
         idle.and(told)?;
         self.reset(Direction::Send, sends)?;
-        self.queues.receive.restore(&self.queues.vi, receives)
+        self.queues.receive.restore(&self.queues.vi, receives, first)
     }
 
     /// Waits until the NIC has completed what is posted, or will not any more.

@@ -22,7 +22,7 @@ use viaduct_driver::{
 
 use crate::{
     backoff::NEVER,
-    queue::Queue,
+    queue::{Queue, Stage},
     vi_queues::{Form, ViQueues},
     Cq, Descriptor, Direction, Error, Nic, Ptag, ReliabilityLevel, ViId, ViState,
 };
@@ -358,7 +358,7 @@ impl<D: Form> Drop for Vi<D> {
             let _ = cq.forget(self.queues.vi.index(), self.queues.id);
         }
         // Somebody may have the queues for a moment longer, and finds them empty: a poll.
-        sends.close();
-        receives.close();
+        sends.enter(Stage::Closed);
+        receives.enter(Stage::Closed);
     }
 }

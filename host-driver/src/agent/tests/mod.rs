@@ -3,6 +3,7 @@
 mod channel;
 mod function;
 mod leases;
+mod rate;
 mod regions;
 mod rings;
 mod vis;

@@ -19,11 +19,13 @@ use crate::{
     entry::{call, code, timeout, Out},
     handles::Table,
     nic::{keep, OpenNic, NICS},
-    pending::How,
     private_data::private_data,
     request::Request,
     types::{conn_event, ConnEvent, Pvoid, ViAttributes, VipReturn},
-    vi::{connecting::Connecting, of_peer, VIS},
+    vi::{
+        attempt::{Attempt, How},
+        of_peer, VIS,
+    },
 };
 
 /// What VipExtCreateConnQueue gave.
@@ -71,9 +73,12 @@ pub extern "C" fn VipExtDestroyConnQueue(queue_handle: Pvoid) -> VipReturn {
         let queue = QUEUES.remove(queue_handle, |_| Ok(()))?;
         listener::close_queue(queue_handle);
         // Nobody takes what comes of attempts: they are given up.
-        while let Some(vi) = VIS.find_map(|vi| vi.pending.is_of(queue_handle).then_some(vi.handle)) {
-            // It may have just been destroyed. Of a device that is gone nothing is left to disconnect.
-            let _ = VIS.get(vi).map(|vi| vi.disconnect());
+        // One may have just been destroyed.
+        for vi in VIS.handles().into_iter().filter_map(|vi| VIS.get(vi).ok()) {
+            if vi.attempts.is_of(queue_handle) {
+                // Of a device that is gone nothing is left to disconnect.
+                let _ = vi.disconnect();
+            }
         }
         drop(queue);
         Ok(())
@@ -140,14 +145,13 @@ pub unsafe extern "C" fn VipExtConnQueueRequest(
         let (local, remote) = unsafe { (local(&vi.open, local_address)?, address(remote_address)?) };
         // SAFETY: vipl_ext.h.
         let data = unsafe { private_data(data, length) }?;
-        let _connecting = Connecting::begin(&vi)?;
-        vi.context.store(context, Ordering::Release);
-        // Whoever takes the event finds it so.
-        vi.pending.begin(How::Asked, queue_handle);
-        let endpoint = Arc::clone(&vi.vi);
-        let begun = queue.queue.connect(endpoint, &local, &remote, &data, timeout(time), word(vi_handle));
-        begun.map_err(code).inspect_err(|_| {
-            vi.pending.end();
+        let connecting = vi.begin()?;
+        connecting.go_on(|| {
+            vi.context.store(context, Ordering::Release);
+            let endpoint = Arc::clone(&vi.vi);
+            let word = word(vi_handle);
+            let begun = queue.queue.connect(endpoint, &local, &remote, &data, timeout(time), word);
+            begun.map(|()| Attempt::Queued(How::Asked, queue_handle)).map_err(code)
         })
     })
 }
@@ -164,14 +168,13 @@ pub unsafe extern "C" fn VipExtConnQueueAccept(
         let vi = VIS.get(vi_handle)?;
         // SAFETY: vipl_ext.h.
         let data = unsafe { private_data(data, length) }?;
-        let _connecting = Connecting::begin(&vi)?;
+        let connecting = vi.begin()?;
         accept_queued(connection, &vi, |asked, queue| {
-            vi.context.store(context, Ordering::Release);
-            vi.pending.begin(How::Accepted, queue);
-            let endpoint = Arc::clone(&vi.vi);
-            let begun = asked.accept(endpoint, &data, word(vi_handle));
-            begun.map_err(code).inspect_err(|_| {
-                vi.pending.end();
+            connecting.go_on(|| {
+                vi.context.store(context, Ordering::Release);
+                let endpoint = Arc::clone(&vi.vi);
+                let begun = asked.accept(endpoint, &data, word(vi_handle));
+                begun.map(|()| Attempt::Queued(How::Accepted, queue)).map_err(code)
             })
         })
     })
@@ -181,7 +184,7 @@ pub unsafe extern "C" fn VipExtConnQueueAccept(
 pub extern "C" fn VipExtConnQueueDisconnect(queue_handle: Pvoid, vi_handle: Pvoid) -> VipReturn {
     call(|| {
         let (queue, vi) = (QUEUES.get(queue_handle)?, VIS.get(vi_handle)?);
-        vi.disconnect_by(|| queue.queue.disconnect(&vi.vi)).map_err(code)
+        vi.attempts.end_by(|| queue.queue.disconnect(&vi.vi)).map_err(code)
     })
 }
 
@@ -242,7 +245,7 @@ fn of_vi(happened: ConnectionEvent) -> ConnEvent {
     let Ok(vi) = VIS.get(event.vi) else { return event };
     let event = ConnEvent { context: vi.context.load(Ordering::Acquire), ..event };
     let Some(outcome) = outcome else { return event };
-    let has_accepted = vi.pending.end() == Some(How::Accepted);
+    let has_accepted = vi.attempts.end_queued() == Some(How::Accepted);
     let told = match outcome {
         // Who has accepted has the peer's data since the request.
         Ok(answer) if has_accepted => Ok(of_peer(&answer.attributes)),

@@ -1,27 +1,6 @@
 /* Connections between two NICs, and what moves over them. */
 #include "pair.h"
 
-static void nobody_waits_is_no_match_and_prompt(void)
-{
-    struct address own, to;
-    VIP_VI_ATTRIBUTES remote;
-    VIP_VI_HANDLE vi;
-    double start;
-    int n;
-    begin_both();
-    vi = create_vi(&client, NULL, NULL);
-    /* The server has never waited for anything: that its NIC is open is enough. */
-    address(&own, client.nic, "a client");
-    address(&to, server.nic, "a server");
-    start = seconds();
-    for (n = 0; n < 11; n++)
-        IS(VipConnectRequest(vi, &own.head, &to.head, VIP_INFINITE, &remote), VIP_NO_MATCH);
-    CHECK(seconds() - start < 5);
-    CHECK(state_of(vi) == VIP_STATE_IDLE);
-    OK(VipDestroyVi(vi));
-    end_both();
-}
-
 static void a_client_and_a_server_meet(void)
 {
     begin_connected();
@@ -316,7 +295,6 @@ static void a_vi_without_a_tag_uses_tagged_memory_where_that_is_asked_for(void)
 }
 
 static const struct test tests[] = {
-    TEST(nobody_waits_is_no_match_and_prompt),
     TEST(a_client_and_a_server_meet),
     TEST(a_wait_for_a_connection_ends_with_its_time),
     TEST(a_server_rejects),

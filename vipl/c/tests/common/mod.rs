@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::process::{kill_process, Pid, Signal};
+
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 
 /// What is built beside this test.
@@ -20,6 +22,9 @@ pub fn built(name: &str) -> PathBuf {
 
 /// What the NICs are where a test does not say: the variable's `model` or `rtl`, else the functional model.
 const KIND: &str = "VIADUCT_KIND";
+
+/// The file of a capture, in a simulator's folder.
+const CAPTURE: &str = "wire.pcap";
 
 /// NICs in a process of their own.
 pub struct Simulator {
@@ -41,11 +46,22 @@ impl Simulator {
 
     /// With NICs of this kind.
     pub fn of(kind: &str, nics: usize) -> Self {
+        Self::told(kind, nics, false)
+    }
+
+    /// With two NICs, and all that is on the wire between them in [`Simulator::capture`].
+    pub fn captured() -> Self {
+        Self::told(&std::env::var(KIND).unwrap_or_else(|_| "model".into()), 2, true)
+    }
+
+    fn told(kind: &str, nics: usize, is_captured: bool) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
+        let capture = ["--pcap".into(), folder.path().join(CAPTURE)];
         let process = Command::new(built("viaduct-sim"))
             .args(["--nics", &nics.to_string(), "--nic", kind, "--dir"])
-            .env("VIADUCT_LOG", "warn")
             .arg(folder.path())
+            .args(capture.iter().filter(|_| is_captured))
+            .env("VIADUCT_LOG", "warn")
             .stdout(Stdio::null())
             .spawn()
             .expect("the simulator starts");
@@ -69,6 +85,24 @@ impl Simulator {
     /// Its process.
     pub fn id(&self) -> u32 {
         self.process.id()
+    }
+
+    /// Ends it as a user does: what it has captured is whole.
+    pub fn end(&mut self) {
+        let process = Pid::from_raw(self.process.id() as i32).expect("a process");
+        kill_process(process, Signal::TERM).expect("it runs");
+        assert!(self.process.wait().expect("it ends").success());
+    }
+
+    /// The capture.
+    pub fn capture(&self) -> PathBuf {
+        self.folder.path().join(CAPTURE)
+    }
+
+    /// Ends it without a word: its NICs fail.
+    pub fn kill(&mut self) {
+        self.process.kill().expect("it runs");
+        self.process.wait().expect("it has ended");
     }
 
     pub fn socket(&self, nic: usize) -> PathBuf {

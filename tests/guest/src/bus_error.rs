@@ -1,0 +1,79 @@
+//! The bus gives a function up. Nobody can have a sound bus do so; but vfio-pci signals the eventfd that a real error of PCIe AER is told by
+//! when its owner asks for that (`VFIO_IRQ_SET_DATA_BOOL` in linux/vfio.h).
+
+use std::{os::fd::AsFd, thread};
+
+use anyhow::{ensure, Context, Result};
+use libtest_mimic::Completion;
+use rustix::ioctl::{ioctl, opcode, Setter};
+use vfio_bindings::bindings::vfio;
+use viaduct_driver::device::PciDevice;
+use vipl::{Descriptor, Error, ReliabilityLevel, Return};
+
+use crate::{
+    bench::{Bench, LIMIT},
+    kernel::Log,
+    note::note,
+    setting::Setting,
+    shared::no_fault,
+    Body, Test,
+};
+
+/// The tests.
+pub const TESTS: &[Test] =
+    &[Test { name: "an_error_of_the_bus_is_told_to_who_waits_and_to_who_asks", body: Body::Names(told) }];
+
+/// VFIO_DEVICE_SET_IRQS.
+const SET_IRQS: u32 = opcode::none(vfio::VFIO_TYPE, (vfio::VFIO_BASE + 10) as u8);
+/// Bytes of the receive that nothing comes for.
+const BYTES: usize = 100;
+
+/// Has the kernel say that the bus has found an error that it cannot mend.
+fn signal(device: &dyn PciDevice) -> Result<()> {
+    let function = device.sharing().context("a function of the kernel's")?.hand_over()?;
+    let header = size_of::<vfio::vfio_irq_set>() as u32;
+    // One interrupt, number 0 of its kind, with one byte behind the header: true.
+    let flags = vfio::VFIO_IRQ_SET_DATA_BOOL | vfio::VFIO_IRQ_SET_ACTION_TRIGGER;
+    let set = [header + 1, flags, vfio::VFIO_PCI_ERR_IRQ_INDEX, 0, 1, 1u32.to_le()];
+    // SAFETY: the call takes a `vfio_irq_set` as long as it says, and only reads it.
+    unsafe { ioctl(function.device.as_fd(), Setter::<SET_IRQS, _>::new(set)) }.context("VFIO_DEVICE_SET_IRQS")
+}
+
+fn told(setting: &Setting) -> Result<Completion> {
+    if !setting.is_vfio() {
+        return Ok(Completion::ignored_with("no kernel tells of errors of this device's bus"));
+    }
+    let mut log = setting.dmar.then(Log::from_now).transpose()?;
+    for end in [0, 1] {
+        note(format!("NIC {end}"));
+        let mut bench = Bench::open(setting)?;
+        let vis = bench.connect(ReliabilityLevel::ReliableDelivery)?;
+        let receive = bench.ends[end].in_memory(BYTES)?;
+        bench.ends[end].receive(&vis[end], receive)?;
+        let (nic, device) = (&bench.ends[end].nic, &bench.ends[end].device);
+        nic.check()?;
+        thread::scope(|scope| {
+            let waits = scope.spawn(|| vis[end].recv_wait(Some(LIMIT)));
+            let listens = scope.spawn(|| nic.wait_events(LIMIT));
+            signal(&**device)?;
+            is_the_bus(waits.join().expect("no panic").map(|_: Descriptor| ()))?;
+            is_the_bus(listens.join().expect("no panic").map(drop))
+        })?;
+        is_the_bus(nic.check())?;
+        bench.ends[1 - end].nic.check().context("the other NIC")?;
+        let device = device.clone();
+        drop((vis, bench));
+        ensure!(device.maps() == 0, "{} maps are left", device.maps());
+        drop(device);
+        Bench::open(setting)?.transfer()?;
+    }
+    no_fault(log.as_mut())
+}
+
+/// A call has ended because of the bus's error; a C program's handler gets VIP_ERROR_CATASTROPHIC for it.
+fn is_the_bus(outcome: Result<(), Error>) -> Result<()> {
+    let error = outcome.err().context("it must end with an error")?;
+    let is = error.code() == Return::ErrorResource && error.to_string().contains("AER");
+    ensure!(is, "{error}");
+    Ok(())
+}
