@@ -98,7 +98,13 @@ fn remote_memory_is_accessed_as_pieces_and_flags_say() {
     let (whole, cut) = ([near.piece(0, 6), near.piece(6, 6)], [near.piece(100, 3), near.piece(200, 9)]);
     let (mut whole, mut cut) = (List::of(&near, &whole), List::of(&near, &cut));
     let (iov, desc) = (whole.0.as_ptr(), whole.1.as_mut_ptr());
-    assert_eq!(call!(client, rma.writev(iov, desc, 2, 0, place.addr, place.key, 1 as *mut _)), 0);
+    assert_eq!(
+        call!(
+            client,
+            rma.writev(iov, desc, 2, 0, place.addr, place.key, std::ptr::without_provenance_mut(1))
+        ),
+        0
+    );
     let done = world.completion();
     assert_eq!((done.op_context.addr(), done.flags), (1, FI_RMA | FI_WRITE));
     assert_eq!(far.get(1000, 12), b"pieces of it");
