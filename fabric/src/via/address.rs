@@ -83,16 +83,16 @@ pub fn port_of(discriminator: &[u8]) -> u16 {
     discriminator.try_into().map_or(0, u16::from_be_bytes)
 }
 
-/// A port of this host's that no other process has, as long as this is there.
+/// A port of this host's that no other process has, as long as this is there: of who listens.
 ///
 /// The system gives each UDP port once. Nobody sends to this one: the NIC's ports are of another network.
 #[derive(Debug)]
-pub struct Port {
+pub struct ReservedPort {
     number: u16,
     _socket: UdpSocket,
 }
 
-impl Port {
+impl ReservedPort {
     /// Takes a port; 0: any that is free.
     ///
     /// # Errors
@@ -109,8 +109,8 @@ impl Port {
     }
 }
 
-/// A port for an endpoint that asks: nobody connects to it, so others may have the same.
-pub fn own_port() -> u16 {
+/// A port for an endpoint that asks, without a [`ReservedPort`]: nobody connects to it, so others may have the same.
+pub fn unreserved_port() -> u16 {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = std::process::id().wrapping_mul(64).wrapping_add(COUNT.fetch_add(1, Ordering::Relaxed));
     (EPHEMERAL + number % (1 + u32::from(u16::MAX) - EPHEMERAL)) as u16
@@ -164,12 +164,12 @@ mod tests {
 
     #[test]
     fn nobody_gets_a_port_that_somebody_has() {
-        let one = Port::take(0).expect("there are many");
-        assert_eq!(Port::take(one.number()).expect_err("it is taken").positive(), libc::EADDRINUSE);
-        assert_ne!(Port::take(0).expect("there are many").number(), one.number());
+        let one = ReservedPort::take(0).expect("there are many");
+        assert_eq!(ReservedPort::take(one.number()).expect_err("it is taken").positive(), libc::EADDRINUSE);
+        assert_ne!(ReservedPort::take(0).expect("there are many").number(), one.number());
         let number = one.number();
         drop(one);
-        assert_eq!(Port::take(number).expect("it is free again").number(), number);
-        assert!((0..1 << 15).all(|_| own_port() >= EPHEMERAL as u16));
+        assert_eq!(ReservedPort::take(number).expect("it is free again").number(), number);
+        assert!((0..1 << 15).all(|_| unreserved_port() >= EPHEMERAL as u16));
     }
 }

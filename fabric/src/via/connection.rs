@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use vipl::connections::Endpoint as Ends;
+use vipl::connections::Endpoint as Connectable;
 
 use crate::via::{
     address::{self, BYTES},
@@ -48,7 +48,7 @@ impl Endpoint {
 }
 
 /// A VI as the connection manager has it.
-fn ends(open: &Open) -> Arc<dyn Ends> {
+fn connectable(open: &Open) -> Arc<dyn Connectable> {
     Arc::clone(&open.vi) as _
 }
 
@@ -91,7 +91,7 @@ unsafe extern "C" fn connect(
         };
         endpoint.begin(|open| {
             let (local, remote) = (address::of_via(from), address::of_via(to));
-            Ok(eq.queue().connect(ends(open), &local, &remote, data, None, endpoint.number)?)
+            Ok(eq.queue().connect(connectable(open), &local, &remote, data, None, endpoint.number)?)
         })?;
         endpoint.setup().to = Some(to);
         Ok(())
@@ -107,7 +107,7 @@ unsafe extern "C" fn accept(endpoint: *mut ffi::fid_ep, bytes: *const c_void, le
         // SAFETY: as above.
         let data = unsafe { data(bytes, length) }?;
         let request = endpoint.setup().request.take().ok_or(Errno::INVALID)?;
-        let begun = endpoint.begin(|open| Ok(request.accept(ends(open), data, endpoint.number)?));
+        let begun = endpoint.begin(|open| Ok(request.accept(connectable(open), data, endpoint.number)?));
         if begun.is_err() {
             // The other side has heard nothing, and the program may try again.
             endpoint.setup().request = Some(request);
@@ -125,12 +125,12 @@ unsafe extern "C" fn shutdown(endpoint: *mut ffi::fid_ep, flags: u64) -> c_int {
         if flags != 0 {
             return Err(Errno::FLAGS);
         }
-        let open = endpoint.to_receive()?;
+        let open = endpoint.enabled()?;
         let eq = endpoint.setup().eq.clone().ok_or(Errno::NO_EQ)?;
         match endpoint.link.state() {
             State::Idle => Err(Errno::NOT_CONNECTED),
             State::Connecting | State::Connected | State::Broken | State::Over => {
-                endpoint.part(&eq, open);
+                endpoint.disconnect(&eq, open);
                 Ok(())
             }
         }

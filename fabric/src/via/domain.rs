@@ -13,7 +13,7 @@ use crate::via::{
     cq, endpoint,
     error::Errno,
     fabric::Fabric,
-    ffi,
+    ffi::{self, Place},
     object::{self, table, Object},
     offer::Offer,
     region, unsupported,
@@ -62,6 +62,8 @@ pub unsafe extern "C" fn open(
 ) -> c_int {
     ffi::answer(|| {
         // SAFETY: the caller's promise.
+        let place = unsafe { Place::at(domain) }?;
+        // SAFETY: as above.
         let card = unsafe { Fabric::at(fabric) }?;
         // SAFETY: as above. What cannot be offered is an error here, too.
         unsafe { Offer::of(ffi::read(info)?) }?;
@@ -72,8 +74,8 @@ pub unsafe extern "C" fn open(
             mr: table(&region::OPS),
         };
         let own = Arc::new(Domain { card: Arc::clone(card), ptag });
-        // SAFETY: as above.
-        unsafe { ffi::put(domain, Handle::give(face, own)) }
+        place.put(Handle::give(face, own));
+        Ok(())
     })
 }
 

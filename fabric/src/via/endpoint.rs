@@ -18,12 +18,12 @@ use crate::via::{
     domain::{self, Domain},
     eq::{Eq, Events, Member},
     error::Errno,
-    ffi::{self, FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND},
+    ffi::{self, Place, FI_RECV, FI_SELECTIVE_COMPLETION, FI_SEND},
     link::{Link, State as LinkState},
     message,
     object::{self, is_of, table, Object, Shell, Word},
     offer::{self, Offer},
-    request, rma, unsupported,
+    options, request, rma, unsupported,
     work::Work,
 };
 
@@ -55,13 +55,21 @@ pub struct Endpoint {
 pub struct Setup {
     /// Its event queue.
     pub eq: Option<Arc<Eq>>,
-    /// Completion queues of its sends and of its receives, and whether those tell of some operations only.
-    cqs: [Option<(Arc<Cq>, bool)>; 2],
+    /// Completion queues of its sends and of its receives.
+    cqs: [Option<Bound>; 2],
     /// Who has asked for it, until that is accepted.
     pub request: Option<ConnectionRequest>,
     /// Its own address, and its peer's.
     pub from: SocketAddrV4,
     pub to: Option<SocketAddrV4>,
+}
+
+/// A completion queue of an endpoint's.
+#[derive(Clone)]
+pub struct Bound {
+    cq: Arc<Cq>,
+    /// It tells of some operations only.
+    pub is_selective: bool,
 }
 
 /// What an endpoint has that is enabled.
@@ -70,9 +78,8 @@ pub struct Open {
     pub vi: Arc<Vi>,
     /// What it has posted.
     pub work: Arc<Work>,
-    cqs: [Arc<Cq>; 2],
-    /// Its completion queues tell of some operations only.
-    pub is_selective: [bool; 2],
+    /// Of a direction that its capabilities do not have there may be none.
+    cqs: [Option<Bound>; 2],
 }
 
 static FID: ffi::fi_ops = ffi::fi_ops { bind: Some(bind), control: Some(control), ..unsupported::ops(close) };
@@ -80,7 +87,7 @@ static FID: ffi::fi_ops = ffi::fi_ops { bind: Some(bind), control: Some(control)
 static EP: ffi::fi_ops_ep = ffi::fi_ops_ep {
     size: size_of::<ffi::fi_ops_ep>(),
     cancel: Some(unsupported::cancel),
-    getopt: Some(getopt),
+    getopt: Some(options::getopt),
     setopt: Some(unsupported::setopt),
     tx_ctx: Some(unsupported::tx_ctx),
     rx_ctx: Some(unsupported::rx_ctx),
@@ -95,30 +102,40 @@ impl Endpoint {
         self.setup.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The VI of an endpoint that may send.
+    /// The VI of an endpoint that is enabled.
     ///
     /// # Errors
-    /// It is not enabled, or not connected.
-    pub fn to_send(&self) -> Result<&Open, Errno> {
-        let open = self.open.get().ok_or(Errno::STATE)?;
+    /// It is not.
+    pub fn enabled(&self) -> Result<&Open, Errno> {
+        self.open.get().ok_or(Errno::STATE)
+    }
+
+    /// The VI of an endpoint that may send, and who is told.
+    ///
+    /// # Errors
+    /// It is not enabled, or has no completion queue for that, or is not connected.
+    pub fn to_send(&self) -> Result<(&Open, &Bound), Errno> {
+        let open = self.enabled()?;
+        let bound = open.cqs[0].as_ref().ok_or(Errno::NO_CQ)?;
         match self.link.state() {
-            LinkState::Connected => Ok(open),
+            LinkState::Connected => Ok((open, bound)),
             _ => Err(Errno::NOT_CONNECTED),
         }
     }
 
-    /// The VI of an endpoint that may post receives: also before it is connected.
+    /// The VI of an endpoint that may post receives, and who is told: also before it is connected.
     ///
     /// # Errors
-    /// It is not enabled.
-    pub fn to_receive(&self) -> Result<&Open, Errno> {
-        self.open.get().ok_or(Errno::STATE)
+    /// It is not enabled, or has no completion queue for that.
+    pub fn to_receive(&self) -> Result<(&Open, &Bound), Errno> {
+        let open = self.enabled()?;
+        Ok((open, open.cqs[1].as_ref().ok_or(Errno::NO_CQ)?))
     }
 
     /// Makes the VI, if it is not there.
     ///
     /// # Errors
-    /// A queue is missing; no room in it; no VI left.
+    /// The event queue is missing, or the completion queue of a direction that the capabilities have (fi_endpoint(3), fi_ep_bind); no room in one; no VI left.
     pub fn enable(&self) -> Result<&Open, Errno> {
         let setup = self.setup();
         if let Some(open) = self.open.get() {
@@ -127,20 +144,20 @@ impl Endpoint {
         if setup.eq.is_none() {
             return Err(Errno::NO_EQ);
         }
-        let [Some((sends, some_sends)), Some((receives, some_receives))] = setup.cqs.clone() else {
+        let cqs = setup.cqs.clone();
+        if self.offer.directions().iter().zip(&cqs).any(|(is_needed, cq)| *is_needed && cq.is_none()) {
             return Err(Errno::NO_CQ);
-        };
-        let cqs = [sends, receives];
+        }
         self.reserve(&cqs)?;
-        let made = self.make(cqs.clone(), [some_sends, some_receives]);
+        let made = self.make(&cqs);
         if made.is_err() {
             self.release(&cqs);
         }
-        let open = made?;
-        Ok(self.open.get_or_init(|| open))
+        let (vi, work) = made?;
+        Ok(self.open.get_or_init(|| Open { vi, work, cqs }))
     }
 
-    fn make(&self, cqs: [Arc<Cq>; 2], is_selective: [bool; 2]) -> Result<Open, Errno> {
+    fn make(&self, cqs: &[Option<Bound>; 2]) -> Result<(Arc<Vi>, Arc<Work>), Errno> {
         let depths = self.offer.depths;
         let work = Arc::new(Work::new(&self.domain, self.number, &self.link, depths)?);
         let attributes = ViAttributes {
@@ -150,29 +167,34 @@ impl Endpoint {
             enable_rdma_write: true,
             enable_rdma_read: true,
             not_ready: NotReady::Stay { timer: AGAIN, retries: WITHOUT_END },
-            send_cq: Some(cqs[0].queue().clone()),
-            receive_cq: Some(cqs[1].queue().clone()),
+            send_cq: cqs[0].as_ref().map(|bound| bound.cq.queue().clone()),
+            receive_cq: cqs[1].as_ref().map(|bound| bound.cq.queue().clone()),
             context: self.number,
             ..ViAttributes::new(&self.domain.ptag)
         };
         let vi = Arc::new(self.domain.card.nic.create_vi(&attributes)?);
-        cqs.iter().for_each(|cq| cq.add(&work));
-        Ok(Open { vi, work, cqs, is_selective })
+        cqs.iter().flatten().for_each(|bound| bound.cq.add(&work));
+        Ok((vi, work))
     }
 
     /// Makes room in its completion queues for all that it may post.
-    fn reserve(&self, cqs: &[Arc<Cq>; 2]) -> Result<(), Errno> {
-        let [sends, receives] = self.offer.depths;
-        cqs[0].reserve(sends)?;
-        cqs[1].reserve(receives).inspect_err(|_| cqs[0].release(sends))
+    fn reserve(&self, [sends, receives]: &[Option<Bound>; 2]) -> Result<(), Errno> {
+        let reserve = |bound: &Option<Bound>, depth| match bound {
+            Some(bound) => bound.cq.reserve(depth),
+            None => Ok(()),
+        };
+        reserve(sends, self.offer.depths[0])?;
+        reserve(receives, self.offer.depths[1]).inspect_err(|_| self.release(std::slice::from_ref(sends)))
     }
 
-    fn release(&self, cqs: &[Arc<Cq>; 2]) {
-        cqs.iter().zip(self.offer.depths).for_each(|(cq, depth)| cq.release(depth));
+    fn release(&self, cqs: &[Option<Bound>]) {
+        for (bound, depth) in cqs.iter().zip(self.offer.depths) {
+            bound.iter().for_each(|bound| bound.cq.release(depth));
+        }
     }
 
     /// Waits for what was sent, and ends the connection: what is posted completes.
-    pub fn part(&self, eq: &Eq, open: &Open) {
+    pub fn disconnect(&self, eq: &Eq, open: &Open) {
         if self.link.end() == LinkState::Connected {
             // What has not arrived by then, or finds the peer gone, is lost.
             if let Err(error) = open.vi.drain(Some(DRAIN)) {
@@ -192,14 +214,18 @@ impl Endpoint {
         drop(setup.request);
         let Some(eq) = setup.eq else { return };
         if let Some(Open { vi, work, cqs, .. }) = open.into_inner() {
-            for (cq, direction) in cqs.iter().zip(DIRECTIONS) {
+            let cqs = || {
+                let ends = cqs.iter().zip(DIRECTIONS).zip(offer.depths);
+                ends.filter_map(|((bound, direction), depth)| Some((&bound.as_ref()?.cq, direction, depth)))
+            };
+            for (cq, direction, _) in cqs() {
                 cq.settle(&vi, &work, direction);
             }
             eq.remove(number);
             // The last one: an attempt that was under way has ended with `remove`.
             drop(vi);
             let shell = Arc::new(shell);
-            for ((cq, direction), depth) in cqs.iter().zip(DIRECTIONS).zip(offer.depths) {
+            for (cq, direction, depth) in cqs() {
                 cq.bury(&work, direction);
                 cq.keep(&shell);
                 cq.release(depth);
@@ -222,6 +248,8 @@ pub unsafe extern "C" fn open(
 ) -> c_int {
     ffi::answer(|| {
         // SAFETY: the caller's promise.
+        let place = unsafe { Place::at(endpoint) }?;
+        // SAFETY: as above.
         let domain = unsafe { domain::Handle::at(domain) }?;
         // SAFETY: as above.
         let asked = unsafe { ffi::read(info) }?;
@@ -234,10 +262,8 @@ pub unsafe extern "C" fn open(
         };
         let from = read(asked.src_addr, asked.src_addrlen)?;
         let to = read(asked.dest_addr, asked.dest_addrlen)?;
-        let port = from.map(|from| from.port()).filter(|port| *port != 0).unwrap_or_else(address::own_port);
-        if endpoint.is_null() {
-            return Err(Errno::INVALID);
-        }
+        let port =
+            from.map(|from| from.port()).filter(|port| *port != 0).unwrap_or_else(address::unreserved_port);
         // Last, for it is taken: a second endpoint of the same request is none.
         let handle = asked.handle;
         // SAFETY: as above.
@@ -271,8 +297,8 @@ pub unsafe extern "C" fn open(
             atomic: std::ptr::null_mut(),
             collective: std::ptr::null_mut(),
         };
-        // SAFETY: as above.
-        unsafe { ffi::put(endpoint, Handle::give(face, own)) }
+        place.put(Handle::give(face, own));
+        Ok(())
     })
 }
 
@@ -284,7 +310,7 @@ unsafe extern "C" fn close(fid: *mut ffi::fid) -> c_int {
         let (endpoint, shell) = unsafe { Handle::hollow(fid.cast()) }?;
         let eq = endpoint.setup().eq.clone();
         if let (Some(eq), Some(open)) = (eq, endpoint.open.get()) {
-            endpoint.part(&eq, open);
+            endpoint.disconnect(&eq, open);
         }
         endpoint.end(shell);
         Ok(())
@@ -330,7 +356,7 @@ unsafe extern "C" fn bind(fid: *mut ffi::fid, other: *mut ffi::fid, flags: u64) 
             return Err(Errno::INVALID);
         }
         for (place, _) in setup.cqs.iter_mut().zip(wanted).filter(|(_, wanted)| *wanted) {
-            *place = Some((Arc::clone(cq), is_selective));
+            *place = Some(Bound { cq: Arc::clone(cq), is_selective });
         }
         Ok(())
     })
@@ -345,33 +371,6 @@ unsafe extern "C" fn control(fid: *mut ffi::fid, command: c_int, _: *mut c_void)
         match command as u32 {
             ffi::FI_ENABLE => endpoint.enable().map(|_| ()),
             _ => Err(Errno::NO_CALL),
-        }
-    })
-}
-
-/// An option of an endpoint, or of a passive one: how much data may come with a connection.
-///
-/// # Safety
-/// As libfabric calls it, with a place for the option, and its size.
-pub unsafe extern "C" fn getopt(
-    _: *mut ffi::fid,
-    level: c_int,
-    option: c_int,
-    place: *mut c_void,
-    length: *mut usize,
-) -> c_int {
-    ffi::answer(|| {
-        if level as u32 != ffi::FI_OPT_ENDPOINT || option as u32 != ffi::FI_OPT_CM_DATA_SIZE {
-            return Err(Errno::NO_OPTION);
-        }
-        // SAFETY: the caller's promise.
-        if *unsafe { ffi::read(length) }? < size_of::<usize>() {
-            return Err(Errno::TOO_SMALL);
-        }
-        // SAFETY: as above.
-        unsafe {
-            ffi::put(place.cast::<usize>(), offer::CM_DATA)?;
-            ffi::put(length, size_of::<usize>())
         }
     })
 }

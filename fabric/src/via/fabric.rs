@@ -12,7 +12,8 @@ use crate::via::{
     domain,
     eq::{self, Events},
     error::Errno,
-    ffi, info, listener,
+    ffi::{self, Place},
+    info, listener,
     object::{self, is_of, table, Object},
     unsupported,
 };
@@ -47,6 +48,8 @@ pub unsafe extern "C" fn open(
 ) -> c_int {
     ffi::answer(|| {
         // SAFETY: the caller's promise.
+        let place = unsafe { Place::at(fabric) }?;
+        // SAFETY: as above.
         let attributes = unsafe { ffi::read(attributes) }?;
         // SAFETY: as above.
         let is_ours = attributes.name.is_null()
@@ -60,8 +63,8 @@ pub unsafe extern "C" fn open(
             ops: table(&OPS),
             api_version: attributes.api_version,
         };
-        // SAFETY: as above.
-        unsafe { ffi::put(fabric, Fabric::give(face, card)) }
+        place.put(Fabric::give(face, card));
+        Ok(())
     })
 }
 

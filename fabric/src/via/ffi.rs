@@ -55,6 +55,28 @@ pub fn done(body: impl FnOnce() -> Result<(), Errno>) -> isize {
     count(|| body().map(|()| 0))
 }
 
+/// Where a program wants a result. Who makes something for it looks at this first: what is made for a place that is none would be nobody's.
+pub struct Place<T>(NonNull<T>);
+
+impl<T> Place<T> {
+    /// A place of the program's.
+    ///
+    /// # Errors
+    /// NULL.
+    ///
+    /// # Safety
+    /// NULL, or a place for a `T` that the call alone uses in which this is.
+    pub unsafe fn at(place: *mut T) -> Result<Self, Errno> {
+        NonNull::new(place).map(Self).ok_or(Errno::INVALID)
+    }
+
+    /// Puts the result there.
+    pub fn put(self, value: T) {
+        // SAFETY: the promise of who has called `at`.
+        unsafe { self.0.as_ptr().write(value) }
+    }
+}
+
 /// Puts a result where the program wants it.
 ///
 /// # Errors
@@ -63,9 +85,8 @@ pub fn done(body: impl FnOnce() -> Result<(), Errno>) -> isize {
 /// # Safety
 /// NULL, or a place for a `T` that this call alone uses.
 pub unsafe fn put<T>(place: *mut T, value: T) -> Result<(), Errno> {
-    let place = NonNull::new(place).ok_or(Errno::INVALID)?;
     // SAFETY: the caller's promise.
-    unsafe { place.as_ptr().write(value) };
+    unsafe { Place::at(place) }?.put(value);
     Ok(())
 }
 

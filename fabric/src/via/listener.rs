@@ -10,18 +10,17 @@ use std::{
 use vipl::connections::QueueListener;
 
 use crate::via::{
-    address::{self, Port},
+    address::{self, ReservedPort},
     card::Card,
     connection,
-    endpoint::getopt,
     eq::{Eq, Events, Member},
     error::Errno,
     fabric::Fabric,
-    ffi,
+    ffi::{self, Place},
     info::Ends,
     object::{self, table, Object, Word},
     offer::Offer,
-    request, unsupported,
+    options, request, unsupported,
 };
 
 /// Requests that may wait to be decided on, unless the program says how many.
@@ -41,7 +40,7 @@ struct Listener {
 
 struct State {
     /// Nobody else on this host has it.
-    port: Port,
+    port: ReservedPort,
     backlog: u32,
     eq: Option<Arc<Eq>>,
     /// There from when it listens.
@@ -53,7 +52,7 @@ static FID: ffi::fi_ops = ffi::fi_ops { bind: Some(bind), control: Some(control)
 static EP: ffi::fi_ops_ep = ffi::fi_ops_ep {
     size: size_of::<ffi::fi_ops_ep>(),
     cancel: Some(unsupported::cancel),
-    getopt: Some(getopt),
+    getopt: Some(options::getopt),
     setopt: Some(unsupported::setopt),
     tx_ctx: Some(unsupported::tx_ctx),
     rx_ctx: Some(unsupported::rx_ctx),
@@ -124,9 +123,9 @@ fn is_own(card: &Card, wanted: SocketAddrV4) -> Result<(), Errno> {
 }
 
 /// The port of an address that a program wants, which nobody else has from then on.
-fn reserved_port(card: &Card, wanted: SocketAddrV4) -> Result<Port, Errno> {
+fn reserved_port(card: &Card, wanted: SocketAddrV4) -> Result<ReservedPort, Errno> {
     is_own(card, wanted)?;
-    Port::take(wanted.port())
+    ReservedPort::take(wanted.port())
 }
 
 /// libfabric's `passive_ep`.
@@ -141,6 +140,8 @@ pub unsafe extern "C" fn open(
 ) -> c_int {
     ffi::answer(|| {
         // SAFETY: the caller's promise.
+        let place = unsafe { Place::at(listener) }?;
+        // SAFETY: as above.
         let card = unsafe { Fabric::at(fabric) }?;
         // SAFETY: as above.
         let info = unsafe { ffi::read(info) }?;
@@ -157,8 +158,8 @@ pub unsafe extern "C" fn open(
             Listener { number: object::number(), card: Arc::clone(card), offer, state: Mutex::new(state) };
         let face =
             ffi::fid_pep { fid: object::fid::<ffi::fid_pep>(context, &FID), ops: table(&EP), cm: table(&CM) };
-        // SAFETY: as above.
-        unsafe { ffi::put(listener, Handle::give(face, own)) }
+        place.put(Handle::give(face, own));
+        Ok(())
     })
 }
 
@@ -229,7 +230,7 @@ unsafe extern "C" fn setname(fid: *mut ffi::fid, place: *mut c_void, length: usi
         }
         is_own(&own.card, wanted)?;
         if wanted.port() != state.port.number() {
-            state.port = Port::take(wanted.port())?;
+            state.port = ReservedPort::take(wanted.port())?;
         }
         Ok(())
     })

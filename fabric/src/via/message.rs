@@ -58,13 +58,13 @@ impl Message {
             // SAFETY: the caller's promise.
             let endpoint = unsafe { Handle::at(endpoint) }?;
             let flags = known(self.flags.unwrap_or(endpoint.offer.flags[1]), RX_FLAGS | FI_MORE)?;
-            let open = endpoint.to_receive()?;
+            let (open, bound) = endpoint.to_receive()?;
             // SAFETY: as above.
             let pieces = unsafe { Pieces::of(self.pieces, self.descriptors, self.count) }?;
             // SAFETY: as above: there is a list, or nothing is in it.
             let first = unsafe { ffi::slice(self.pieces, self.count) }?.first();
             let buffer = Word(first.map_or(null_mut(), |piece| piece.iov_base));
-            let operation = Operation::receive(self.context, buffer, Told::of(flags, open.is_selective[1]));
+            let operation = Operation::receive(self.context, buffer, Told::of(flags, bound.is_selective));
             let length = pieces.length()?;
             open.work.post(&open.vi, Direction::Receive, 1, |_, _| {
                 Ok((operation, pieces.describe(Descriptor::new(), 0, length)?))
@@ -80,7 +80,7 @@ impl Message {
             let endpoint = unsafe { Handle::at(endpoint) }?;
             let flags = self.flags.unwrap_or(endpoint.offer.flags[0]);
             let flags = known(flags, TX_FLAGS | FI_MORE | FI_REMOTE_CQ_DATA)?;
-            let open = endpoint.to_send()?;
+            let (open, bound) = endpoint.to_send()?;
             let is_copied = self.is_silent || flags & FI_INJECT != 0;
             let pieces = match is_copied {
                 true => None,
@@ -91,7 +91,7 @@ impl Message {
             if length > offer::MESSAGE {
                 return Err(Errno::MESSAGE_SIZE);
             }
-            let told = told(self.is_silent, flags, open.is_selective[0]);
+            let told = told(self.is_silent, flags, bound.is_selective);
             let operation = Operation::send(self.context, FI_MSG | FI_SEND, told);
             open.work.post(&open.vi, Direction::Send, 1, |_, room| {
                 let descriptor = Descriptor::new();

@@ -19,6 +19,7 @@ mod message;
 mod object;
 mod offer;
 mod operation;
+mod options;
 mod pieces;
 pub mod provider;
 mod query;

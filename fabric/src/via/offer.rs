@@ -174,6 +174,12 @@ impl Offer {
         self.caps & RX_CAPS
     }
 
+    /// Whether an endpoint sends, by messages or to and from remote memory, and whether it receives messages.
+    pub fn directions(&self) -> [bool; 2] {
+        let caps = whole(self.caps);
+        [FI_SEND | FI_READ | FI_WRITE, FI_RECV].map(|direction| caps & direction != 0)
+    }
+
     fn domain(&mut self, version: u32, hints: Option<&ffi::fi_domain_attr>) -> Result<(), Errno> {
         let Some(hints) = hints else { return Ok(()) };
         let modes = hints.mr_mode as u32;

@@ -10,7 +10,7 @@ use crate::via::{
     address,
     card::Card,
     error::Errno,
-    ffi::{self, FI_NUMERICHOST, FI_PROV_ATTR_ONLY, FI_SOURCE},
+    ffi::{self, Place, FI_NUMERICHOST, FI_PROV_ATTR_ONLY, FI_SOURCE},
     info::{Ends, Info, FABRIC},
     offer::Offer,
 };
@@ -29,6 +29,8 @@ pub unsafe extern "C" fn getinfo(
 ) -> c_int {
     ffi::answer(|| {
         // SAFETY: the caller's promise.
+        let place = unsafe { Place::at(info) }?;
+        // SAFETY: as above.
         let hints = unsafe { hints.as_ref() };
         // SAFETY: as above.
         let (node, service) = unsafe { (text(node)?, text(service)?) };
@@ -36,8 +38,8 @@ pub unsafe extern "C" fn getinfo(
         let found = unsafe { find(version, node, service, flags, hints) };
         let found =
             found.inspect_err(|error| tracing::debug!(?error, ?node, ?service, "nothing that fits"))?;
-        // SAFETY: as above.
-        unsafe { ffi::put(info, found.give()) }
+        place.put(found.give());
+        Ok(())
     })
 }
 

@@ -12,7 +12,7 @@ use vipl::{MemAttributes, Region};
 use crate::via::{
     domain::{self, Domain},
     error::Errno,
-    ffi::{self, FI_READ, FI_RECV, FI_REMOTE_READ, FI_REMOTE_WRITE, FI_SEND, FI_WRITE},
+    ffi::{self, Place, FI_READ, FI_RECV, FI_REMOTE_READ, FI_REMOTE_WRITE, FI_SEND, FI_WRITE},
     message,
     object::{self, Object},
     unsupported,
@@ -127,9 +127,11 @@ unsafe fn register(
     place: *mut *mut ffi::fid_mr,
     context: *mut c_void,
 ) -> Result<(), Errno> {
+    // SAFETY: the caller's promise.
+    let place = unsafe { Place::at(place) }?;
     message::known(flags, 0)?;
     message::known(access, FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: as above.
     let domain = unsafe { domain::Handle::at(fid.cast()) }?;
     let attributes = MemAttributes {
         ptag: domain.ptag.clone(),
@@ -152,13 +154,8 @@ unsafe fn register(
     let handle = Handle::give(face, own);
     // SAFETY: it is new, and nobody else has it.
     unsafe { (*handle).mem_desc = handle.cast() };
-    // SAFETY: the caller's promise.
-    let put = unsafe { ffi::put(place, handle) };
-    if put.is_err() {
-        // SAFETY: nobody has got it.
-        drop(unsafe { Handle::take(handle) });
-    }
-    put
+    place.put(handle);
+    Ok(())
 }
 
 /// # Safety
@@ -167,13 +164,27 @@ unsafe extern "C" fn close(fid: *mut ffi::fid) -> c_int {
     ffi::answer(|| {
         // SAFETY: the caller's promise.
         let registered = unsafe { Handle::at(fid.cast()) }?;
-        if let Some(region) = &registered.region {
+        let ended = match &registered.region {
             // What is posted with the memory has clones: when this answers without an error, the program may free it.
             // SAFETY: descriptors lie in memory of the provider's own, and nothing is copied to or from programs' regions.
-            unsafe { region.revoke() }?;
+            Some(region) => unsafe { region.revoke() },
+            None => Ok(()),
+        };
+        match ended {
+            Err(error) if error.is_gone() => {
+                // There will be no other answer, so this is the end of the handle. But who has heard of an error may try again: the shell stays.
+                // SAFETY: as above.
+                let (registered, shell) = unsafe { Handle::hollow(fid.cast()) }?;
+                drop(registered);
+                std::mem::forget(shell);
+                Err(error.into())
+            }
+            ended => {
+                ended?;
+                // SAFETY: as above.
+                drop(unsafe { Handle::take(fid.cast()) }?);
+                Ok(())
+            }
         }
-        // SAFETY: as above.
-        drop(unsafe { Handle::take(fid.cast()) }?);
-        Ok(())
     })
 }

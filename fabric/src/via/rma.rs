@@ -91,7 +91,7 @@ impl Access {
         let endpoint = unsafe { Handle::at(endpoint) }?;
         let flags = self.flags.unwrap_or(endpoint.offer.flags[0]);
         let flags = known(flags, TX_FLAGS | FI_MORE | FI_REMOTE_CQ_DATA)?;
-        let open = endpoint.to_send()?;
+        let (open, bound) = endpoint.to_send()?;
         let handle = u32::try_from(self.key).map_err(|_| Errno::INVALID)?;
         let is_copied = self.way == Way::Write && (self.is_silent || flags & FI_INJECT != 0);
         let pieces = match is_copied {
@@ -105,7 +105,7 @@ impl Access {
             Way::Read => FI_RMA | FI_READ,
             Way::Write => FI_RMA | FI_WRITE,
         };
-        let told = told(self.is_silent, flags, open.is_selective[0]);
+        let told = told(self.is_silent, flags, bound.is_selective);
         let operation = Operation::send(self.context, kind, told);
         open.work.post(&open.vi, Direction::Send, parts, |part, room| {
             let skip = part * offer::MESSAGE;

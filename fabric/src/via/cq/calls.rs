@@ -11,7 +11,7 @@ use super::{Cq, Queue};
 use crate::via::{
     domain, entry,
     error::Errno,
-    ffi,
+    ffi::{self, Place},
     object::{self, table},
     operation::Entry,
     unsupported, wait,
@@ -42,12 +42,14 @@ pub unsafe extern "C" fn open(
 ) -> c_int {
     ffi::answer(|| {
         // SAFETY: the caller's promise.
+        let place = unsafe { Place::at(cq) }?;
+        // SAFETY: as above.
         let domain = unsafe { domain::Handle::at(domain) }?;
         // SAFETY: as above.
         let own = Cq::new(domain, unsafe { ffi::read(attributes) }?)?;
         let face = ffi::fid_cq { fid: object::fid::<ffi::fid_cq>(context, &FID), ops: table(&OPS) };
-        // SAFETY: as above.
-        unsafe { ffi::put(cq, Queue::give(face, Arc::new(own))) }
+        place.put(Queue::give(face, Arc::new(own)));
+        Ok(())
     })
 }
 

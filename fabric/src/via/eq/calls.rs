@@ -11,7 +11,7 @@ use crate::via::{
     error::Errno,
     event::Event,
     fabric::Fabric,
-    ffi::{self, FI_PEEK},
+    ffi::{self, Place, FI_PEEK},
     object::{self, table},
     unsupported,
     wait::{self, Deadline},
@@ -40,13 +40,15 @@ pub unsafe extern "C" fn open(
 ) -> c_int {
     ffi::answer(|| {
         // SAFETY: the caller's promise.
+        let place = unsafe { Place::at(eq) }?;
+        // SAFETY: as above.
         let card = unsafe { Fabric::at(fabric) }?;
         // SAFETY: as above.
         let attributes = unsafe { ffi::read(attributes) }?;
         let own = Arc::new(Eq::new(card, wait::is_wanted(attributes.wait_obj)?)?);
         let face = ffi::fid_eq { fid: object::fid::<ffi::fid_eq>(context, &FID), ops: table(&OPS) };
-        // SAFETY: as above.
-        unsafe { ffi::put(eq, Events::give(face, own)) }
+        place.put(Events::give(face, own));
+        Ok(())
     })
 }
 

@@ -236,7 +236,7 @@ impl State {
                 self.fail(context, error.into(), data);
             }
             ConnectionEvent::Disconnected { context } | ConnectionEvent::Lost { context } => {
-                self.part(context)
+                self.shut_down(context)
             }
             // The end was this side's, which knows it.
             ConnectionEvent::Parted { .. } => {}
@@ -261,7 +261,7 @@ impl State {
     }
 
     /// The peer has ended a connection, or is gone.
-    fn part(&mut self, number: u64) {
+    fn shut_down(&mut self, number: u64) {
         let Some((fid, _, link)) = self.endpoint(number) else { return };
         if matches!(link.end(), LinkState::Connected | LinkState::Broken) {
             let (of, what) = ((number, fid), ffi::FI_SHUTDOWN);
@@ -277,7 +277,7 @@ impl State {
         };
         let broken = self.members.iter().filter(|(_, member)| is_broken(member));
         let broken: Vec<u64> = broken.map(|(number, _)| *number).collect();
-        broken.into_iter().for_each(|number| self.part(number));
+        broken.into_iter().for_each(|number| self.shut_down(number));
     }
 
     /// The NIC is gone, and all connections with it.
@@ -285,7 +285,7 @@ impl State {
         let numbers: Vec<u64> = self.members.keys().copied().collect();
         for number in numbers {
             match self.endpoint(number).map(|(_, _, link)| link.state()) {
-                Some(LinkState::Connected | LinkState::Broken) => self.part(number),
+                Some(LinkState::Connected | LinkState::Broken) => self.shut_down(number),
                 Some(LinkState::Connecting) => self.fail(number, Errno::ABORTED, Vec::new()),
                 Some(LinkState::Idle | LinkState::Over) | None => {}
             }
@@ -308,14 +308,14 @@ mod tests {
     fn a_connection_that_ends_is_told_once_and_only_if_it_had_begun() {
         let mut state = State::default();
         let link = member(&mut state, 7);
-        state.part(7);
+        state.shut_down(7);
         assert!(state.events.is_empty(), "it was not connected");
         assert_eq!(link.state(), LinkState::Over);
         let link = member(&mut state, 8);
         assert!(link.change(LinkState::Idle, LinkState::Connecting));
         assert!(link.change(LinkState::Connecting, LinkState::Connected));
-        state.part(8);
-        state.part(8);
+        state.shut_down(8);
+        state.shut_down(8);
         assert_eq!(state.events.len(), 1);
         assert!(state.events[0].is_of(8) && state.events[0].what() == ffi::FI_SHUTDOWN);
     }
@@ -331,7 +331,7 @@ mod tests {
         assert!(link.change(LinkState::Connected, LinkState::Broken));
         state.tell_broken();
         // What the connection manager hears later is nothing new.
-        state.part(7);
+        state.shut_down(7);
         state.tell_broken();
         assert_eq!((state.events.len(), state.events[0].what()), (1, ffi::FI_SHUTDOWN));
     }

@@ -72,6 +72,38 @@ fn the_other_end_hears_of_an_end_and_its_receives_come_back() {
 }
 
 #[test]
+fn who_shuts_a_connection_down_ends_it_for_both_and_the_peer_hears_of_it() {
+    let world = World::new();
+    let early = world.endpoint(world.info);
+    assert_eq!(call!(early, cm.shutdown(0)), -libc::ENOTCONN);
+    close(early.cast());
+    for ends in [0, 1] {
+        let both = world.connected();
+        let (one, other) = (both[ends], both[1 - ends]);
+        let buffer = world.buffer();
+        buffer.receive(other, 0, 64, 1);
+        buffer.receive(one, 100, 64, 2);
+        assert_eq!(call!(one, msg.inject(b"the last word".as_ptr().cast(), 13, 0)), 0);
+        assert_eq!(call!(one, cm.shutdown(1)), -(ffi::FI_EBADFLAGS as i32));
+        assert_eq!(call!(one, cm.shutdown(0)), 0);
+        let last = world.completion();
+        assert_eq!((last.op_context.addr(), last.len), (1, 13), "what was sent has arrived");
+        assert_eq!(world.error(), (2, libc::ECANCELED));
+        let event = world.event();
+        assert!(event.what == ffi::FI_SHUTDOWN && event.fid.cast() == other);
+        world.no_event();
+        for end in both {
+            let late = call!(end, msg.send(null_mut(), 0, null_mut(), 0, null_mut()));
+            assert_eq!(late, -(libc::ENOTCONN as isize));
+            assert_eq!(call!(end, cm.shutdown(0)), 0, "it is over already");
+            close(end.cast());
+        }
+        world.no_event();
+        buffer.close();
+    }
+}
+
+#[test]
 fn what_nobody_has_read_of_an_endpoint_goes_with_it() {
     let world = World::new();
     let client = world.endpoint(world.info);
@@ -174,6 +206,7 @@ fn nobody_who_listens_is_a_refusal() {
 fn a_nic_that_goes_is_the_end_of_its_connections_and_nobody_hangs() {
     let mut world = World::new();
     let [client, server] = world.connected();
+    let buffer = world.buffer();
     // Without bytes a receive needs no memory.
     for number in 1..=3 {
         assert_eq!(call!(server, msg.recv(null_mut(), 0, null_mut(), 0, number as *mut _)), 0);
@@ -199,4 +232,6 @@ fn a_nic_that_goes_is_the_end_of_its_connections_and_nobody_hangs() {
     for number in 1..=3 {
         assert_eq!(world.error(), (number, libc::ECANCELED));
     }
+    // Nobody knows what the NIC still does with the memory. That is said once, and the handle is none any more: the domain can be closed.
+    assert_eq!([buffer.end(), buffer.end()], [-libc::ENODEV, -libc::EINVAL]);
 }

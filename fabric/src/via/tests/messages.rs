@@ -13,58 +13,38 @@ use crate::via::{
 
 const WORD: u64 = 0x1122_3344;
 
-/// Posts a receive of so many bytes at an offset, with a number for its context.
-fn receive(endpoint: *mut ffi::fid_ep, buffer: &Buffer, offset: usize, length: usize, number: usize) {
-    let (place, descriptor) = (buffer.at(offset), buffer.descriptor());
-    assert_eq!(call!(endpoint, msg.recv(place, length, descriptor, 0, number as *mut _)), 0);
-}
-
-/// Posts a send.
-fn send(endpoint: *mut ffi::fid_ep, buffer: &Buffer, offset: usize, length: usize, number: usize) {
-    let (place, descriptor) = (buffer.at(offset), buffer.descriptor());
-    assert_eq!(call!(endpoint, msg.send(place, length, descriptor, 0, number as *mut _)), 0);
-}
-
-/// The next two completions, that of the receive first.
-fn both(world: &World) -> [ffi::fi_cq_data_entry; 2] {
-    let mut both = [world.completion(), world.completion()];
-    both.sort_by_key(|entry| entry.flags & FI_SEND);
-    both
-}
-
 #[test]
 fn a_message_arrives_as_it_was_sent_and_both_ends_hear_of_it() {
     let world = World::new();
     let [client, server] = world.connected();
     let buffer = world.buffer();
     buffer.put(0, b"a message");
-    receive(server, &buffer, 100, 64, 7);
-    send(client, &buffer, 0, 9, 8);
-    let [received, sent] = both(&world);
+    buffer.receive(server, 100, 64, 7);
+    buffer.send(client, 0, 9, 8);
+    let [received, sent] = world.both();
     assert_eq!((received.op_context.addr(), sent.op_context.addr()), (7, 8));
     assert_eq!((received.flags, sent.flags), (FI_MSG | FI_RECV, FI_MSG | FI_SEND));
     assert_eq!((received.len, received.buf), (9, buffer.at(100)));
     assert_eq!(buffer.get(100, 9), b"a message");
 
     // With data, of two pieces, and the other way.
-    receive(client, &buffer, 200, 64, 1);
+    buffer.receive(client, 200, 64, 1);
     let (place, descriptor) = (buffer.at(0), buffer.descriptor());
     assert_eq!(call!(server, msg.senddata(place, 2, descriptor, WORD, 0, 2 as *mut _)), 0);
-    let [received, _] = both(&world);
+    let [received, _] = world.both();
     assert_eq!((received.flags, received.data), (FI_MSG | FI_RECV | FI_REMOTE_CQ_DATA, WORD));
-    receive(client, &buffer, 200, 64, 1);
-    let pieces = [(2usize, 7usize), (0, 1)]
-        .map(|(offset, length)| ffi::iovec { iov_base: buffer.at(offset), iov_len: length });
+    buffer.receive(client, 200, 64, 1);
+    let pieces = [buffer.piece(2, 7), buffer.piece(0, 1)];
     let mut descriptors = [buffer.descriptor(); 2];
     let sent = call!(server, msg.sendv(pieces.as_ptr(), descriptors.as_mut_ptr(), 2, 0, null_mut()));
     assert_eq!(sent, 0);
-    assert_eq!(both(&world)[0].len, 8);
+    assert_eq!(world.both()[0].len, 8);
     assert_eq!(buffer.get(200, 8), b"messagea");
 
     // What is too long for a place to be copied to is refused; what is not is nobody's completion.
     let bytes = [5u8; 65];
     assert_eq!(call!(client, msg.inject(bytes.as_ptr().cast(), 65, 0)), -(libc::EMSGSIZE as isize));
-    receive(server, &buffer, 300, 64, 9);
+    buffer.receive(server, 300, 64, 9);
     assert_eq!(call!(client, msg.inject(bytes.as_ptr().cast(), 64, 0)), 0);
     let received = world.completion();
     assert_eq!((received.op_context.addr(), received.len), (9, 64));
@@ -87,10 +67,10 @@ fn a_message_that_finds_no_receive_waits_for_one() {
     for round in 0..10u8 {
         let before = count();
         buffer.put(0, &[round; 16]);
-        send(client, &buffer, 0, 16, 1);
+        buffer.send(client, 0, 16, 1);
         assert!(until(LONG, || count() > before), "the receiver is not ready");
-        receive(server, &buffer, 100, 16, 2);
-        let [received, sent] = both(&world);
+        buffer.receive(server, 100, 16, 2);
+        let [received, sent] = world.both();
         assert_eq!((received.op_context.addr(), sent.op_context.addr()), (2, 1));
         assert_eq!(buffer.get(100, 16), [round; 16]);
     }
@@ -124,7 +104,7 @@ fn remote_memory_is_written_and_read_and_data_take_a_receive() {
     assert_eq!((done.op_context.addr(), done.flags), (2, FI_RMA | FI_READ));
     assert_eq!(near.get(100, 10), b"to be read");
 
-    receive(server, &far, 3000, 64, 3);
+    far.receive(server, 3000, 64, 3);
     let written =
         call!(client, rma.writedata(near.at(0), 7, near.descriptor(), WORD, 0, to.0, to.1, 4 as *mut _));
     assert_eq!(written, 0);
@@ -159,9 +139,9 @@ fn memory_that_is_not_registered_is_refused_before_anything_is_posted() {
     let (place, descriptor) = (other.as_ptr().cast(), buffer.descriptor());
     assert_eq!(call!(client, msg.send(place, 8, descriptor, 0, null_mut())), wrong, "another's");
     // Nothing has no address.
-    receive(server, &buffer, 0, 8, 1);
+    buffer.receive(server, 0, 8, 1);
     assert_eq!(call!(client, msg.send(std::ptr::null(), 0, null_mut(), 0, 2 as *mut _)), 0);
-    assert_eq!(both(&world)[0].len, 0);
+    assert_eq!(world.both()[0].len, 0);
     close(client.cast());
     close(server.cast());
     buffer.close();
@@ -195,14 +175,14 @@ fn a_queue_that_is_full_is_to_be_tried_again() {
     let buffer = world.buffer();
     // As many as were offered.
     for number in 0..256 {
-        receive(server, &buffer, 0, 8, number);
+        buffer.receive(server, 0, 8, number);
     }
     let (place, descriptor) = (buffer.at(0), buffer.descriptor());
     let full = call!(server, msg.recv(place, 8, descriptor, 0, null_mut()));
     assert_eq!(full, -(libc::EAGAIN as isize));
-    send(client, &buffer, 100, 8, 1000);
-    assert_eq!(both(&world)[0].op_context.addr(), 0);
-    receive(server, &buffer, 0, 8, 256);
+    buffer.send(client, 100, 8, 1000);
+    assert_eq!(world.both()[0].op_context.addr(), 0);
+    buffer.receive(server, 0, 8, 256);
     close(client.cast());
     close(server.cast());
     // What was posted comes back, in its order.

@@ -2,5 +2,8 @@
 //! since a process has one. What unmodified programs make of it is `cargo xtask mpi`'s.
 
 mod connections;
+mod endpoints;
 mod messages;
+mod operations;
+mod queues;
 mod world;

@@ -3,7 +3,7 @@
 use std::{
     ffi::c_void,
     mem::{size_of, zeroed},
-    ptr::null_mut,
+    ptr::{null, null_mut},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
@@ -83,17 +83,10 @@ impl World {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         let stage = Stage::new(1);
         std::env::set_var(card::VARIABLE, stage.name(0));
-        let mut info = null_mut();
-        // SAFETY: it stays.
-        let provider = unsafe { &*provider::provider() };
-        let getinfo = provider.getinfo.expect("it is there");
-        // SAFETY: no node, no service, no hints, and a place for the answer.
-        let found = unsafe {
-            getinfo(1 << 16 | 17, std::ptr::null(), std::ptr::null(), 0, std::ptr::null(), &mut info)
-        };
-        assert_eq!(found, 0);
+        let info = Self::find(None).expect("something is offered");
         let mut fabric = null_mut();
-        let open = provider.fabric.expect("it is there");
+        // SAFETY: it stays.
+        let open = unsafe { &*provider::provider() }.fabric.expect("it is there");
         // SAFETY: the attributes of the information, and a place.
         assert_eq!(unsafe { open((*info).fabric_attr, &mut fabric, null_mut()) }, 0);
         let (mut domain, mut eq, mut cq) = (null_mut(), null_mut(), null_mut());
@@ -110,6 +103,19 @@ impl World {
         Self { info, fabric, domain, eq, cq, listener, stage, _one: one }
     }
 
+    /// What fi_getinfo answers to hints, or its error.
+    pub fn find(hints: Option<&ffi::fi_info>) -> Result<*mut ffi::fi_info, i32> {
+        let mut info = null_mut();
+        // SAFETY: it stays.
+        let getinfo = unsafe { &*provider::provider() }.getinfo.expect("it is there");
+        let hints = hints.map_or(null(), |hints| &raw const *hints);
+        // SAFETY: no node, no service, hints whose parts live as long as they do, and a place for the answer.
+        match unsafe { getinfo(1 << 16 | 17, null(), null(), 0, hints, &mut info) } {
+            0 => Ok(info),
+            error => Err(error),
+        }
+    }
+
     /// The NIC's viad is killed: for its programs the NIC is gone.
     pub fn lose_the_nic(&mut self) {
         self.stage.kill(0);
@@ -117,43 +123,72 @@ impl World {
 
     /// Where the listener is.
     pub fn address(&self) -> libc::sockaddr_in {
+        Self::address_of(self.listener)
+    }
+
+    /// Where a listener is.
+    pub fn address_of(listener: *mut ffi::fid_pep) -> libc::sockaddr_in {
         // SAFETY: a plain structure of C's.
         let mut address: libc::sockaddr_in = unsafe { zeroed() };
         let mut length = size_of::<libc::sockaddr_in>();
         let place = (&raw mut address).cast();
-        let fid: *mut ffi::fid = self.listener.cast();
+        let fid: *mut ffi::fid = listener.cast();
         // SAFETY: the listener lives, and there is a place for its address.
-        let named = unsafe { (*(*self.listener).cm).getname.expect("it is there")(fid, place, &mut length) };
+        let named = unsafe { (*(*listener).cm).getname.expect("it is there")(fid, place, &mut length) };
         assert_eq!((named, length), (0, size_of::<libc::sockaddr_in>()));
         address
     }
 
-    /// An endpoint that is enabled, of this information.
-    pub fn endpoint(&self, info: *mut ffi::fi_info) -> *mut ffi::fid_ep {
+    /// An endpoint of this information that nothing is bound to.
+    pub fn bare(&self, info: *mut ffi::fi_info) -> *mut ffi::fid_ep {
         let mut endpoint = null_mut();
         let word = std::ptr::without_provenance_mut(WORD);
         assert_eq!(call!(self.domain, ops.endpoint(info, &mut endpoint, word)), 0);
+        endpoint
+    }
+
+    /// An endpoint that has its queues, the completion queue with these flags, and is not enabled.
+    pub fn bound(&self, info: *mut ffi::fi_info, flags: u64) -> *mut ffi::fid_ep {
+        let endpoint = self.bare(info);
         assert_eq!(of_fid!(endpoint, bind(self.eq.cast(), 0)), 0);
-        assert_eq!(of_fid!(endpoint, bind(self.cq.cast(), FI_SEND | FI_RECV)), 0);
-        assert_eq!(of_fid!(endpoint, control(ffi::FI_ENABLE as i32, null_mut())), 0);
+        assert_eq!(of_fid!(endpoint, bind(self.cq.cast(), flags)), 0);
+        endpoint
+    }
+
+    /// An endpoint that is enabled.
+    pub fn endpoint(&self, info: *mut ffi::fi_info) -> *mut ffi::fid_ep {
+        let endpoint = self.bound(info, FI_SEND | FI_RECV);
+        assert_eq!(enable(endpoint), 0);
         endpoint
     }
 
     /// Asks the listener, with data.
     pub fn ask(&self, endpoint: *mut ffi::fid_ep, data: &[u8]) {
-        let address = self.address();
+        Self::ask_at(endpoint, self.address(), data);
+    }
+
+    /// Asks whoever listens there.
+    pub fn ask_at(endpoint: *mut ffi::fid_ep, address: libc::sockaddr_in, data: &[u8]) {
         let place: *const c_void = (&raw const address).cast();
         assert_eq!(call!(endpoint, cm.connect(place, data.as_ptr().cast(), data.len())), 0);
     }
 
     /// Two endpoints that are connected: who has asked, and who was asked.
     pub fn connected(&self) -> [*mut ffi::fid_ep; 2] {
-        let client = self.endpoint(self.info);
+        self.joined(self.endpoint(self.info), |info| self.endpoint(info))
+    }
+
+    /// Two endpoints that are connected, of which `server` makes the second one for the request of the first.
+    pub fn joined(
+        &self,
+        client: *mut ffi::fid_ep,
+        server: impl FnOnce(*mut ffi::fi_info) -> *mut ffi::fid_ep,
+    ) -> [*mut ffi::fid_ep; 2] {
         self.ask(client, b"may I?");
         let event = self.event();
         assert_eq!((event.what, &event.data[..]), (ffi::FI_CONNREQ, &b"may I?"[..]));
         assert!(event.fid.cast() == self.listener);
-        let server = self.endpoint(event.info);
+        let server = server(event.info);
         let data = b"you may";
         assert_eq!(call!(server, cm.accept(data.as_ptr().cast(), data.len())), 0);
         // SAFETY: it was given with the event.
@@ -210,6 +245,19 @@ impl World {
         entry
     }
 
+    /// The next two completions, that of the receive first.
+    pub fn both(&self) -> [ffi::fi_cq_data_entry; 2] {
+        let mut both = [self.completion(), self.completion()];
+        both.sort_by_key(|entry| entry.flags & FI_SEND);
+        both
+    }
+
+    /// No completion is there.
+    pub fn no_completion(&self) {
+        let mut place: ffi::fi_cq_data_entry = nothing();
+        assert_eq!(call!(self.cq, ops.read((&raw mut place).cast(), 1)), -(libc::EAGAIN as isize));
+    }
+
     /// The next completion, which is an error: its context and number.
     pub fn error(&self) -> (usize, i32) {
         let mut entry: ffi::fi_cq_err_entry = nothing();
@@ -256,6 +304,11 @@ impl Drop for World {
     }
 }
 
+/// Enables an endpoint: what it answers.
+pub fn enable(endpoint: *mut ffi::fid_ep) -> i32 {
+    of_fid!(endpoint, control(ffi::FI_ENABLE as i32, null_mut()))
+}
+
 /// Closes an object, which must go well.
 pub fn close(fid: *mut ffi::fid) {
     assert_eq!(of_fid!(fid, close()), 0);
@@ -272,6 +325,23 @@ impl Buffer {
     pub fn key(&self) -> u64 {
         // SAFETY: as above.
         unsafe { (*self.mr).key }
+    }
+
+    /// Posts a receive of so many bytes at an offset, with a number for its context.
+    pub fn receive(&self, endpoint: *mut ffi::fid_ep, offset: usize, length: usize, number: usize) {
+        let (place, descriptor) = (self.at(offset), self.descriptor());
+        assert_eq!(call!(endpoint, msg.recv(place, length, descriptor, 0, number as *mut _)), 0);
+    }
+
+    /// Posts a send.
+    pub fn send(&self, endpoint: *mut ffi::fid_ep, offset: usize, length: usize, number: usize) {
+        let (place, descriptor) = (self.at(offset), self.descriptor());
+        assert_eq!(call!(endpoint, msg.send(place, length, descriptor, 0, number as *mut _)), 0);
+    }
+
+    /// A piece of it, for a list of pieces.
+    pub fn piece(&self, offset: usize, length: usize) -> ffi::iovec {
+        ffi::iovec { iov_base: self.at(offset), iov_len: length }
     }
 
     /// Where byte `offset` is.
@@ -294,8 +364,13 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts(self.at(offset).cast::<u8>(), length) }.to_vec()
     }
 
-    /// Ends its registration.
+    /// Ends its registration: what that answers.
+    pub fn end(&self) -> i32 {
+        of_fid!(self.mr, close())
+    }
+
+    /// Ends its registration, which must go well.
     pub fn close(self) {
-        close(self.mr.cast());
+        assert_eq!(self.end(), 0);
     }
 }
