@@ -1,7 +1,7 @@
 //! Many connections: at once, and one after the other. Nothing of them stays.
 
 use anyhow::{ensure, Context, Result};
-use vipl::{ReliabilityLevel, Vi, ViAttributes};
+use vipl::{MemAttributes, Region, ReliabilityLevel, Vi, ViAttributes};
 
 use crate::rping::{serve_round, server_at};
 use crate::stage::{End, Stage, OWN_IP};
@@ -14,12 +14,15 @@ const AT_ONCE: usize = 50;
 const IN_A_ROW: usize = 40;
 /// Bytes of a ping.
 const SIZE: usize = 100;
+/// Bytes of a page.
+const PAGE: usize = 4096;
 
 /// The cases.
 pub const CASES: [Case; 2] = [("fifty_connections_at_once", at_once), ("connections_in_a_row", in_a_row)];
 
 /// Fifty clients of one guest connect before the first of them is served.
 fn at_once(stage: &mut Stage) -> Result<()> {
+    let before = resources(stage)?;
     let end = stage.open(BYTES)?;
     let listener = end.nic.connections()?.listen(&server_at(OWN_IP), AT_ONCE as u32)?;
     let client =
@@ -41,7 +44,7 @@ fn at_once(stage: &mut Stage) -> Result<()> {
     let pings = printed.matches("ping data:").count();
     ensure!(pings == AT_ONCE && !printed.contains("failed"), "{pings} clients saw their ping: {printed}");
     drop(talks);
-    nothing_left(stage, &end)
+    nothing_left(stage, &end, &before)
 }
 
 /// A connection after the other, each with one ping.
@@ -50,6 +53,7 @@ fn in_a_row(stage: &mut Stage) -> Result<()> {
         Ok(text) => text.parse().with_context(|| format!("VIADUCT_CONNECTIONS={text} is no number"))?,
         Err(_) => IN_A_ROW,
     };
+    let before = resources(stage)?;
     let end = stage.open(BYTES)?;
     let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 4)?;
     let client = format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -V");
@@ -65,15 +69,28 @@ fn in_a_row(stage: &mut Stage) -> Result<()> {
         talk.vi.disconnect()?;
     }
     stage.guest.finish_command("row", LIMIT)?;
-    nothing_left(stage, &end)
+    nothing_left(stage, &end, &before)
 }
 
-/// The guest has no queue pair but those of its management, and our NIC has all of its VIs free.
-fn nothing_left(stage: &mut Stage, end: &End) -> Result<()> {
-    let shown = stage.guest.run("/usr/bin/rdma resource show", LIMIT)?;
+/// What Linux holds for programs and for itself: protection domains, completion queues, queue pairs, identifiers of connections, memory regions and contexts.
+fn resources(stage: &mut Stage) -> Result<String> {
+    stage.guest.run("/usr/bin/rdma resource show", LIMIT)
+}
+
+/// Linux holds what it did before the connections, which is that of its management. Our NIC has all of its VIs free, and all of its regions but the
+/// case's own.
+fn nothing_left(stage: &mut Stage, end: &End, before: &str) -> Result<()> {
+    let shown = resources(stage)?;
     ensure!(shown.contains("cm_id 0") && shown.contains("mr 0"), "{shown}");
-    let most = end.nic.attributes().max_vi;
+    ensure!(shown == before, "Linux holds {shown}, and held {before}");
+    let attributes = end.nic.attributes();
+    let most = attributes.max_vi;
     let vis: Result<Vec<Vi>, vipl::Error> =
         (0..most).map(|_| end.nic.create_vi(&ViAttributes::new(&end.ptag))).collect();
-    vis.map(drop).with_context(|| format!("{most} VIs"))
+    drop(vis.with_context(|| format!("{most} VIs"))?);
+    let most = attributes.max_register_regions - 1;
+    let closed = MemAttributes::new(&end.ptag);
+    let regions: Result<Vec<Region>, vipl::Error> =
+        (0..most).map(|_| end.nic.allocate(PAGE, &closed)).collect();
+    regions.map(drop).with_context(|| format!("{most} regions"))
 }
