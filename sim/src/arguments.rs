@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-use crate::fabric::{Faults, Link};
+use crate::fabric::{Faults, Link, Loss};
 use crate::network;
 use crate::pcie;
 use crate::root_complex::{self, Dma, Split};
@@ -83,6 +83,9 @@ pub struct Arguments {
     /// Lose the N-th RoCE frame
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub drop: Vec<u64>,
+    /// Lose so many of a million RoCE frames: the seed says which
+    #[arg(long, default_value_t = 0, value_name = "PPM", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub loss: u32,
     /// Deliver the N-th RoCE frame twice
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub duplicate: Vec<u64>,
@@ -222,6 +225,7 @@ impl Arguments {
             faults: Faults {
                 flip_icrc: set(&self.flip_icrc),
                 drop: set(&self.drop),
+                loss: Loss { per_million: self.loss, seed: self.seed },
                 duplicate: set(&self.duplicate),
                 damage: set(&self.damage),
                 delay: set(&self.delay),
@@ -275,6 +279,10 @@ mod tests {
             parse(&["viaduct-sim", "--max-payload", "128", "--drop", "3,5", "--drop", "9"]).unwrap().setup();
         assert_eq!(setup.network.bus.conditions.max_payload, 0);
         assert_eq!(setup.faults.drop, [3, 5, 9].into());
+        assert!(!setup.faults.loss.loses(3));
+        let setup = parse(&["viaduct-sim", "--loss", "10000", "--seed", "7"]).unwrap().setup();
+        assert_eq!(setup.faults.loss, Loss { per_million: 10_000, seed: 7 });
+        assert!(parse(&["viaduct-sim", "--loss", "1000001"]).is_err());
         assert!(parse(&["viaduct-sim", "--max-payload", "512"]).is_err());
         assert!(parse(&["viaduct-sim", "--link-rate", "9"]).is_err());
         assert!(parse(&["viaduct-sim", "-n", "0"]).is_err());

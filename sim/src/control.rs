@@ -145,6 +145,7 @@ fn obey(command: Command, handle: &Handle, pcap: Option<&PathBuf>) -> Result<Ans
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fabric::Loss;
 
     #[test]
     fn commands_are_small_json_objects() {
@@ -152,6 +153,9 @@ mod tests {
         assert_eq!(parse(r#"{"command":"status"}"#), Some(Command::Status));
         let faults = Faults { flip_icrc: [3].into(), ..Faults::default() };
         assert_eq!(parse(r#"{"command":"faults","flip_icrc":[3]}"#), Some(Command::Faults(faults)));
+        let faults = Faults { loss: Loss { per_million: 10_000, seed: 0 }, ..Faults::default() };
+        let line = r#"{"command":"faults","loss":{"per_million":10000}}"#;
+        assert_eq!(parse(line), Some(Command::Faults(faults)));
         assert_eq!(parse(r#"{"command":"dance"}"#), None);
         assert_eq!(parse(r#"{"command":"faults","flip":[3]}"#), None);
     }

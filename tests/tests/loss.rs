@@ -21,7 +21,7 @@ fn faults(seed: u64, permille: [u32; 5]) -> Faults {
     let mut some =
         |permille| (1..FRAMES).filter(|_| random.random_ratio(permille, 1000)).collect::<BTreeSet<u64>>();
     let [drop, flip_icrc, damage, duplicate, delay] = permille.map(&mut some);
-    Faults { drop, flip_icrc, damage, duplicate, delay }
+    Faults { drop, flip_icrc, damage, duplicate, delay, ..Faults::default() }
 }
 
 fn run(setup: Setup, messages: usize) -> Traffic {

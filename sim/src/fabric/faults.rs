@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use viaduct_spec::wire::{ETHERNET_BYTES, ICRC_BYTES, IPV4_BYTES, UDP_BYTES, UDP_PORT};
 
+use super::loss::Loss;
 use super::mac::Frame;
 
 /// Which frames something happens to.
@@ -16,6 +17,8 @@ pub struct Faults {
     pub flip_icrc: BTreeSet<u64>,
     /// They are lost.
     pub drop: BTreeSet<u64>,
+    /// These are lost, too.
+    pub loss: Loss,
     /// They come twice.
     pub duplicate: BTreeSet<u64>,
     /// Their FCS is wrong.
@@ -34,7 +37,7 @@ impl Faults {
             flip_icrc(&mut frame.data, number as usize);
         }
         frame.damaged |= self.damage.contains(&number);
-        if self.drop.contains(&number) {
+        if self.drop.contains(&number) || self.loss.loses(number) {
             0
         } else if self.duplicate.contains(&number) {
             2

@@ -10,6 +10,7 @@
 mod capture;
 mod fault_injection;
 mod faults;
+mod loss;
 mod mac;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -22,6 +23,7 @@ pub use capture::Capture;
 pub use fault_injection::{Fate, FaultInjector, Key, PATIENCE};
 use faults::flip_icrc;
 pub use faults::{icrc, Faults, DELAY};
+pub use loss::Loss;
 pub(crate) use mac::UNDERRUN;
 pub use mac::{Frame, Mac, PortCounters, MAX_FRAME, MIN_FRAME};
 

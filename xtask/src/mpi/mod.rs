@@ -8,7 +8,6 @@ mod faults;
 mod figures;
 mod guests;
 mod job;
-mod losses;
 mod pair;
 mod pmi;
 mod process;
@@ -63,7 +62,7 @@ pub struct Options {
     /// Loses so many of 100 RoCE frames on the wire, in all cases
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     loss: Option<f64>,
-    /// The seed that says which frames are lost
+    /// The simulator's seed: it says which frames are lost
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -92,10 +91,9 @@ impl Options {
 /// A part of a hundred.
 fn percent(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| format!("{text} is no number"))?;
-    // The simulator has the number of each frame that is to be lost on its command line, which has an end.
-    match (0.0..=20.0).contains(&number) {
+    match (0.0..=100.0).contains(&number) {
         true => Ok(number),
-        false => Err("0 to 20".into()),
+        false => Err("0 to 100".into()),
     }
 }
 
@@ -245,6 +243,6 @@ mod tests {
     #[test]
     fn a_loss_is_a_part_of_a_hundred() {
         assert_eq!(percent("1"), Ok(1.0));
-        assert!(percent("21").is_err() && percent("-1").is_err() && percent("x").is_err());
+        assert!(percent("100.1").is_err() && percent("-1").is_err() && percent("x").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Simulated NICs on one wire, each with its viad.
 
-use super::{counters::Counters, losses, process::Process, Kind};
+use super::{counters::Counters, process::Process, Kind};
 use crate::guest::simulator::Simulator;
 use crate::guest::Sockets;
 use crate::project::{write, Project};
@@ -32,9 +32,8 @@ impl Stage {
             Kind::Model => "model",
             Kind::Rtl => "rtl",
         };
-        let losses = losses::arguments(loss, seed);
-        let mut arguments = vec!["--nic", kind];
-        arguments.extend(losses.iter().map(String::as_str));
+        let (loss_per_million, seed) = (((loss * 1e4).round() as u32).to_string(), seed.to_string());
+        let arguments = ["--nic", kind, "--loss", &loss_per_million, "--seed", &seed];
         if loss > 0.0 {
             println!("{loss} % of the RoCE frames are lost, seed {seed}");
         }
