@@ -74,6 +74,8 @@ pub enum Action {
     Fabric,
     /// MPI programs over it.
     Mpi,
+    /// A ring of MPI's in two guests.
+    MpiGuests,
 }
 
 /// Packages whose tests run programs of other packages.
@@ -210,6 +212,7 @@ impl Tests<'_> {
                 self.fabric()?.run()
             }
             Action::Mpi => mpi::run(project, &mpi::Options::quick(), self.whole),
+            Action::MpiGuests => mpi::run(project, &mpi::Options::guests(), self.whole),
         }
     }
 

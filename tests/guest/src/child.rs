@@ -8,7 +8,7 @@ use std::{
 use anyhow::{bail, ensure, Context, Result};
 use clap::ValueEnum;
 use rustix::{
-    process::{geteuid, getgroups, setrlimit, Resource, Rlimit},
+    process::{geteuid, getgroups, kill_process, prlimit, Pid, Resource, Rlimit, Signal},
     thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid, Gid, Uid},
 };
 use vipl::{Mac, MemAttributes};
@@ -30,6 +30,8 @@ pub enum Deed {
     Transfer,
     /// As Transfer; but before it, registers more memory than it may lock, and says the error.
     Register,
+    /// Nothing.
+    Limit,
     /// Waits on a NIC of viad's for somebody with a ball, and returns each.
     Return,
     /// Serves the ball to a peer's NIC.
@@ -134,6 +136,30 @@ impl Running {
         bail!("it ended without {what:?}: {error}");
     }
 
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Stops it, so that it does nothing until it goes on.
+    pub fn stop(&self) -> Result<()> {
+        self.signal(Signal::STOP)
+    }
+
+    /// It goes on where it was stopped.
+    pub fn go_on(&self) -> Result<()> {
+        self.signal(Signal::CONT)
+    }
+
+    /// Kills it; who waits for its end is whoever drops it.
+    pub fn kill_stopped(&self) -> Result<()> {
+        self.signal(Signal::KILL)
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
+        Ok(kill_process(Pid::from_child(&self.0), signal)?)
+    }
+
     /// Kills it in whatever it does.
     pub fn kill(mut self) -> Result<()> {
         self.0.kill()?;
@@ -170,7 +196,8 @@ pub fn main(deed: Deed, options: &Options) -> ExitCode {
     let done = options.as_user.map_or(Ok(()), become_user).and_then(|()| {
         if let Some(bytes) = options.memlock {
             let limit = Rlimit { current: Some(bytes), maximum: Some(bytes) };
-            setrlimit(Resource::Memlock, limit).context("RLIMIT_MEMLOCK")?;
+            prlimit(options.of.and_then(Pid::from_raw), Resource::Memlock, limit)
+                .context("RLIMIT_MEMLOCK")?;
         }
         perform(deed, options)
     });
@@ -195,6 +222,9 @@ fn become_user(uid: u32) -> Result<()> {
 }
 
 fn perform(deed: Deed, options: &Options) -> Result<()> {
+    if deed == Deed::Limit {
+        return Ok(());
+    }
     let nics = &options.nic[..];
     if let Deed::Open | Deed::Return | Deed::Serve = deed {
         let [name] = nics else { bail!("one NIC") };
@@ -206,7 +236,7 @@ fn perform(deed: Deed, options: &Options) -> Result<()> {
         };
     }
     let [a, b] = nics else { bail!("two NICs") };
-    let setting = Setting { nics: [a.clone(), b.clone()], dmar: false };
+    let setting = Setting { nics: [a.clone(), b.clone()], ledger: None };
     let mut bench = Bench::open(&setting)?;
     if deed == Deed::Register {
         for end in &bench.ends {

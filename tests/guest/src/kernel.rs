@@ -22,10 +22,16 @@ const WINDOW: Duration = Duration::from_millis(5500);
 const FAULTS_IN_WINDOW: usize = 2;
 
 /// The log, from some point on.
-pub struct Log {
-    file: File,
-    faults: Vec<Fault>,
-    lines: Vec<String>,
+#[derive(Debug)]
+pub struct Log(File);
+
+/// What the log says of faults.
+#[derive(Debug, Default)]
+pub struct Said {
+    /// Each that it tells of.
+    pub faults: Vec<Fault>,
+    /// Lines that say how many it does not tell of.
+    pub suppressed: Vec<String>,
 }
 
 /// An access that the IOMMU refused.
@@ -58,18 +64,20 @@ impl Log {
         }
     }
 
-    /// All faults so far.
-    pub fn faults(&mut self) -> Result<&[Fault]> {
+    /// What was written since the last time.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn take(&mut self) -> Result<Said> {
+        let mut said = Said::default();
         while let Some(record) = self.record()? {
-            self.faults.extend(fault(&record.text));
-            self.lines.push(record.text);
+            if is_suppression(&record.text) {
+                said.suppressed.push(record.text);
+            } else {
+                said.faults.extend(fault(&record.text));
+            }
         }
-        Ok(&self.faults)
-    }
-
-    /// All lines so far.
-    pub fn lines(&self) -> &[String] {
-        &self.lines
+        Ok(said)
     }
 
     fn open() -> Result<Self> {
@@ -77,13 +85,13 @@ impl Log {
         let file = OpenOptions::new().read(true).custom_flags(flags).open(LOG).context(LOG)?;
         // The oldest record that there is.
         seek(&file, SeekFrom::Start(0)).context(LOG)?;
-        Ok(Self { file, faults: Vec::new(), lines: Vec::new() })
+        Ok(Self(file))
     }
 
     fn record(&mut self) -> Result<Option<Record>> {
         let mut buffer = [0; 8192];
         loop {
-            match self.file.read(&mut buffer) {
+            match self.0.read(&mut buffer) {
                 Ok(0) => return Ok(None),
                 Ok(length) => {
                     // A record of another form is none of ours.
@@ -112,6 +120,11 @@ fn parse(record: &str) -> Option<Record> {
     let (head, text) = record.split_once(';')?;
     let time = Duration::from_micros(head.split(',').nth(2)?.parse().ok()?);
     Some(Record { time, text: text.lines().next()?.into() })
+}
+
+/// `dmar_fault: 5 callbacks suppressed`
+fn is_suppression(line: &str) -> bool {
+    line.starts_with("dmar_fault: ") && line.ends_with(" callbacks suppressed")
 }
 
 /// `DMAR: [DMA Write NO_PASID] Request device [01:00.0] fault addr 0x2000 [fault reason 0x05] ...`
@@ -143,6 +156,8 @@ mod tests {
         for other in ["DMAR: DRHD: handling fault status reg 2", "usb 1-1: new device", ""] {
             assert_eq!(fault(other), None, "{other:?}");
         }
+        assert!(is_suppression("dmar_fault: 5 callbacks suppressed"));
+        assert!(!is_suppression("vfio_dma: 5 callbacks suppressed") && !is_suppression("dmar_fault: more"));
         assert!(parse("no record").is_none() && parse("1,2;3").is_none());
     }
 }

@@ -7,7 +7,8 @@
 //! vfio`), on a machine with two boards, or beside a simulator (`--nic vfio-user:PATH` twice), where
 //! the simulator's table of DMA maps stands for the IOMMU and tests that need a kernel are ignored,
 //! with the reason. It prints what libtest prints, and ends with its status. Every test ends with
-//! messages in both directions and at both levels: whatever was done to a NIC, the next transfer works.
+//! messages in both directions and at both levels: whatever was done to a NIC, the next transfer works. With `--dmar` the IOMMU's
+//! faults in the kernel's log are those that the test has provoked, and no others ([`ledger`]).
 //!
 //! One file each theme; [`bench`] has the two NICs, [`meddling`] stands between the agent and a NIC and
 //! makes it reach for memory that it must not, [`witness`] tells who saw that refused.
@@ -17,11 +18,14 @@ mod bus_error;
 mod bus_master;
 mod child;
 mod handed;
+mod held;
 mod interrupts;
 mod kernel;
+mod ledger;
 mod meddling;
 mod memory;
 mod note;
+mod own;
 mod owner;
 mod ranks;
 mod refusals;
@@ -42,6 +46,7 @@ use libtest_mimic::{Arguments, Completion, Trial};
 
 use bench::Bench;
 use child::Deed;
+use ledger::Ledger;
 use setting::Setting;
 use vipl::Mac;
 
@@ -51,7 +56,7 @@ pub struct Options {
     /// Name of a NIC; given twice
     #[arg(long, value_name = "NAME", required = true)]
     nic: Vec<String>,
-    /// The kernel's log must tell of each refused access
+    /// The kernel's log must tell of each access that a test has refused, and of no other
     #[arg(long)]
     dmar: bool,
     /// Runs as this user, with no right that the user has not
@@ -60,6 +65,9 @@ pub struct Options {
     /// Limits the memory that may be locked
     #[arg(long, value_name = "BYTES", hide = true)]
     memlock: Option<u64>,
+    /// Whose memory that is, if not its own
+    #[arg(long, value_name = "PID", hide = true)]
+    of: Option<i32>,
     /// Does this, and no tests
     #[arg(long, value_name = "DEED", hide = true)]
     deed: Option<Deed>,
@@ -92,6 +100,13 @@ pub struct Test {
 
 impl Test {
     fn run(&self, setting: &Setting) -> Result<Completion> {
+        let outcome = self.body(setting);
+        // Whatever came of it: the next test has an account of its own.
+        let closed = setting.ledger.as_ref().map_or(Ok(()), Ledger::close);
+        outcome.and_then(|outcome| closed.map(|()| outcome))
+    }
+
+    fn body(&self, setting: &Setting) -> Result<Completion> {
         match self.body {
             Body::Pair(run) => {
                 let mut bench = Bench::open(setting)?;
@@ -123,6 +138,8 @@ const TESTS: &[&[Test]] = &[
     shared::TESTS,
     stopped::TESTS,
     bus_error::TESTS,
+    held::TESTS,
+    own::TESTS,
 ];
 
 fn main() -> ExitCode {
@@ -134,7 +151,14 @@ fn main() -> ExitCode {
         eprintln!("two NICs are needed: --nic NAME --nic NAME");
         return ExitCode::from(2);
     };
-    let setting = Setting { nics, dmar: options.dmar };
+    let ledger = match options.dmar.then(Ledger::open).transpose() {
+        Ok(ledger) => ledger,
+        Err(error) => {
+            eprintln!("{error:#}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let setting = Setting { nics, ledger };
     let trials = TESTS.iter().copied().flatten().map(|test| {
         let setting = setting.clone();
         Trial::ignorable_test(test.name, move || note::run(|| test.run(&setting)))

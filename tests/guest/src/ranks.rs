@@ -14,6 +14,8 @@ use crate::{
     memory::{Pages, PAGE},
 };
 
+/// What a process says when it has its NIC.
+pub const OPEN: &str = "open";
 /// What a process says when the ball has been there and back.
 pub const PLAYING: &str = "playing";
 /// Bytes of the ball: three packets.
@@ -105,6 +107,7 @@ fn say(what: &str) -> Result<()> {
 pub fn give_back(name: &str, balls: Option<u64>) -> Result<()> {
     let rank = Rank::open(name)?;
     rank.ready()?;
+    say(OPEN)?;
     let request = rank.connections.wait(&rank.own("ball"), Some(LIMIT), &|| false)?;
     request.accept(&rank.vi, &[])?;
     let mut send = rank.descriptor(2, SEND)?;

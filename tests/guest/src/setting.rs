@@ -5,13 +5,15 @@ use std::{path::PathBuf, sync::Arc};
 use anyhow::{bail, ensure, Context, Result};
 use viaduct_driver::{device::PciDevice, vfio::Vfio, vfio_user::VfioUser};
 
+use crate::ledger::Ledger;
+
 /// Two NICs that reach each other, and what stands in front of them.
 #[derive(Debug, Clone)]
 pub struct Setting {
     /// Names of the NICs, as `vipl::Nic::open` takes them.
     pub nics: [String; 2],
-    /// The kernel's log tells of each access that the IOMMU refuses: it, and nobody behind it, refuses.
-    pub dmar: bool,
+    /// Where the kernel's log tells of each access that the IOMMU refuses (it, and nobody behind it, refuses): what it must tell of.
+    pub ledger: Option<Ledger>,
 }
 
 /// What a NIC's name says.

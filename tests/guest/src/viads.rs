@@ -35,8 +35,15 @@ pub fn program() -> Option<PathBuf> {
 }
 
 impl Viad {
-    /// Starts one on an end's NIC, as a user if one is given, with more of a configuration.
+    /// Starts one on an end's NIC, as a user if one is given, with more of a configuration, and waits until it serves.
     pub fn start(setting: &Setting, end: usize, user: Option<u32>, config: &str) -> Result<Self> {
+        let mut viad = Self::begin(setting, end, user, config)?;
+        viad.says("serving")?;
+        Ok(viad)
+    }
+
+    /// As [`Viad::start`], and waits for nothing.
+    pub fn begin(setting: &Setting, end: usize, user: Option<u32>, config: &str) -> Result<Self> {
         let program = program().context("viad is not beside this program")?;
         let number = FOLDERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("viad-{}-{number}", std::process::id()));
@@ -60,18 +67,22 @@ impl Viad {
             command.uid(user).gid(user);
         }
         let process = command.spawn().context("viad")?;
-        let mut viad = Self { process, folder, number };
+        Ok(Self { process, folder, number })
+    }
+
+    /// Waits until it has logged this.
+    pub fn says(&mut self, what: &str) -> Result<()> {
         let start = Instant::now();
-        while !viad.log().contains("serving") {
-            let ended = viad.process.try_wait()?;
+        while !self.log().contains(what) {
+            let ended = self.process.try_wait()?;
+            let log = self.log();
             ensure!(
                 ended.is_none() && start.elapsed() < LIMIT,
-                "viad does not serve: {ended:?}: {}",
-                viad.log()
+                "viad does not say {what:?}: {ended:?}: {log}"
             );
             thread::sleep(Duration::from_millis(10));
         }
-        Ok(viad)
+        Ok(())
     }
 
     /// What programs open, with options.

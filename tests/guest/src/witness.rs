@@ -14,6 +14,7 @@ use viaduct_driver::device::DmaAccess;
 
 use crate::{
     kernel::{Fault, Log},
+    ledger::Ledger,
     setting::{Place, Setting},
 };
 
@@ -35,6 +36,10 @@ pub enum Witness {
     Kernel {
         /// The log, from the beginning on.
         log: Log,
+        /// What it has told of until now.
+        faults: Vec<Fault>,
+        /// Who must know of each fault that is provoked.
+        ledger: Ledger,
         /// The function, as faults name it: `01:00.0`.
         device: String,
     },
@@ -45,13 +50,13 @@ pub enum Witness {
 impl Witness {
     /// Sees what happens from now on.
     pub fn new(setting: &Setting, end: usize) -> Result<Self> {
-        match &setting.places()?[end] {
-            Place::Vfio(address) if setting.dmar => {
-                let device = address.split_once(':').context("an address with a domain")?.1;
-                Ok(Self::Kernel { log: Log::from_now()?, device: device.into() })
+        match (&setting.places()?[end], &setting.ledger) {
+            (Place::Vfio(address), Some(ledger)) => {
+                let device = address.split_once(':').context("an address with a domain")?.1.into();
+                Ok(Self::Kernel { log: Log::from_now()?, faults: Vec::new(), ledger: ledger.clone(), device })
             }
-            Place::Vfio(_) => Ok(Self::Nobody),
-            Place::VfioUser(socket) => {
+            (Place::Vfio(_), None) => Ok(Self::Nobody),
+            (Place::VfioUser(socket), _) => {
                 let control = socket.with_file_name("control.sock");
                 let name = socket.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
                 match name.strip_prefix("nic").and_then(|number| number.parse().ok()) {
@@ -71,12 +76,15 @@ impl Witness {
         loop {
             let seen = match self {
                 Self::Simulator { control, nic, before } => refused(control, *nic)? > *before,
-                Self::Kernel { log, device } => {
+                Self::Kernel { log, faults, ledger, device } => {
+                    faults.extend(log.take()?.faults);
                     let write = access == DmaAccess::ReadWrite;
-                    let faults = log.faults()?;
-                    faults
-                        .iter()
-                        .any(|fault| *fault == Fault { write, device: device.clone(), page: iova & !0xfff })
+                    let provoked = Fault { write, device: device.clone(), page: iova & !0xfff };
+                    let is_seen = faults.contains(&provoked);
+                    if is_seen {
+                        ledger.provoked(provoked);
+                    }
+                    is_seen
                 }
                 Self::Nobody => true,
             };
@@ -85,8 +93,8 @@ impl Witness {
             }
             if start.elapsed() > LIMIT {
                 match self {
-                    Self::Kernel { log, device } => {
-                        bail!("the kernel's log has no fault of {device} at {iova:#x}: {:?}", log.lines())
+                    Self::Kernel { faults, device, .. } => {
+                        bail!("the kernel's log has no fault of {device} at {iova:#x}: {faults:?}")
                     }
                     _ => bail!("the simulator has refused nothing"),
                 }

@@ -9,6 +9,7 @@ use crate::project::{read, write, Project};
 use anyhow::{Context, Result};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// In the project's folder.
@@ -34,6 +35,9 @@ impl Cache {
 
     /// The cache, filled if it is not there or if the newest is wanted.
     pub fn ready(project: &Project, refresh: bool) -> Result<Cache> {
+        // Two parts of a run may want it at once, and the first of them fills it.
+        static ONE: Mutex<()> = Mutex::new(());
+        let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Some(cache), false) = (Cache::find(project), refresh) {
             println!("guest: {} (`--refresh` gets the newest)", cache.summary()?);
             return Ok(cache);

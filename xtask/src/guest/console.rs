@@ -3,6 +3,7 @@
 use anyhow::{bail, Result};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
+use std::time::{Duration, Instant};
 
 /// What a line for us begins with.
 const PREFIX: &str = "guest: ";
@@ -48,10 +49,11 @@ impl Line {
 }
 
 /// What has been heard so far of one guest.
-#[derive(Default)]
 pub struct Verdict {
     /// What its lines are told from another guest's by.
     name: &'static str,
+    /// When its last check, or job, ended: what comes next has taken the time since.
+    since: Instant,
     /// Each job, and how many of its checks passed.
     jobs: Vec<(String, usize)>,
     failed: Vec<String>,
@@ -62,7 +64,14 @@ pub struct Verdict {
 impl Verdict {
     /// Nothing has been heard yet of the guest of this name.
     pub fn of(name: &'static str) -> Verdict {
-        Verdict { name, ..Verdict::default() }
+        Verdict {
+            name,
+            since: Instant::now(),
+            jobs: Vec::new(),
+            failed: Vec::new(),
+            ended: false,
+            last: Tail::default(),
+        }
     }
 
     /// Takes a line; what is for people is printed.
@@ -70,20 +79,31 @@ impl Verdict {
         match Line::parse(&line) {
             Line::Note(text) => self.say(&text),
             Line::Pass(text) => {
-                self.say(&format!("passed: {text}"));
+                let took = self.lap();
+                self.say(&format!("passed: {text}, {:.1} s", took.as_secs_f64()));
                 if let Some((_, passed)) = self.jobs.last_mut() {
                     *passed += 1;
                 }
             }
             Line::Fail(text) => {
-                self.say(&format!("FAILED: {text}"));
+                let took = self.lap();
+                self.say(&format!("FAILED: {text}, {:.1} s", took.as_secs_f64()));
                 self.failed.push(text);
             }
-            Line::Job(name) => self.jobs.push((name, 0)),
+            Line::Job(name) => {
+                self.lap();
+                self.jobs.push((name, 0));
+            }
             Line::End => self.ended = true,
             Line::Other => {}
         }
         self.last.push(line);
+    }
+
+    /// The time since the last call.
+    fn lap(&mut self) -> Duration {
+        let now = Instant::now();
+        now - std::mem::replace(&mut self.since, now)
     }
 
     fn say(&self, text: &str) {
@@ -159,7 +179,7 @@ mod tests {
     use super::*;
 
     fn verdict(text: &str) -> Verdict {
-        let mut verdict = Verdict::default();
+        let mut verdict = Verdict::of("a guest");
         each_line(text.as_bytes(), |line| verdict.take(line));
         verdict
     }

@@ -4,6 +4,7 @@ use super::console::{each_line, Tail};
 use super::running::Running;
 use crate::project::Project;
 use anyhow::{bail, ensure, Context, Result};
+use clap::ValueEnum;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
@@ -16,6 +17,25 @@ const START: Duration = Duration::from_secs(60);
 /// How long it may take to answer.
 const ANSWER: Duration = Duration::from_secs(10);
 
+/// What simulated NICs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Functional models
+    Model,
+    /// The RTL, Verilated
+    Rtl,
+}
+
+impl Kind {
+    /// As the simulator's option `--nic` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Model => "model",
+            Kind::Rtl => "rtl",
+        }
+    }
+}
+
 /// A simulator.
 pub struct Simulator {
     /// Several guests look after it.
@@ -26,9 +46,14 @@ pub struct Simulator {
 }
 
 impl Simulator {
-    /// Starts one, its sockets in `folder`, and waits until it is there.
-    pub fn start(project: &Project, folder: &Path, nics: usize, args: &[&str]) -> Result<Simulator> {
-        let cmd = project.built("viaduct-sim")?.arg("--dir").arg(folder);
+    /// Starts one with so many NICs of a kind, its sockets in `folder`, and waits until it is there.
+    pub fn start(
+        project: &Project,
+        folder: &Path,
+        (nics, kind): (usize, Kind),
+        args: &[&str],
+    ) -> Result<Simulator> {
+        let cmd = project.built("viaduct-sim")?.arg("--dir").arg(folder).args(["--nic", kind.name()]);
         let cmd = cmd.arg("--nics").arg(nics.to_string()).args(args).ambient("VIADUCT_LOG", "warn");
         let mut process = Running::start(&cmd)?;
         let errors = Arc::new(Mutex::new(Tail::default()));

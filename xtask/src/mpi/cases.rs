@@ -1,7 +1,8 @@
 //! The cases: programs that nobody here wrote, from libfabric's own up to whole suites, and what each must have said.
 
-use super::{counters::Counters, faults, job, pair, suite, Bench, Found, Kind};
+use super::{counters::Counters, faults, job, pair, suite, Bench, Found};
 use crate::command::Cmd;
+use crate::guest::simulator::Kind;
 use crate::project::{read, write};
 use anyhow::{ensure, Context, Result};
 use std::time::Duration;

@@ -1,7 +1,8 @@
 //! Latency and bandwidth by size, beside libfabric's own provider for TCP on the same machine: measured in turns, since the machine is busy with the
 //! simulation, and not equally so at all times.
 
-use super::{counters, counters::Sample, pair, Bench, Kind};
+use super::{counters, counters::Sample, pair, Bench};
+use crate::guest::simulator::Kind;
 use anyhow::{bail, ensure, Context, Result};
 use std::time::{Duration, Instant};
 

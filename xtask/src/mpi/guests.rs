@@ -1,9 +1,9 @@
 //! Two ranks in two guests, each with a NIC behind its kernel's VFIO and IOMMU, and a viad that trusts its rank with the function (`way=trusted`), as
 //! on the nodes of a cluster. A guest has no network, so that nothing else can carry a message; what a rank asks its launcher goes over a serial line.
 
-use super::{pmi::Job, provider, Kind};
+use super::{pmi::Job, provider};
 use crate::command::Cmd;
-use crate::guest::simulator::Simulator;
+use crate::guest::simulator::{Kind, Simulator};
 use crate::guest::{listed, Cache, Sockets};
 use crate::project::{write, Project};
 use crate::vfio::programs::{self, Program};
@@ -45,12 +45,11 @@ pub fn ring(project: &Project, provider: &Path, kind: Kind) -> Result<()> {
     let initramfs = folder.join("initramfs.cpio");
     write(&initramfs, initramfs::build(project, &cache, &programs, &[script])?)?;
     let sockets = Sockets::make("mpi-guests")?;
-    let (nic, bytes, turns) = match kind {
-        Kind::Model => ("model", 100_000, 10),
-        Kind::Rtl => ("rtl", 20_000, 1),
+    let (bytes, turns) = match kind {
+        Kind::Model => (100_000, 10),
+        Kind::Rtl => (20_000, 1),
     };
-    let simulator =
-        Simulator::start(project, sockets.path(), NAMES.len(), &["--nic", nic, "--dma", "files"])?;
+    let simulator = Simulator::start(project, sockets.path(), (NAMES.len(), kind), &["--dma", "files"])?;
     let environment = [
         "jobs=ring".to_string(),
         format!("ranks={}", NAMES.len()),

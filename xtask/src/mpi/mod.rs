@@ -17,26 +17,17 @@ mod stage;
 mod suite;
 
 use crate::doctor;
+use crate::guest::simulator::Kind;
 use crate::need::Need;
 use crate::project::Project;
 use crate::setup;
 use anyhow::{bail, ensure, Result};
 use cases::{Case, CASES};
-use clap::ValueEnum;
 use counters::Counters;
 pub use provider::{BUILT, FEATURE, NAME, PACKAGE};
 use stage::Stage;
 use std::path::PathBuf;
 use std::time::Instant;
-
-/// What the NICs are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Kind {
-    /// Functional models
-    Model,
-    /// The RTL, Verilated: for the cases that are short enough
-    Rtl,
-}
 
 /// The command line of `mpi`.
 #[derive(clap::Args, Clone, Debug)]
@@ -56,7 +47,7 @@ pub struct Options {
     /// Runs a ring of two ranks in two guests instead, each by a viad that trusts it with a NIC behind its kernel's VFIO
     #[arg(long, conflicts_with_all = ["quick", "only", "list", "figures", "loss"])]
     guests: bool,
-    /// What the NICs are
+    /// What the NICs are: the RTL is for the cases that are short enough
     #[arg(long, value_enum, default_value = "model")]
     nic: Kind,
     /// Loses so many of 100 RoCE frames on the wire, in all cases
@@ -72,6 +63,11 @@ impl Options {
     pub fn quick() -> Options {
         let (only, nic) = (Vec::new(), Kind::Model);
         Options { quick: true, only, list: false, figures: false, guests: false, nic, loss: None, seed: 1 }
+    }
+
+    /// What the part `mpi-guests` runs.
+    pub fn guests() -> Options {
+        Options { quick: false, guests: true, ..Options::quick() }
     }
 
     /// The cases that they choose.

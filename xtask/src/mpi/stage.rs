@@ -1,7 +1,7 @@
 //! Simulated NICs on one wire, each with its viad.
 
-use super::{counters::Counters, process::Process, Kind};
-use crate::guest::simulator::Simulator;
+use super::{counters::Counters, process::Process};
+use crate::guest::simulator::{Kind, Simulator};
 use crate::guest::Sockets;
 use crate::project::{write, Project};
 use anyhow::{bail, ensure, Context, Result};
@@ -28,16 +28,12 @@ impl Stage {
         silence: Duration,
     ) -> Result<Stage> {
         let folder = Sockets::make("mpi")?;
-        let kind = match kind {
-            Kind::Model => "model",
-            Kind::Rtl => "rtl",
-        };
-        let (loss_per_million, seed) = (((loss * 1e4).round() as u32).to_string(), seed.to_string());
-        let arguments = ["--nic", kind, "--loss", &loss_per_million, "--seed", &seed];
+        let (loss_per_million, seed_text) = (((loss * 1e4).round() as u32).to_string(), seed.to_string());
+        let arguments = ["--loss", &loss_per_million, "--seed", &seed_text];
         if loss > 0.0 {
             println!("{loss} % of the RoCE frames are lost, seed {seed}");
         }
-        let simulator = Simulator::start(project, folder.path(), nics, &arguments)?;
+        let simulator = Simulator::start(project, folder.path(), (nics, kind), &arguments)?;
         let config = folder.path().join("viad.toml");
         // All that a NIC has is for the one user who is here.
         let silence = silence.as_millis();

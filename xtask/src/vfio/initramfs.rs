@@ -13,6 +13,9 @@ const FOLDERS: [&str; 9] = ["bin", "dev", "proc", "sys", "tmp", "modules", "jobs
 const INIT: &str = "guest/init";
 const JOBS: &str = "guest/jobs";
 
+/// The page whose command lines a job does.
+const PAGE: &str = "docs/real-hardware.md";
+
 /// What VFIO on PCI is made of, without what these modules need.
 const MODULES: [&str; 2] = ["vfio_iommu_type1", "vfio-pci"];
 
@@ -25,6 +28,7 @@ pub fn build(project: &Project, cache: &Cache, programs: &[Program], jobs: &[Pat
     let xtask = project.root.join("xtask");
     archive.program("init", &xtask.join(INIT))?;
     archive.program("bin/busybox", &cache.root().file("usr/bin/busybox"))?;
+    archive.program("real-hardware.md", &project.root.join(PAGE))?;
     for program in programs {
         archive.program(&program.place, &program.file)?;
     }

@@ -8,7 +8,7 @@ pub mod programs;
 mod qemu;
 pub mod run;
 
-use crate::guest::simulator::Simulator;
+use crate::guest::simulator::{Kind, Simulator};
 use crate::guest::{Cache, Sockets};
 use crate::need::Need;
 use crate::project::{write, Project};
@@ -42,6 +42,9 @@ pub struct Options {
     /// How the NICs reach the guest's memory
     #[arg(long, value_enum, default_value = "both")]
     dma: Dma,
+    /// What the NICs are; else they are models where DMA goes by files, and the RTL where it goes by messages
+    #[arg(long, value_enum)]
+    nic: Option<Kind>,
     /// Bytes of the file that goes from one NIC to the other
     #[arg(long, default_value_t = 1 << 20)]
     size: u64,
@@ -58,7 +61,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { dma: Dma::Both, size: 1 << 20, jobs: Vec::new(), limit: LIMIT, refresh: false }
+        Options { dma: Dma::Both, nic: None, size: 1 << 20, jobs: Vec::new(), limit: LIMIT, refresh: false }
     }
 }
 
@@ -79,19 +82,23 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
     write(&initramfs, initramfs::build(project, &cache, &programs, &scripts)?)?;
     let jobs = if options.jobs.is_empty() { &known } else { &options.jobs };
     let jobs = jobs.join(",");
-    let ways: &[&'static str] = match options.dma {
-        Dma::Files => &["files"],
-        Dma::Messages => &["messages"],
-        Dma::Both => &["files", "messages"],
+    // The two differ in what is in front of the NIC; it is the RTL where the kernel's log tells of what it reaches for.
+    let (files, messages) = (("files", Kind::Model), ("messages", Kind::Rtl));
+    let ways: &[(&'static str, Kind)] = match options.dma {
+        Dma::Files => &[files],
+        Dma::Messages => &[messages],
+        Dma::Both => &[files, messages],
     };
-    println!("guests, by their way of DMA: {}", ways.join(", "));
+    let ways: Vec<_> = ways.iter().map(|(dma, kind)| (*dma, options.nic.unwrap_or(*kind))).collect();
+    let names: Vec<_> = ways.iter().map(|(dma, kind)| format!("{dma} ({})", kind.name())).collect();
+    println!("guests, by their way of DMA: {}", names.join(", "));
     // At the same time: much of a guest's time is waiting, and each uses one processor.
     let failures: Vec<String> = std::thread::scope(|scope| {
-        let guest = |dma: &'static str| {
+        let guest = |way: (&'static str, Kind)| {
             let (cache, initramfs, jobs) = (&cache, &initramfs, &jobs);
-            scope.spawn(move || one(project, cache, initramfs, dma, jobs, options))
+            scope.spawn(move || one(project, cache, initramfs, way, jobs, options))
         };
-        let guests: Vec<_> = ways.iter().map(|dma| (dma, guest(dma))).collect();
+        let guests: Vec<_> = ways.iter().map(|way| (way.0, guest(*way))).collect();
         let ends = guests.into_iter().map(|(dma, guest)| {
             let end = guest.join().unwrap_or_else(|_| Err(anyhow!("xtask itself failed: see above")));
             end.err().map(|error| format!("DMA by {dma}: {error:#}"))
@@ -107,19 +114,24 @@ fn one(
     project: &Project,
     cache: &Cache,
     initramfs: &Path,
-    dma: &'static str,
+    (dma, kind): (&'static str, Kind),
     jobs: &str,
     options: &Options,
 ) -> Result<()> {
     let start = Instant::now();
     let sockets = Sockets::make(&format!("vfio-{dma}"))?;
-    let simulator = Simulator::start(project, sockets.path(), NICS, &["--dma", dma])?;
+    let simulator = Simulator::start(project, sockets.path(), (NICS, kind), &["--dma", dma])?;
     let log = initramfs.with_file_name(format!("kernel-{dma}.log"));
     if log.exists() {
         // What an earlier run left must not pass for this one's.
         fs::remove_file(&log)?;
     }
-    let environment = [format!("jobs={jobs}"), format!("size={}", options.size), format!("dma={dma}")];
+    let environment = [
+        format!("jobs={jobs}"),
+        format!("size={}", options.size),
+        format!("dma={dma}"),
+        format!("nic={}", kind.name()),
+    ];
     let nics = simulator.sockets();
     let machine = Machine { initramfs, log: &log, nics: &nics, line: None, environment: &environment };
     let limit = Duration::from_secs(options.limit);

@@ -8,6 +8,9 @@ use std::path::PathBuf;
 /// The packages that the guest has, and the program of each.
 const PACKAGES: [(&str, &str); 3] =
     [("viaduct-cli", "viaduct"), ("viaduct-guest", "viaduct-guest"), ("viad", "viad")];
+/// They are emulated, instruction by instruction: fewer of them are worth the compilation, and debug information is not worth its place in the
+/// guest's memory.
+const PROFILE: [&str; 4] = ["--config", "profile.dev.opt-level=1", "--config", "profile.dev.debug=false"];
 
 /// A program for the guest, or a library.
 pub struct Program {
@@ -25,7 +28,7 @@ pub fn build(project: &Project) -> Result<Vec<Program>> {
     // A folder of its own: other flags than everything else is built with.
     let folder = project.scratch("guest-programs")?;
     let flags = format!("target.{host}.rustflags=[\"-C\", \"target-feature=+crt-static\"]");
-    let mut build = project.cargo("build")?.args(["--target", host, "--config", &flags]);
+    let mut build = project.cargo("build")?.args(["--target", host, "--config", &flags]).args(PROFILE);
     for (package, _) in PACKAGES {
         build = build.args(["-p", package]);
     }
