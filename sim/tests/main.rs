@@ -4,6 +4,7 @@ mod exchange;
 mod faultless;
 mod icarus;
 mod interrupts;
+mod joined;
 mod messages;
 mod netlist;
 mod network;

@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{bail, ensure, Context, Result};
 
+use crate::program::KillOnDrop;
 use crate::reader::Reader;
 
 /// How long QEMU may take to make the console's socket.
@@ -71,7 +72,10 @@ impl Guest {
         let start = Instant::now();
         loop {
             let left = limit.saturating_sub(start.elapsed());
-            let line = self.lines.next(left).with_context(|| format!("`{command}` printed {printed:?}"))?;
+            let line = self
+                .lines
+                .next(left)
+                .with_context(|| format!("the guest: `{command}` printed {printed:?}"))?;
             match line.strip_prefix(&format!("{ENDED} {number} ")) {
                 Some("0") => return Ok(printed),
                 Some(status) => bail!("`{command}` ended with {status} and printed {printed:?}"),
@@ -108,16 +112,5 @@ impl Guest {
         let printed = self.run(&wait, limit)?;
         ensure!(printed.ends_with("status 0\n"), "{name}: {printed:?}");
         Ok(printed)
-    }
-}
-
-/// A QEMU that ends with this value.
-struct KillOnDrop(Child);
-
-impl Drop for KillOnDrop {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }

@@ -8,11 +8,14 @@
 //! `cargo xtask linux` makes the guest's files and starts this program. It prints what libtest prints, and ends with its status. The simulated
 //! network is in this process; all cases share one guest, and run one after the other.
 
+mod example;
 mod faults;
 mod guest;
 mod many;
 mod perftest;
 mod pingpong;
+mod private_data;
+mod program;
 mod reader;
 mod refusals;
 mod rping;
@@ -68,8 +71,16 @@ type Case = (&'static str, fn(&mut Stage) -> Result<()>);
 
 fn main() -> Result<ExitCode> {
     let Options { nic, sockets, qemu, log, only } = Options::parse();
-    let cases: [&[Case]; 6] =
-        [&rping::CASES, &pingpong::CASES, &perftest::CASES, &faults::CASES, &refusals::CASES, &many::CASES];
+    let cases: [&[Case]; 8] = [
+        &rping::CASES,
+        &example::CASES,
+        &pingpong::CASES,
+        &perftest::CASES,
+        &faults::CASES,
+        &refusals::CASES,
+        &private_data::CASES,
+        &many::CASES,
+    ];
     let cases: Vec<Case> = cases.concat();
     for name in &only {
         let names: Vec<_> = cases.iter().map(|case| case.0).collect();

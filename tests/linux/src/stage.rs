@@ -50,9 +50,14 @@ impl Stage {
         self.kind
     }
 
+    /// The NIC's name, for whoever opens it.
+    pub fn name(&self) -> String {
+        format!("{},mac={OWN},ip={OWN_IP}", self.served.name(0))
+    }
+
     /// Opens the NIC, with so many bytes of memory that a peer may write and read.
     pub fn open(&self, bytes: usize) -> Result<End> {
-        let nic = Nic::open(&format!("{},mac={OWN},ip={OWN_IP}", self.served.name(0)))?;
+        let nic = Nic::open(&self.name())?;
         let ptag = nic.create_ptag()?;
         let rights =
             MemAttributes { enable_rdma_write: true, enable_rdma_read: true, ..MemAttributes::new(&ptag) };
@@ -99,7 +104,7 @@ impl Stage {
         let Err(error) = done else { return Ok(()) };
         self.clear_faults()?;
         self.set_mtu(Mtu::DEFAULT)?;
-        let programs = "rping ibv_rc_pingpong ibv_uc_pingpong ib_send_lat ib_write_bw ib_read_bw";
+        let programs = "rping rstream ibv_rc_pingpong ibv_uc_pingpong ib_send_lat ib_write_bw ib_read_bw";
         let tidy =
             format!("killall -9 {programs} 2>/dev/null; tail -n 5 /tmp/* | cut -c 1-300; rm -f /tmp/*");
         let printed = self.guest.run(&tidy, LIMIT)?;

@@ -40,11 +40,12 @@ const MODULES: [&str; 9] = [
     "sch_netem",
 ];
 /// The programs.
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 10] = [
     "ip",
     "tc",
     "rdma",
     "rping",
+    "rstream",
     "ibv_rc_pingpong",
     "ibv_uc_pingpong",
     "ib_send_lat",
@@ -58,8 +59,8 @@ const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// What programs load by themselves: threads that end load it.
 const LOADED: &str = "libgcc_s.so.1";
 
-/// Puts it together.
-pub fn build(project: &Project, cache: &Cache) -> Result<Vec<u8>> {
+/// Puts it together, with programs of ours: they need no library but C's and [`LOADED`].
+pub fn build(project: &Project, cache: &Cache, own: &[&str]) -> Result<Vec<u8>> {
     let root = cache.root();
     let mut archive = Cpio::default();
     for folder in FOLDERS {
@@ -77,6 +78,9 @@ pub fn build(project: &Project, cache: &Cache) -> Result<Vec<u8>> {
         let file = find(&root, name)?;
         archive.program(&format!("usr/bin/{name}"), &file)?;
         libraries.extend(root.libraries(&file)?);
+    }
+    for name in own {
+        archive.program(&format!("usr/bin/{name}"), &project.built_folder()?.join(name))?;
     }
     let driver = driver(&root)?;
     archive.program("etc/libibverbs.d/rxe.driver", &root.file("etc/libibverbs.d/rxe.driver"))?;

@@ -15,7 +15,9 @@ use qemu::Machine;
 
 /// The program that has the cases.
 const PROGRAM: &str = "viaduct-linux";
-/// Its package.
+/// The program that the guest has of ours.
+const ASK: &str = "viaduct-linux-ask";
+/// Their package.
 const PACKAGE: &str = "viaduct-linux-tests";
 
 /// What the NIC is.
@@ -55,10 +57,11 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
     if !built {
         setup::ensure(project, &[Need::Simulator])?;
         project.cargo("build")?.args(["-p", PACKAGE]).run()?;
+        project.cargo("build")?.args(["-p", "vipl", "--example", "rping"]).run()?;
     }
     let folder = project.scratch("linux")?;
     let archive = folder.join("initramfs.cpio");
-    write(&archive, initramfs::build(project, &cache)?)?;
+    write(&archive, initramfs::build(project, &cache, &[ASK])?)?;
     let kinds: &[&str] = match options.nic {
         Nic::Model => &["model"],
         Nic::Rtl => &["rtl"],
