@@ -61,7 +61,7 @@ fn we_refuse(stage: &mut Stage) -> Result<()> {
 fn version_1(stage: &mut Stage) -> Result<()> {
     let end = stage.open(BYTES)?;
     let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
-    let ask = |version| format!("viaduct-linux-ask {OWN_IP} {PORT} {}", private_data(version));
+    let ask = |version| format!("timeout 20 viaduct-linux-ask {OWN_IP} {PORT} {}", private_data(version));
     let printed = stage.guest.run(&ask(1), LIMIT)?;
     ensure!(printed.starts_with("rejected 5 "), "{printed}");
     let heard = listener.next(Some(Duration::ZERO), &|| false);

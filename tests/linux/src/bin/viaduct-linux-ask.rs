@@ -34,6 +34,8 @@ const DATA: usize = 28;
 const DATA_LENGTH: usize = DATA + DATA_BYTES;
 /// Bytes of private data in a command or an event.
 const DATA_BYTES: usize = 256;
+/// Our word for the connection, in all its events. The kernel shows no event of a connection whose word is 0.
+const WORD: u64 = 1;
 /// A queue pair's number, which nobody has.
 const QUEUE_PAIR: u32 = 0xabc;
 
@@ -91,7 +93,7 @@ fn bytes(text: &str) -> Result<Vec<u8>> {
 fn ask(ip: Ipv4Addr, port: u16, data: &[u8]) -> Result<(u32, Vec<u8>)> {
     let mut cm = RdmaCm(OpenOptions::new().read(true).write(true).open(DEVICE)?);
     let id = cm.command(CREATE_ID, |answer| {
-        let words = [0u64.to_ne_bytes(), answer.to_ne_bytes()].concat();
+        let words = [WORD.to_ne_bytes(), answer.to_ne_bytes()].concat();
         [words, TCP.to_ne_bytes().to_vec(), vec![RC, 0, 0, 0, 0, 0]].concat()
     })?;
     let id = word(&id, 0).to_ne_bytes();
