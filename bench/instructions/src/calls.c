@@ -183,8 +183,10 @@ static void found(int receive, VIP_VI_HANDLE vi, VIP_CQ_HANDLE cq, const char *p
     }
 }
 
-/* Looks that find nothing: a descriptor is posted, and the stand-in keeps it. */
-static void empty(int receive, VIP_VI_HANDLE vi, const char *dones)
+/* Looks that find nothing: a descriptor is posted, and the stand-in keeps it. Among the second ten thousand is the question whether the NIC lives,
+ * which comes once in 16384 looks: a message to this NIC's server, which is allocated.
+ */
+static void empty(int receive, VIP_VI_HANDLE vi, const char *dones, const char *asking)
 {
     VIP_DESCRIPTOR *d = descriptor(0);
     int n;
@@ -195,6 +197,9 @@ static void empty(int receive, VIP_VI_HANDLE vi, const char *dones)
     for (n = 0; n < CALLS; n++)
         IS(receive ? VipRecvDone(vi, &d) : VipSendDone(vi, &d), VIP_NOT_DONE);
     end(dones);
+    for (n = 0; n < CALLS; n++)
+        IS(receive ? VipRecvDone(vi, &d) : VipSendDone(vi, &d), VIP_NOT_DONE);
+    CALLGRIND_DUMP_STATS_AT(asking);
 }
 
 /* Posts of several, with a doorbell for MANY, and polls that find as many. */
@@ -282,13 +287,13 @@ int main(void)
     many(0, new_vi(cq, NULL), cq, "post many sends", "cq poll, sends");
     many(1, new_vi(NULL, cq), cq, "post many recvs", "cq poll, recvs");
     elsewhere(new_vi(NULL, NULL), "post send, elsewhere");
-    empty(0, new_vi(NULL, NULL), "empty send done");
-    empty(1, new_vi(NULL, NULL), "empty recv done");
+    empty(0, new_vi(NULL, NULL), "empty send done", "empty send done, asking");
+    empty(1, new_vi(NULL, NULL), "empty recv done", "empty recv done, asking");
     begin();
     for (n = 0; n < CALLS; n++)
         IS(VipCQDone(cq, &from, &receive), VIP_NOT_DONE);
     end("empty cq done");
-    /* Among these is the question whether the NIC lives, which comes once in 16384 looks: a message to this NIC's server, which is allocated. */
+    /* Among these is the question, too. */
     for (n = 0; n < CALLS; n++)
         IS(VipExtCQPoll(cq, &completion, 1, &count), VIP_NOT_DONE);
     CALLGRIND_DUMP_STATS_AT("empty cq poll");
@@ -309,8 +314,8 @@ int main(void)
     found(0, new_vi(cq, NULL), cq, "post send, cq, unshared", "send done, cq, unshared", "cq done, unshared");
     many(0, new_vi(cq, NULL), cq, "post many sends, unshared", "cq poll, sends, unshared");
     elsewhere(new_vi(NULL, NULL), "post send, elsewhere, unshared");
-    empty(0, new_vi(NULL, NULL), "empty send done, unshared");
-    empty(1, new_vi(NULL, NULL), "empty recv done, unshared");
+    empty(0, new_vi(NULL, NULL), "empty send done, unshared", "not counted");
+    empty(1, new_vi(NULL, NULL), "empty recv done, unshared", "not counted");
     begin();
     for (n = 0; n < CALLS; n++)
         IS(VipCQDone(cq, &from, &receive), VIP_NOT_DONE);
