@@ -151,7 +151,7 @@ fn ended(stage: &mut Stage, name: &str) -> Result<()> {
 }
 
 /// A program of the guest's ends with an error; what it has printed.
-fn failed(stage: &mut Stage, name: &str) -> Result<String> {
+pub fn failed(stage: &mut Stage, name: &str) -> Result<String> {
     let wait = format!("until grep -q '^status ' /tmp/{name}; do usleep 20000; done; cat /tmp/{name}");
     let printed = stage.guest.run(&wait, LIMIT)?;
     ensure!(!printed.ends_with("status 0\n"), "{name} was content: {printed}");
