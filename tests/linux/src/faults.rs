@@ -55,12 +55,16 @@ fn netem(stage: &mut Stage) -> Result<()> {
     let shown = stage.guest.run("/usr/bin/tc qdisc show dev eth0", LIMIT)?;
     ensure!(shown.contains("netem") && shown.contains("loss 1%"), "{shown}");
     let done = both(stage);
+    let shown = stage.guest.run("/usr/bin/tc -s qdisc show dev eth0", LIMIT)?;
     stage.guest.run("/usr/bin/tc qdisc del dev eth0 root", LIMIT)?;
-    done
+    done?;
+    ensure!(shown.contains("dropped ") && !shown.contains("dropped 0,"), "netem has lost nothing: {shown}");
+    Ok(())
 }
 
 /// The cable is out for a fifth of a second in the middle of a conversation: what was on the way comes again.
 fn down_and_up(stage: &mut Stage) -> Result<()> {
+    let before = carrier_lost(stage)?;
     let mut plugged = None;
     let served = server_with(stage, SMALL.0, 100, |stage, round| {
         if round == 20 {
@@ -70,5 +74,14 @@ fn down_and_up(stage: &mut Stage) -> Result<()> {
     });
     let plugged = plugged.context("the cable was not pulled")?.join();
     plugged.ok().context("the thread that plugs it in")?.context("QEMU's monitor")?;
-    served.context("the client is Linux'")
+    served.context("the client is Linux'")?;
+    let lost = carrier_lost(stage)? - before;
+    ensure!(lost == 1, "the guest has lost its carrier {lost} times");
+    Ok(())
+}
+
+/// How often the guest's interface has lost its carrier.
+fn carrier_lost(stage: &mut Stage) -> Result<u64> {
+    let count = stage.guest.run("cat /sys/class/net/eth0/carrier_down_count", LIMIT)?;
+    count.trim().parse().with_context(|| format!("carrier_down_count is {count:?}"))
 }

@@ -7,6 +7,7 @@ use anyhow::{bail, ensure, Result};
 use viaduct_spec::cm::{via, VIA_MAGIC, VIA_VERSION};
 use vipl::ReliabilityLevel;
 
+use crate::refusals::ended;
 use crate::rping::{connect, server_at, PORT};
 use crate::stage::{Stage, GUEST_IP, OWN_IP};
 use crate::talk::{Talk, BYTES, LIMIT};
@@ -31,7 +32,8 @@ fn linux_refuses(stage: &mut Stage) -> Result<()> {
     let Some(vipl::Error::Rejected(data)) = refused.downcast_ref() else { bail!("{refused:#}") };
     ensure!(data.is_empty(), "a kernel's rejection with {data:?}");
     // The server waits for the next client.
-    stage.guest.run("killall rstream", LIMIT).map(drop)
+    stage.guest.run("killall rstream", LIMIT)?;
+    ended(stage, "rstream")
 }
 
 /// A client of Linux' brings private data that is not VIA's: our program sees none. It refuses the first, and the client hears so. It accepts the second:

@@ -14,12 +14,13 @@ use crate::Case;
 const SIZE: usize = 1000;
 
 /// The cases.
-pub const CASES: [Case; 8] = [
+pub const CASES: [Case; 9] = [
     ("linux_refuses_a_wrong_key", |stage| asked_wrongly(stage, |told| told.remote.handle ^= 0x10)),
     ("linux_refuses_what_is_out_of_bounds", |stage| {
         asked_wrongly(stage, |told| told.remote.address += 1 << 30)
     }),
     ("we_refuse_a_wrong_key", |stage| asks_wrongly(stage, |told| told.remote.handle ^= 0x1_0000)),
+    ("we_refuse_what_is_out_of_bounds", |stage| asks_wrongly(stage, |told| told.remote.address += 1 << 30)),
     ("we_refuse_what_gives_no_right", no_right),
     ("linux_waits_for_a_receive_of_a_vi_that_stays", our_vi_stays),
     ("linux_hears_that_a_vi_without_a_receive_has_broken", our_vi_breaks),
@@ -145,7 +146,7 @@ fn ours_ends(stage: &mut Stage) -> Result<()> {
 }
 
 /// A program of the guest's ends, whatever it says of it.
-fn ended(stage: &mut Stage, name: &str) -> Result<()> {
+pub fn ended(stage: &mut Stage, name: &str) -> Result<()> {
     let wait = format!("until grep -q '^status ' /tmp/{name}; do usleep 20000; done; cat /tmp/{name}");
     stage.guest.run(&wait, LIMIT).map(drop).context("it ends")
 }

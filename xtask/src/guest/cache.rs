@@ -7,9 +7,9 @@ use super::libraries::listed;
 use crate::command::Cmd;
 use crate::project::{read, write, Project};
 use anyhow::{Context, Result};
-use std::fs;
+use rustix::fs::FlockOperation;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// In the project's folder.
@@ -35,9 +35,7 @@ impl Cache {
 
     /// The cache, filled if it is not there or if the newest is wanted.
     pub fn ready(project: &Project, refresh: bool) -> Result<Cache> {
-        // Two parts of a run may want it at once, and the first of them fills it.
-        static ONE: Mutex<()> = Mutex::new(());
-        let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = one_at_a_time(&project.root.join(FOLDER))?;
         if let (Some(cache), false) = (Cache::find(project), refresh) {
             println!("guest: {} (`--refresh` gets the newest)", cache.summary()?);
             return Ok(cache);
@@ -91,6 +89,18 @@ impl Cache {
     pub fn modules(&self, names: &[&str]) -> Result<Vec<PathBuf>> {
         kernel::modules(&self.folder, names)
     }
+}
+
+/// Keeps other processes from the cache as long as the answer lives: parts of a run may want it at once, and the first of them fills it. The lock of a
+/// process that dies is free.
+fn one_at_a_time(folder: &Path) -> Result<File> {
+    let path = folder.with_extension("lock");
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).with_context(|| parent.display().to_string())?;
+    }
+    let lock = File::create(&path).with_context(|| path.display().to_string())?;
+    rustix::fs::flock(&lock, FlockOperation::LockExclusive).with_context(|| path.display().to_string())?;
+    Ok(lock)
 }
 
 /// Removes what runs that did not end well have left.
@@ -168,6 +178,19 @@ impl Root {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_process_at_a_time_looks_after_the_cache() {
+        let clone = tempfile::tempdir().unwrap();
+        let folder = clone.path().join(FOLDER);
+        let one = one_at_a_time(&folder).unwrap();
+        // An open file of its own, as another process has.
+        let other = File::open(folder.with_extension("lock")).unwrap();
+        let lock = || rustix::fs::flock(&other, FlockOperation::NonBlockingLockExclusive);
+        assert_eq!(lock(), Err(rustix::io::Errno::WOULDBLOCK));
+        drop(one);
+        lock().unwrap();
+    }
 
     #[test]
     fn only_a_whole_cache_passes_for_one() {

@@ -75,9 +75,15 @@ macro_rules! answers {
             $(, of [$($object:ident($value:expr)),+])? $(, costs [$($quota:ident),+])?;
     )*) => {
         impl Table {
-            /// Answers a request, which may have come with a descriptor.
+            /// Answers a request, which may have come with a descriptor. Who has no use for that closes it.
             pub fn answer(&mut self, request: Request, sent: Option<OwnedFd>) -> Answered {
                 self.sent = sent;
+                let answered = self.answer_with_sent(request);
+                self.sent = None;
+                answered
+            }
+
+            fn answer_with_sent(&mut self, request: Request) -> Answered {
                 match request {
                     Request::Hello { .. } => Err(AgentError::Remote {
                         class: ErrorClass::State,

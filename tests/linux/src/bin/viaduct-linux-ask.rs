@@ -106,7 +106,7 @@ fn ask(ip: Ipv4Addr, port: u16, data: &[u8]) -> Result<(u32, Vec<u8>)> {
         let mut body = [QUEUE_PAIR.to_ne_bytes(), [0; 4]].concat();
         body.extend(data);
         body.resize(8 + DATA_BYTES, 0);
-        // A shared receive queue; one read each way; no flow control; seven times again, without end if there is no receive; all this counts.
+        // No shared receive queue; one read each way; no flow control; seven times again, without end if there is no receive; all this counts.
         body.extend([data.len() as u8, 0, 1, 1, 0, 7, 7, 1]);
         [body, id.to_vec(), vec![0; 4]].concat()
     })?;
