@@ -1,7 +1,7 @@
 //! The bus gives a function up. Nobody can have a sound bus do so; but vfio-pci signals the eventfd that a real error of PCIe AER is told by
 //! when its owner asks for that (`VFIO_IRQ_SET_DATA_BOOL` in linux/vfio.h).
 
-use std::{os::fd::AsFd, thread};
+use std::{os::fd::AsFd, thread, time::Duration};
 
 use anyhow::{ensure, Context, Result};
 use libtest_mimic::Completion;
@@ -23,6 +23,8 @@ pub const TESTS: &[Test] =
 
 /// VFIO_DEVICE_SET_IRQS.
 const SET_IRQS: u32 = opcode::none(vfio::VFIO_TYPE, (vfio::VFIO_BASE + 10) as u8);
+/// Time in which who waits has gone to sleep.
+const ASLEEP: Duration = Duration::from_millis(500);
 /// Bytes of the receive that nothing comes for.
 const BYTES: usize = 100;
 
@@ -52,6 +54,8 @@ fn told(setting: &Setting) -> Result<Completion> {
         thread::scope(|scope| {
             let waits = scope.spawn(|| vis[end].recv_wait(Some(LIMIT)));
             let listens = scope.spawn(|| nic.wait_events(LIMIT));
+            thread::sleep(ASLEEP);
+            ensure!(!waits.is_finished() && !listens.is_finished(), "nothing has happened yet");
             signal(&**device)?;
             is_the_bus(waits.join().expect("no panic").map(|_: Descriptor| ()))?;
             is_the_bus(listens.join().expect("no panic").map(drop))

@@ -38,7 +38,10 @@ mod user;
 mod viads;
 mod witness;
 
-use std::process::ExitCode;
+use std::{
+    panic::{self, AssertUnwindSafe},
+    process::ExitCode,
+};
 
 use anyhow::Result;
 use clap::Parser;
@@ -100,9 +103,10 @@ pub struct Test {
 
 impl Test {
     fn run(&self, setting: &Setting) -> Result<Completion> {
-        let outcome = self.body(setting);
-        // Whatever came of it: the next test has an account of its own.
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| self.body(setting)));
+        // Whatever came of it, a panic too: the next test has an account of its own.
         let closed = setting.ledger.as_ref().map_or(Ok(()), Ledger::close);
+        let outcome = outcome.unwrap_or_else(|panic| panic::resume_unwind(panic));
         outcome.and_then(|outcome| closed.map(|()| outcome))
     }
 

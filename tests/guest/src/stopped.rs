@@ -18,7 +18,7 @@ use crate::{
     bench::LIMIT,
     ranks::PLAYING,
     setting::{Place, Setting},
-    shared::{game, lacking, trust, trusted_pair, trusting},
+    shared::{game, hears_of_the_end, lacking, trust, trusted_pair, trusting},
     viads::Viad,
     Body, Test,
 };
@@ -102,7 +102,7 @@ fn under_way<T>(
     let [viad, other] = viads;
     viad.wait_end(reason)?;
     for end in [returns.end()?, serves.end()?] {
-        ensure!(!end.success && end.said.contains("ball"), "a rank must hear of it: {}", end.said);
+        hears_of_the_end(&end)?;
     }
     let start = Instant::now();
     while looks_on.check().is_ok() {
