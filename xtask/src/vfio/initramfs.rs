@@ -8,7 +8,21 @@ use std::fs;
 use std::path::PathBuf;
 
 /// The folders that the guest starts with; what is mounted goes there, or files of ours.
-const FOLDERS: [&str; 9] = ["bin", "dev", "proc", "sys", "tmp", "modules", "jobs", "lib", "lib64"];
+const FOLDERS: [&str; 13] = [
+    "bin",
+    "dev",
+    "proc",
+    "sys",
+    "tmp",
+    "modules",
+    "jobs",
+    "lib",
+    "lib64",
+    "examples",
+    "examples/rust",
+    "examples/c",
+    "examples/conformance",
+];
 /// The script that the kernel starts, and the folder of its jobs, in xtask/.
 const INIT: &str = "guest/init";
 const JOBS: &str = "guest/jobs";
