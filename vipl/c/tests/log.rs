@@ -57,7 +57,7 @@ fn requests_to_viad_are_logged_in_the_program() {
     let simulator = Simulator::with(1);
     let viads = Viads::of(&simulator, "");
     let said = stderr(&simulator, &viads.names(), Some("viaduct_driver::viad=debug"), 0);
-    for request in ["CreateTag", "Register {", "Deregister(", "DestroyTag("] {
+    for request in ["CreateTag", "Register(", "Deregister(", "DestroyTag("] {
         assert_eq!(said.matches(&format!("asks viad request={request}")).count(), 1, "{request}: {said}");
     }
     assert_eq!(stderr(&simulator, &viads.names(), None, 0), "");

@@ -2,7 +2,7 @@
 
 use crate::command::Cmd;
 use crate::project::Project;
-use anyhow::{Context, Result};
+use anyhow::{ensure, Context, Result};
 use std::path::{Path, PathBuf};
 
 /// The packages that the guest has, and the program of each.
@@ -68,6 +68,9 @@ fn compile(project: &Project, built: &Path, source: &str, standard: &str, folder
     let program = folder.join(source.replace('/', "-"));
     let cc = Cmd::new("cc").args([standard, "-O1", "-s", "-static", "-Wl,--gc-sections", "-pthread", "-I"]);
     let cc = cc.arg(project.root.join("vipl/include")).arg("-o").arg(&program).arg(project.root.join(source));
-    cc.arg(built.join("libvipl.a")).arg("-lm").run_quietly()?;
+    let cc = cc.arg(built.join("libvipl.a")).arg("-lm");
+    let output = cc.command().output().with_context(|| format!("cannot start {cc}"))?;
+    // Of what it makes, ld warns that getaddrinfo in a static program needs files at run time. No program here calls it.
+    ensure!(output.status.success(), "{}: {cc}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
     Ok(program)
 }
