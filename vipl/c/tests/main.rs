@@ -8,6 +8,7 @@ mod failure;
 mod header;
 mod log;
 mod no_match;
+mod peers;
 mod promise;
 mod queues;
 mod raw;
