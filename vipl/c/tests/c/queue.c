@@ -217,6 +217,30 @@ static void a_connection_queue_tells_why_requests_came_to_nothing(void)
     end_queues();
 }
 
+static void a_connection_that_ends_before_it_is_told_is_flushed_as_any_other(void)
+{
+    VIP_EXT_CONN_EVENT event;
+    VIP_DESCRIPTOR *d;
+    begin_queues();
+    OK(VipPostRecv(here, descriptor(&client, 0, 100), client.handle));
+    OK(begin_request("a server", 20000));
+    event = next_of(theirs);
+    OK(VipExtConnQueueAccept(event.ConnHandle, there, NULL, 0, &words[2]));
+    event = next_of(theirs);
+    CHECK(event.Kind == VIP_EXT_CONN_CONNECTED);
+    OK(VipExtConnQueueDisconnect(theirs, there));
+    while (state_of(here) != VIP_STATE_ERROR)
+        usleep(1000);
+    event = next_of(ours);
+    CHECK(event.Kind == VIP_EXT_CONN_CONNECTED);
+    event = next_of(ours);
+    CHECK(event.Kind == VIP_EXT_CONN_DISCONNECTED && event.Context == &words[1]);
+    OK(VipDisconnect(here));
+    IS(VipRecvDone(here, &d), VIP_DESCRIPTOR_ERROR);
+    CHECK((d->CS.Status & VIP_STATUS_DESC_FLUSHED_ERROR) != 0);
+    end_queues();
+}
+
 static void a_host_is_asked_by_its_ipv4_address(void)
 {
     struct address mine, to;
@@ -287,6 +311,7 @@ static const struct test tests[] = {
     TEST(a_listener_hears_one_client_after_the_other),
     TEST(a_connection_queue_tells_what_comes_of_requests),
     TEST(a_connection_queue_tells_why_requests_came_to_nothing),
+    TEST(a_connection_that_ends_before_it_is_told_is_flushed_as_any_other),
     TEST(a_host_is_asked_by_its_ipv4_address),
     TEST(sends_are_drained_before_a_disconnect),
 };
