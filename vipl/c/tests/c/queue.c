@@ -188,6 +188,7 @@ static void a_connection_queue_tells_why_requests_came_to_nothing(void)
 {
     VIP_EXT_CONN_EVENT event;
     VIP_VI_ATTRIBUTES attributes;
+    VIP_VI_HANDLE other, same;
     begin_queues();
     OK(begin_request("nobody", 20000));
     event = next_of(ours);
@@ -200,6 +201,13 @@ static void a_connection_queue_tells_why_requests_came_to_nothing(void)
     attributes.MaxTransferSize = 1000;
     OK(VipSetViAttributes(there, &attributes));
     IS(VipExtConnQueueAccept(event.ConnHandle, there, NULL, 0, NULL), VIP_INVALID_MTU);
+    /* One of another NIC, which has a VI with that number, too. */
+    same = create_vi(&server, NULL, NULL);
+    other = create_vi(&client, NULL, NULL);
+    IS(VipExtConnQueueAccept(event.ConnHandle, other, NULL, 0, NULL), VIP_INVALID_PARAMETER);
+    IS(VipConnectAccept(event.ConnHandle, other), VIP_INVALID_PARAMETER);
+    OK(VipDestroyVi(other));
+    OK(VipDestroyVi(same));
     OK(VipConnectReject(event.ConnHandle));
     event = next_of(ours);
     CHECK(event.Kind == VIP_EXT_CONN_FAILED && event.Status == VIP_REJECT && event.Context == &words[1]);
