@@ -7,6 +7,7 @@ mod examples;
 mod failure;
 mod header;
 mod log;
+mod mute;
 mod no_match;
 mod peers;
 mod promise;

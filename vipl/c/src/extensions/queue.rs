@@ -46,8 +46,9 @@ impl Queue {
         let Word(own) = self.handle;
         listener::close_queue(own);
         Begun::forget_all(own);
-        // One may have just been destroyed.
-        for vi in VIS.handles().into_iter().filter_map(|vi| VIS.get(vi).ok()) {
+        // A VI of another NIC may wait for its agent. One may have just been destroyed.
+        let vis = VIS.handles().into_iter().filter_map(|vi| VIS.get(vi).ok());
+        for vi in vis.filter(|vi| Arc::ptr_eq(&vi.open.device, &self.open.device)) {
             // Of a device that is gone nothing is left to disconnect.
             vi.attempts.end_if_of(own, || drop(vi.vi.disconnect()));
         }
