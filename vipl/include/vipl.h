@@ -529,6 +529,7 @@ VIP_RETURN VipConnectWait(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *Local
  * When the attributes differ the peer hears nothing, and the program may accept with another VI, or reject.
  * Returns:
  *   VIP_SUCCESS: the VI is connected, and ConnHandle is used up
+ *   VIP_INVALID_PARAMETER: the VI is of another NIC
  *   VIP_INVALID_STATE: the VI is not idle, or was disconnected meanwhile
  *   VIP_INVALID_RELIABILITY_LEVEL: the VI has another level than the peer's
  *   VIP_INVALID_MTU: the VI has another MaxTransferSize than the peer's
@@ -847,7 +848,7 @@ VIP_RETURN VipConnectPeerRequestData(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRE
 /* As VipConnectAccept, with private data: DataLen bytes at Data. At most VIP_MAX_ACCEPT_DATA (184).
  * Returns:
  *   VIP_SUCCESS: the VI is connected, and ConnHandle is used up
- *   VIP_INVALID_PARAMETER: DataLen is more than there is room for
+ *   VIP_INVALID_PARAMETER: the VI is of another NIC, or DataLen is more than there is room for
  *   VIP_INVALID_STATE: the VI is not idle, or was disconnected meanwhile
  *   VIP_INVALID_RELIABILITY_LEVEL: the VI has another level than the peer's
  *   VIP_INVALID_MTU: the VI has another MaxTransferSize than the peer's

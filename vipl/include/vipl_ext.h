@@ -206,7 +206,7 @@ VIP_RETURN VipExtUnlisten(IN VIP_EXT_LISTENER_HANDLE Listener);
 #define VIP_EXT_CONN_REQUESTED 1
 /* The VI is connected. */
 #define VIP_EXT_CONN_CONNECTED 2
-/* It came to nothing, for the reason in Status; the VI is idle. */
+/* It came to nothing, for the reason in Status; the VI is idle, or what the program has begun with it since. */
 #define VIP_EXT_CONN_FAILED 3
 /* The peer has disconnected; the VI is in Error until VipExtConnQueueDisconnect. */
 #define VIP_EXT_CONN_DISCONNECTED 4
@@ -238,7 +238,7 @@ typedef struct _VIP_EXT_CONN_EVENT {
  */
 VIP_RETURN VipExtCreateConnQueue(IN VIP_NIC_HANDLE NicHandle, OUT VIP_EXT_CONN_QUEUE_HANDLE *ConnQueue);
 
-/* Destroys a connection queue, and its listeners. What is under way is given up; connections stay.
+/* Destroys a connection queue, and its listeners. What is under way is given up, and its VIs are idle; connections stay.
  * The ends of connections that stay are asynchronous errors (VIP_ERROR_CONN_LOST) from then on.
  * Returns:
  *   VIP_SUCCESS: the handle is used up
@@ -291,7 +291,8 @@ VIP_RETURN VipExtConnQueueRequest(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, IN VIP
  * It does not wait until the peer is ready, which is an event: VIP_EXT_CONN_CONNECTED or VIP_EXT_CONN_FAILED. Receives are posted before.
  * Returns:
  *   VIP_SUCCESS: ConnHandle is used up
- *   VIP_INVALID_PARAMETER: DataLen is more than there is room for
+ *   VIP_INVALID_PARAMETER: the VI is of another NIC, DataLen is more than there is room for, or the request's connection queue is
+ *       destroyed
  *   VIP_INVALID_STATE: the VI is not idle, or is being connected; or the request is no connection queue's
  *   VIP_INVALID_RELIABILITY_LEVEL: the VI has another level than the peer's
  *   VIP_INVALID_MTU: the VI has another MaxTransferSize than the peer's

@@ -112,8 +112,12 @@ pub unsafe extern "C" fn VipConnectWait(
     })
 }
 
-/// Whether a peer's attributes are those of a VI. On a mismatch the other side hears nothing, and the program may try again.
-fn fit(theirs: &RemoteAttributes, vi: &Vi) -> Result<(), Return> {
+/// Whether a VI is of the NIC that was asked, and has the peer's attributes. On a mismatch the other side hears nothing, and the program may try again.
+fn fit(asked: &Connection, theirs: &RemoteAttributes, vi: &Vi) -> Result<(), Return> {
+    // Another NIC's may have the number of one of this NIC's.
+    if !Arc::ptr_eq(&NICS.get(asked.open)?.device, &vi.open.device) {
+        return Err(Return::InvalidParameter);
+    }
     let own = vi.vi.attributes();
     if theirs.reliability_level != own.reliability_level {
         return Err(Return::InvalidReliabilityLevel);
@@ -130,7 +134,7 @@ fn accept(connection: Pvoid, vi_handle: Pvoid, data: &[u8]) -> Result<(), Return
     let mut request = lock(&asked.request);
     let peer = request.take().ok_or(Return::InvalidParameter)?.into_incoming();
     let accepted = vi.begin().and_then(|_connecting| {
-        fit(&peer.attributes(), &vi)?;
+        fit(&asked, &peer.attributes(), &vi)?;
         peer.accept(&vi.vi, data).map_err(code)
     });
     if let Err(error) = accepted {
@@ -156,7 +160,7 @@ pub fn accept_queued(
     match request.as_ref().ok_or(Return::InvalidParameter)? {
         Request::Waits(_) => return Err(Return::InvalidState),
         Request::Queued(peer, queue) => {
-            fit(&peer.attributes(), vi)?;
+            fit(&asked, &peer.attributes(), vi)?;
             how(peer, *queue)?;
         }
     }

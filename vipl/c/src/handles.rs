@@ -23,7 +23,7 @@ pub struct Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Nothing yet. `kind` is the table's own, and not 0.
+    /// Nothing yet. `kind` is the table's own; 0 is that of the one whose handles no program gets.
     pub const fn new(kind: u64) -> Self {
         Self { kind, last: AtomicU64::new(0), things: RwLock::new(BTreeMap::new()) }
     }

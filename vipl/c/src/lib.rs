@@ -32,4 +32,5 @@ mod tag;
 mod types;
 mod vi;
 mod waiting;
+mod word;
 mod work_queues;

@@ -1,13 +1,14 @@
 //! Virtual interfaces.
 
 pub mod attempt;
+pub mod begun;
 mod connecting;
 
 use std::{
     num::NonZeroU64,
     ptr::null_mut,
     sync::{
-        atomic::{AtomicBool, AtomicPtr, Ordering},
+        atomic::{AtomicBool, Ordering},
         Arc, Mutex,
     },
 };
@@ -55,8 +56,6 @@ pub struct Vi {
     pub receive_notifier: Notifier<ViCallback>,
     /// How it comes to a connection.
     pub attempts: Attempts,
-    /// The program's word for its connection, by a connection queue.
-    pub context: AtomicPtr<std::ffi::c_void>,
     /// The private data that its peer has sent last.
     pub peer_data: Mutex<Vec<u8>>,
     /// It has been destroyed: waits end.
@@ -65,7 +64,7 @@ pub struct Vi {
     slot: Arc<Reserved<Vi, Queues, KIND, QUEUES, COUNT>>,
 }
 
-// SAFETY: the pointers in it are handles, and words of the program's that the library only gives back.
+// SAFETY: the pointers in it are handles.
 unsafe impl Send for Vi {}
 // SAFETY: as above.
 unsafe impl Sync for Vi {}
@@ -180,7 +179,6 @@ pub unsafe extern "C" fn VipCreateVi(
             send_notifier: Notifier::new(),
             receive_notifier: Notifier::new(),
             attempts: Attempts::default(),
-            context: AtomicPtr::default(),
             peer_data: Mutex::default(),
             dead: AtomicBool::new(false),
             slot,

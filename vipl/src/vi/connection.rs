@@ -123,18 +123,28 @@ impl<D: Form> Vi<D> {
     /// The send queue is held no longer, if the agent has connected the VI. One thread may hear from the peer, and answer, before
     /// another hears that there is a connection.
     pub(super) fn release(&self, sends: &mut Posted<D>) -> Result<(), Error> {
-        if sends.is_held() && self.queues.vi.state()? == ViState::Connected {
-            sends.enter(Stage::Open);
-            // The send ring has started anew.
-            self.reset(Direction::Send, sends)?;
+        match sends.is_held() && self.queues.vi.state()? == ViState::Connected {
+            true => self.open(sends),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    /// The NIC gets what is posted to the send queue of a VI that the agent has connected.
+    fn open(&self, sends: &mut Posted<D>) -> Result<(), Error> {
+        sends.enter(Stage::Open);
+        // The send ring has started anew.
+        self.reset(Direction::Send, sends)
     }
 
     /// The agent has connected it, or has not: see [`crate::connections::Endpoint::end`].
     pub(crate) fn end_connect(&self, connected: bool) -> Result<(), Error> {
         if connected {
-            return self.release(&mut self.queues.send.rest());
+            let mut sends = self.queues.send.rest();
+            // Broken since, it is as one that was broken later. An idle one has been disconnected meanwhile.
+            return match sends.is_held() && self.queues.vi.state()? != ViState::Idle {
+                true => self.open(&mut sends),
+                false => Ok(()),
+            };
         }
         // It may have been connected, before it came to nothing.
         self.idle()

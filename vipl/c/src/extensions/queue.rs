@@ -4,12 +4,12 @@ use std::{
     ffi::{c_int, c_ulong},
     os::fd::AsRawFd,
     ptr::null_mut,
-    sync::{atomic::Ordering, Arc},
+    sync::Arc,
 };
 
 use via::{
     connections::{ConnectionEvent, ConnectionQueue},
-    Return,
+    Error, Return,
 };
 
 use super::listener::{self, backlog, Kind, Listener, LISTENERS};
@@ -23,9 +23,11 @@ use crate::{
     request::Request,
     types::{conn_event, ConnEvent, Pvoid, ViAttributes, VipReturn},
     vi::{
-        attempt::{Attempt, How},
-        of_peer, VIS,
+        attempt::{Attempt, Connecting},
+        begun::{Begun, How},
+        of_peer, Vi, VIS,
     },
+    word::Word,
 };
 
 /// What VipExtCreateConnQueue gave.
@@ -33,23 +35,51 @@ static QUEUES: Table<Queue> = Table::new(6);
 
 /// A connection queue.
 struct Queue {
+    handle: Word,
     open: Arc<OpenNic>,
     queue: ConnectionQueue,
 }
 
+impl Queue {
+    /// It has just been taken out of [`QUEUES`]: its listeners end, and nobody takes what comes of its attempts, which are given up.
+    fn end(&self) {
+        let Word(own) = self.handle;
+        listener::close_queue(own);
+        Begun::forget_all(own);
+        // A VI of another NIC may wait for its agent. One may have just been destroyed.
+        let vis = VIS.handles().into_iter().filter_map(|vi| VIS.get(vi).ok());
+        for vi in vis.filter(|vi| Arc::ptr_eq(&vi.open.device, &self.open.device)) {
+            // Of a device that is gone nothing is left to disconnect.
+            vi.attempts.end_if_of(own, || drop(vi.vi.disconnect()));
+        }
+    }
+}
+
 /// Ends the connection queues of a handle of a NIC.
 pub fn close(nic_handle: Pvoid) {
-    drop(QUEUES.remove_all(|queue| queue.open.handle == nic_handle));
+    QUEUES.remove_all(|queue| queue.open.handle == nic_handle).iter().for_each(|queue| queue.end());
 }
 
-/// A handle, as the library's word for what it names.
-fn word(handle: Pvoid) -> u64 {
-    handle.addr() as u64
-}
-
-/// The handle that a word is.
-fn handle(word: u64) -> Pvoid {
-    std::ptr::without_provenance_mut(word as usize)
+/// A call begins what goes on by a queue, in this way, which is told the library's word for it.
+fn begin(
+    connecting: Connecting<'_>,
+    vi: &Vi,
+    begun: Arc<Begun>,
+    ask: impl FnOnce(u64) -> Result<(), Error>,
+) -> Result<(), Return> {
+    connecting.go_on(|| {
+        let asked = ask(begun.number()).map_err(code).and_then(|()| {
+            // Who has destroyed the queue meanwhile has not found this under way.
+            QUEUES.get(begun.queue.0).map(drop).inspect_err(|_| drop(vi.vi.disconnect()))
+        });
+        match asked {
+            Ok(()) => Ok(Attempt::Queued(begun)),
+            Err(error) => {
+                begun.forget();
+                Err(error)
+            }
+        }
+    })
 }
 
 #[no_mangle]
@@ -60,7 +90,7 @@ pub unsafe extern "C" fn VipExtCreateConnQueue(nic_handle: Pvoid, queue_handle: 
         let out = unsafe { Out::new(queue_handle) }?;
         let queue = open.device.nic.connections().map_err(code)?.queue();
         let handle = QUEUES.next();
-        QUEUES.insert(handle, Arc::new(Queue { open, queue }))?;
+        QUEUES.insert(handle, Arc::new(Queue { handle: Word(handle), open, queue }))?;
         keep(nic_handle, close)?;
         out.put(handle);
         Ok(())
@@ -70,17 +100,7 @@ pub unsafe extern "C" fn VipExtCreateConnQueue(nic_handle: Pvoid, queue_handle: 
 #[no_mangle]
 pub extern "C" fn VipExtDestroyConnQueue(queue_handle: Pvoid) -> VipReturn {
     call(|| {
-        let queue = QUEUES.remove(queue_handle, |_| Ok(()))?;
-        listener::close_queue(queue_handle);
-        // Nobody takes what comes of attempts: they are given up.
-        // One may have just been destroyed.
-        for vi in VIS.handles().into_iter().filter_map(|vi| VIS.get(vi).ok()) {
-            if vi.attempts.is_of(queue_handle) {
-                // Of a device that is gone nothing is left to disconnect.
-                let _ = vi.disconnect();
-            }
-        }
-        drop(queue);
+        QUEUES.remove(queue_handle, |_| Ok(()))?.end();
         Ok(())
     })
 }
@@ -114,7 +134,7 @@ pub unsafe extern "C" fn VipExtConnQueueListen(
         // SAFETY: vipl_ext.h.
         let (local, out) = unsafe { (local(&queue.open, local_address)?, Out::new(listener_handle)?) };
         let own = LISTENERS.next();
-        let listener = queue.queue.listen(&local, backlog(requests)?, word(own)).map_err(code)?;
+        let listener = queue.queue.listen(&local, backlog(requests)?, Word(own).number()).map_err(code)?;
         let kind = Kind::Queued { queue: queue_handle, context, _listener: listener };
         LISTENERS.insert(own, Arc::new(Listener { open: queue.open.handle, kind }))?;
         keep(queue.open.handle, listener::close)?;
@@ -146,12 +166,9 @@ pub unsafe extern "C" fn VipExtConnQueueRequest(
         // SAFETY: vipl_ext.h.
         let data = unsafe { private_data(data, length) }?;
         let connecting = vi.begin()?;
-        connecting.go_on(|| {
-            vi.context.store(context, Ordering::Release);
-            let endpoint = Arc::clone(&vi.vi);
-            let word = word(vi_handle);
-            let begun = queue.queue.connect(endpoint, &local, &remote, &data, timeout(time), word);
-            begun.map(|()| Attempt::Queued(How::Asked, queue_handle)).map_err(code)
+        let begun = Begun::new(How::Asked, vi_handle, queue_handle, context);
+        begin(connecting, &vi, begun, |number| {
+            queue.queue.connect(vi.vi.clone(), &local, &remote, &data, timeout(time), number)
         })
     })
 }
@@ -169,13 +186,10 @@ pub unsafe extern "C" fn VipExtConnQueueAccept(
         // SAFETY: vipl_ext.h.
         let data = unsafe { private_data(data, length) }?;
         let connecting = vi.begin()?;
-        accept_queued(connection, &vi, |asked, queue| {
-            connecting.go_on(|| {
-                vi.context.store(context, Ordering::Release);
-                let endpoint = Arc::clone(&vi.vi);
-                let begun = asked.accept(endpoint, &data, word(vi_handle));
-                begun.map(|()| Attempt::Queued(How::Accepted, queue)).map_err(code)
-            })
+        accept_queued(connection, &vi, |asked, queue_handle| {
+            QUEUES.get(queue_handle)?;
+            let begun = Begun::new(How::Accepted, vi_handle, queue_handle, context);
+            begin(connecting, &vi, begun, |number| asked.accept(vi.vi.clone(), &data, number))
         })
     })
 }
@@ -184,7 +198,12 @@ pub unsafe extern "C" fn VipExtConnQueueAccept(
 pub extern "C" fn VipExtConnQueueDisconnect(queue_handle: Pvoid, vi_handle: Pvoid) -> VipReturn {
     call(|| {
         let (queue, vi) = (QUEUES.get(queue_handle)?, VIS.get(vi_handle)?);
-        vi.attempts.end_by(|| queue.queue.disconnect(&vi.vi)).map_err(code)
+        let (ended, connection) = vi.attempts.end_by(|| queue.queue.disconnect(&*vi.vi));
+        // This queue has an event of its own connection yet, and none has one of another's.
+        if let Some(begun) = connection.filter(|begun| begun.queue.0 != queue_handle) {
+            begun.forget();
+        }
+        ended.map_err(code)
     })
 }
 
@@ -203,11 +222,12 @@ pub unsafe extern "C" fn VipExtConnQueueDone(
         loop {
             let happened = queue.queue.next().map_err(code)?;
             let ConnectionEvent::Requested(asked) = happened else {
-                out.put(of_vi(happened));
+                let Some(event) = of_vi(happened) else { continue };
+                out.put(event);
                 return Ok(());
             };
             // Of a listener that has just ended nobody hears: dropped, the request is rejected.
-            let Ok(listener) = LISTENERS.get(handle(asked.context())) else { continue };
+            let Ok(listener) = LISTENERS.get(Word::of(asked.context()).0) else { continue };
             let Kind::Queued { context, .. } = listener.kind else { continue };
             let attributes = of_peer(&asked.attributes());
             let mut connection = null_mut();
@@ -229,8 +249,8 @@ pub unsafe extern "C" fn VipExtConnQueueDone(
     })
 }
 
-/// What has happened to a VI, as programs hear it.
-fn of_vi(happened: ConnectionEvent) -> ConnEvent {
+/// What has happened to a VI, as programs hear it; None: somebody has ended the connection, or the queue, before anybody heard of it.
+fn of_vi(happened: ConnectionEvent) -> Option<ConnEvent> {
     let (kind, number, outcome) = match happened {
         ConnectionEvent::Connected { context, answer } => (conn_event::CONNECTED, context, Some(Ok(answer))),
         ConnectionEvent::Failed { context, error } => (conn_event::FAILED, context, Some(Err(error))),
@@ -238,23 +258,33 @@ fn of_vi(happened: ConnectionEvent) -> ConnEvent {
         ConnectionEvent::Lost { context } => (conn_event::LOST, context, None),
         ConnectionEvent::Parted { context } => (conn_event::PARTED, context, None),
         // There are no others; requests are of listeners.
-        _ => return ConnEvent::none(),
+        _ => return None,
     };
-    let event = ConnEvent { kind, vi: handle(number), ..ConnEvent::none() };
+    let begun = Begun::find(number)?;
+    let is_connected = kind == conn_event::CONNECTED;
+    if !is_connected {
+        begun.forget();
+    }
+    let (Word(vi), Word(context)) = (begun.vi, begun.context);
+    let event = ConnEvent { kind, vi, context, ..ConnEvent::none() };
     // It may have been destroyed meanwhile.
-    let Ok(vi) = VIS.get(event.vi) else { return event };
-    let event = ConnEvent { context: vi.context.load(Ordering::Acquire), ..event };
-    let Some(outcome) = outcome else { return event };
-    let has_accepted = vi.attempts.end_queued() == Some(How::Accepted);
+    let (Some(outcome), Ok(vi)) = (outcome, VIS.get(vi)) else { return Some(event) };
+    let is_its = vi.attempts.end_queued(&begun, is_connected);
+    if is_connected && !is_its {
+        // Who destroys a queue forgets what it has begun before he ends it.
+        Begun::find(number)?;
+    }
     let told = match outcome {
         // Who has accepted has the peer's data since the request.
-        Ok(answer) if has_accepted => Ok(of_peer(&answer.attributes)),
-        outcome => answered(&vi, outcome),
+        Ok(answer) if begun.how == How::Accepted => Ok(of_peer(&answer.attributes)),
+        outcome if is_its => answered(&vi, outcome),
+        // The private data that the VI has are those of what was begun since.
+        outcome => outcome.map(|answer| of_peer(&answer.attributes)).map_err(code),
     };
-    match told {
+    Some(match told {
         Ok(attributes) => ConnEvent { attributes, ..event },
         Err(status) => ConnEvent { status: status as VipReturn, ..event },
-    }
+    })
 }
 
 impl ConnEvent {

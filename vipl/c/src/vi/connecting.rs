@@ -20,6 +20,11 @@ impl Vi {
 
     /// Ends its connection, or the attempt at one.
     pub fn disconnect(&self) -> Result<(), Error> {
-        self.attempts.end_by(|| self.vi.disconnect())
+        let (ended, connection) = self.attempts.end_by(|| self.vi.disconnect());
+        // Of an attempt there is an event yet, of a connection none.
+        if let Some(begun) = connection {
+            begun.forget();
+        }
+        ended
     }
 }

@@ -115,12 +115,17 @@ static void end_queues(void)
     end_both();
 }
 
-static VIP_RETURN begin_request(const char *discriminator, VIP_ULONG time)
+static VIP_RETURN begin_request_as(const char *discriminator, VIP_ULONG time, int *word)
 {
     struct address mine, to;
     address(&mine, client.nic, "a client");
     address(&to, server.nic, discriminator);
-    return VipExtConnQueueRequest(ours, here, &mine.head, &to.head, time, "hello", 5, &words[1]);
+    return VipExtConnQueueRequest(ours, here, &mine.head, &to.head, time, "hello", 5, word);
+}
+
+static VIP_RETURN begin_request(const char *discriminator, VIP_ULONG time)
+{
+    return begin_request_as(discriminator, time, &words[1]);
 }
 
 static void a_connection_queue_tells_what_comes_of_requests(void)
@@ -188,6 +193,7 @@ static void a_connection_queue_tells_why_requests_came_to_nothing(void)
 {
     VIP_EXT_CONN_EVENT event;
     VIP_VI_ATTRIBUTES attributes;
+    VIP_VI_HANDLE other, same;
     begin_queues();
     OK(begin_request("nobody", 20000));
     event = next_of(ours);
@@ -200,6 +206,13 @@ static void a_connection_queue_tells_why_requests_came_to_nothing(void)
     attributes.MaxTransferSize = 1000;
     OK(VipSetViAttributes(there, &attributes));
     IS(VipExtConnQueueAccept(event.ConnHandle, there, NULL, 0, NULL), VIP_INVALID_MTU);
+    /* One of another NIC, which has a VI with that number, too. */
+    same = create_vi(&server, NULL, NULL);
+    other = create_vi(&client, NULL, NULL);
+    IS(VipExtConnQueueAccept(event.ConnHandle, other, NULL, 0, NULL), VIP_INVALID_PARAMETER);
+    IS(VipConnectAccept(event.ConnHandle, other), VIP_INVALID_PARAMETER);
+    OK(VipDestroyVi(other));
+    OK(VipDestroyVi(same));
     OK(VipConnectReject(event.ConnHandle));
     event = next_of(ours);
     CHECK(event.Kind == VIP_EXT_CONN_FAILED && event.Status == VIP_REJECT && event.Context == &words[1]);
@@ -214,6 +227,82 @@ static void a_connection_queue_tells_why_requests_came_to_nothing(void)
     CHECK(event.Kind == VIP_EXT_CONN_FAILED && event.Status == VIP_INVALID_STATE);
     /* With its queue an attempt is given up. */
     OK(begin_request("a server", 20000));
+    end_queues();
+}
+
+static void an_event_of_an_attempt_that_was_ended_is_not_that_of_the_next_one(void)
+{
+    VIP_EXT_CONN_EVENT event;
+    VIP_CONN_HANDLE first;
+    VIP_ULONG length;
+    char data[VIP_MAX_ACCEPT_DATA];
+    begin_queues();
+    OK(begin_request("a server", 20000));
+    first = next_of(theirs).ConnHandle;
+    OK(VipDisconnect(here));
+    OK(begin_request_as("a server", 20000, &words[3]));
+    event = next_of(ours);
+    CHECK(event.Kind == VIP_EXT_CONN_FAILED && event.Status == VIP_INVALID_STATE);
+    CHECK(event.Context == &words[1] && event.ViHandle == here);
+    /* The second one is still on its way. */
+    CHECK(state_of(here) == VIP_STATE_CONNECT_PENDING);
+    IS(VipDestroyVi(here), VIP_ERROR_RESOURCE);
+    VipConnectReject(first);
+    event = next_of(theirs);
+    CHECK(event.Kind == VIP_EXT_CONN_REQUESTED);
+    /* And so where somebody accepts. Its private data are those of the request that it accepts. */
+    OK(VipExtConnQueueAccept(event.ConnHandle, there, "welcome", 7, &words[2]));
+    OK(VipDisconnect(there));
+    event = next_of(ours);
+    CHECK(event.Context == &words[3]);
+    OK(VipDisconnect(here));
+    OK(begin_request("a server", 20000));
+    /* Of the one that was ended, and of the other. */
+    do
+        event = next_of(theirs);
+    while (event.Kind != VIP_EXT_CONN_REQUESTED);
+    OK(VipExtConnQueueAccept(event.ConnHandle, there, "welcome", 7, &words[3]));
+    do
+        event = next_of(theirs);
+    while (event.Context == &words[2]);
+    CHECK(event.Kind == VIP_EXT_CONN_CONNECTED && event.Context == &words[3] && event.ViHandle == there);
+    length = sizeof data;
+    OK(VipGetPeerData(there, data, &length));
+    CHECK(length == 5 && memcmp(data, "hello", 5) == 0);
+    do
+        event = next_of(ours);
+    while (event.Context == &words[3]);
+    CHECK(event.Kind == VIP_EXT_CONN_CONNECTED && event.Context == &words[1]);
+    /* The end of a connection has its own word, too. */
+    OK(VipExtConnQueueDisconnect(ours, here));
+    OK(begin_request_as("a server", 20000, &words[3]));
+    event = next_of(ours);
+    CHECK(event.Kind == VIP_EXT_CONN_PARTED && event.Context == &words[1]);
+    OK(VipDisconnect(there));
+    end_queues();
+}
+
+static void a_connection_that_ends_before_it_is_told_is_flushed_as_any_other(void)
+{
+    VIP_EXT_CONN_EVENT event;
+    VIP_DESCRIPTOR *d;
+    begin_queues();
+    OK(VipPostRecv(here, descriptor(&client, 0, 100), client.handle));
+    OK(begin_request("a server", 20000));
+    event = next_of(theirs);
+    OK(VipExtConnQueueAccept(event.ConnHandle, there, NULL, 0, &words[2]));
+    event = next_of(theirs);
+    CHECK(event.Kind == VIP_EXT_CONN_CONNECTED);
+    OK(VipExtConnQueueDisconnect(theirs, there));
+    while (state_of(here) != VIP_STATE_ERROR)
+        usleep(1000);
+    event = next_of(ours);
+    CHECK(event.Kind == VIP_EXT_CONN_CONNECTED);
+    event = next_of(ours);
+    CHECK(event.Kind == VIP_EXT_CONN_DISCONNECTED && event.Context == &words[1]);
+    OK(VipDisconnect(here));
+    IS(VipRecvDone(here, &d), VIP_DESCRIPTOR_ERROR);
+    CHECK((d->CS.Status & VIP_STATUS_DESC_FLUSHED_ERROR) != 0);
     end_queues();
 }
 
@@ -287,6 +376,8 @@ static const struct test tests[] = {
     TEST(a_listener_hears_one_client_after_the_other),
     TEST(a_connection_queue_tells_what_comes_of_requests),
     TEST(a_connection_queue_tells_why_requests_came_to_nothing),
+    TEST(an_event_of_an_attempt_that_was_ended_is_not_that_of_the_next_one),
+    TEST(a_connection_that_ends_before_it_is_told_is_flushed_as_any_other),
     TEST(a_host_is_asked_by_its_ipv4_address),
     TEST(sends_are_drained_before_a_disconnect),
 };

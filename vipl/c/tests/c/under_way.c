@@ -2,6 +2,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <vipl_ext.h>
+
 #include "call.h"
 
 /* ---- Disconnect --------------------------------------------------------------------------------------------------- */
@@ -53,15 +55,21 @@ static pthread_barrier_t together;
 static VIP_VI_HANDLE contested;
 #define DUELS 300
 
+/* Sooner or later in the other's call. */
+static void spin(int n)
+{
+    int spins;
+    for (spins = 0; spins < n % 100 * 200; spins++)
+        __sync_synchronize();
+}
+
 static void *disconnect_again_and_again(void *unused)
 {
-    int n, spins;
+    int n;
     (void)unused;
     for (n = 0; n < DUELS; n++) {
         pthread_barrier_wait(&together);
-        /* Sooner or later in the other's call. */
-        for (spins = 0; spins < n % 100 * 200; spins++)
-            __sync_synchronize();
+        spin(n);
         OK(VipDisconnect(contested));
         pthread_barrier_wait(&together);
     }
@@ -95,6 +103,48 @@ static void a_disconnect_beside_a_peer_request_comes_before_or_after_it(void)
         else
             CHECK(state == VIP_STATE_IDLE && done == VIP_INVALID_STATE);
         OK(VipDisconnect(contested));
+    }
+    CHECK(pthread_join(thread, NULL) == 0);
+    pthread_barrier_destroy(&together);
+    OK(VipDestroyVi(contested));
+    end(&server);
+}
+
+/* One thread destroys a connection queue while another asks by it. */
+static VIP_EXT_CONN_QUEUE_HANDLE contested_queue;
+
+static void *destroy_again_and_again(void *unused)
+{
+    int n;
+    (void)unused;
+    for (n = 0; n < DUELS; n++) {
+        pthread_barrier_wait(&together);
+        spin(n);
+        OK(VipExtDestroyConnQueue(contested_queue));
+        pthread_barrier_wait(&together);
+    }
+    return NULL;
+}
+
+static void a_queue_that_is_destroyed_beside_a_request_leaves_none_under_way(void)
+{
+    struct address own, to;
+    VIP_RETURN asked;
+    pthread_t thread;
+    int n;
+    begin(&server, "nic0");
+    contested = create_vi(&server, NULL, NULL);
+    address(&own, server.nic, "one");
+    address(&to, server.nic, "nobody");
+    CHECK(pthread_barrier_init(&together, NULL, 2) == 0);
+    CHECK(pthread_create(&thread, NULL, destroy_again_and_again, NULL) == 0);
+    for (n = 0; n < DUELS; n++) {
+        OK(VipExtCreateConnQueue(server.nic, &contested_queue));
+        pthread_barrier_wait(&together);
+        asked = VipExtConnQueueRequest(contested_queue, contested, &own.head, &to.head, 20000, NULL, 0, NULL);
+        pthread_barrier_wait(&together);
+        CHECK(asked == VIP_SUCCESS || asked == VIP_INVALID_PARAMETER);
+        CHECK(state_of(contested) == VIP_STATE_IDLE);
     }
     CHECK(pthread_join(thread, NULL) == 0);
     pthread_barrier_destroy(&together);
@@ -215,6 +265,7 @@ static const struct test tests[] = {
     TEST(a_disconnect_ends_a_request_under_way),
     TEST(a_disconnect_ends_a_peer_request),
     TEST(a_disconnect_beside_a_peer_request_comes_before_or_after_it),
+    TEST(a_queue_that_is_destroyed_beside_a_request_leaves_none_under_way),
     TEST(a_disconnect_ends_an_accept_under_way),
     TEST(done_does_not_wait_behind_a_peer_wait_and_both_are_told),
 };
