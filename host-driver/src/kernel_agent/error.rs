@@ -40,7 +40,7 @@ pub enum AgentError {
     #[error("{0} cannot be the address of a NIC")]
     OwnAddress(String),
     /// The NIC did not finish.
-    #[error("the NIC was still busy with {0} after five seconds")]
+    #[error("the NIC was still busy with {0} when the time for that was over")]
     Stuck(String),
     /// The NIC did not take a command.
     #[error("the NIC refused {0}: it named no table or row")]

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::*;
-use crate::agent::admin::Admin;
+use crate::agent::admin::{Admin, MOST_LOOKS};
 
 fn refusal(register: u64, value: u64) -> String {
     let ledger = Ledger::new();
@@ -60,6 +60,17 @@ fn a_command_that_is_soon_over_is_not_slept_for() {
         Admin::of(&ledger).ready(|| "a command".into()).expect("it ends");
         let books = ledger.books();
         assert_eq!((books.busy, books.pauses), (0, pauses));
+    }
+}
+
+#[test]
+fn where_time_passes_in_calls_alone_a_command_has_so_many_looks() {
+    let ledger = Ledger::new();
+    ledger.books().may_sleep = false;
+    for (busy, is_over) in [(MOST_LOOKS, true), (MOST_LOOKS + 1, false)] {
+        ledger.books().busy = busy;
+        let ended = Admin::of(&ledger).ready(|| "a command".into());
+        assert_eq!(ended.is_ok(), is_over, "{ended:?}");
     }
 }
 
