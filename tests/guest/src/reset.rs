@@ -6,7 +6,7 @@ use anyhow::{ensure, Context, Result};
 use libtest_mimic::Completion;
 use viaduct_driver::device::{Bar, DeviceError, PciDevice};
 use viaduct_spec::register::{counter, registers, MAGIC_VALUE};
-use vipl::{Descriptor, Error, MemAttributes, Region, ReliabilityLevel, Vi};
+use vipl::{Descriptor, Error, MemAttributes, NicKind, Region, ReliabilityLevel, Vi};
 
 use crate::{
     bench::{read, Bench, LIMIT},
@@ -18,8 +18,6 @@ use crate::{
 /// The tests.
 pub const TESTS: &[Test] = &[Test { name: "reset_gives_a_clean_device", body: Body::Names(reset) }];
 
-/// Bytes of a message.
-const MESSAGE: usize = 32 << 10;
 /// Messages under way.
 const MESSAGES: usize = 16;
 /// Long enough for many more of them.
@@ -31,7 +29,8 @@ fn reset(setting: &Setting) -> Result<Completion> {
         let mut bench = Bench::open(setting)?;
         let device = bench.ends[end].device.clone();
         let vis = bench.connect(ReliabilityLevel::ReliableDelivery)?;
-        let regions = post(&mut bench, &vis)?;
+        let size = size(bench.ends[0].nic.attributes().kind);
+        let regions = post(&mut bench, &vis, size)?;
         // In the middle: the first has arrived, the last has not.
         vis[1].recv_wait(Some(LIMIT)).context("the first message")?;
         match device.reset() {
@@ -47,9 +46,9 @@ fn reset(setting: &Setting) -> Result<Completion> {
         }
         ensure!(last < MESSAGES, "the reset came too late to be in the middle");
         // What the NIC has written is what there will be.
-        let memory = read(&regions[end], 0, MESSAGES * MESSAGE)?;
+        let memory = read(&regions[end], 0, MESSAGES * size)?;
         thread::sleep(A_WHILE);
-        ensure!(read(&regions[end], 0, MESSAGES * MESSAGE)? == memory, "DMA after a reset");
+        ensure!(read(&regions[end], 0, MESSAGES * size)? == memory, "DMA after a reset");
         ensure!(matches!(vis[end].recv_done(), Err(Error::NotDone | Error::Empty)), "a completion after it");
 
         let register = |offset| device.read32(Bar::Registers, offset);
@@ -68,21 +67,29 @@ fn reset(setting: &Setting) -> Result<Completion> {
     Ok(Completion::Completed)
 }
 
+/// Bytes of a message: those behind the first take a NIC of this kind far longer than a reset takes to come.
+fn size(kind: NicKind) -> usize {
+    match kind {
+        NicKind::Model => 512 << 10,
+        _ => 32 << 10,
+    }
+}
+
 /// Posts all receives, and then all sends.
-fn post(bench: &mut Bench, vis: &[Vi; 2]) -> Result<[Region; 2]> {
+fn post(bench: &mut Bench, vis: &[Vi; 2], size: usize) -> Result<[Region; 2]> {
     let region = |end: usize| {
         let end = &bench.ends[end];
-        end.nic.allocate(MESSAGES * (MESSAGE + 64), &MemAttributes::new(&end.ptag))
+        end.nic.allocate(MESSAGES * (size + 64), &MemAttributes::new(&end.ptag))
     };
     let regions = [region(0)?, region(1)?];
-    let bytes = bench.bytes(MESSAGES * MESSAGE);
+    let bytes = bench.bytes(MESSAGES * size);
     regions[0].write(0, &bytes)?;
     for end in [1, 0] {
         let region = &regions[end];
         for number in 0..MESSAGES {
             let descriptor = Descriptor::new()
-                .segment(region, number * MESSAGE, MESSAGE)?
-                .build(region, MESSAGES * MESSAGE + 64 * number)?;
+                .segment(region, number * size, size)?
+                .build(region, MESSAGES * size + 64 * number)?;
             if end == 1 {
                 bench.ends[1].receive(&vis[1], descriptor)?;
             } else {
