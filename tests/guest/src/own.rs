@@ -110,6 +110,8 @@ fn kinds(setting: &Setting) -> Result<Completion> {
         let bytes: Vec<u8> = (0..BYTES).map(|n| (n + number) as u8).collect();
         regions[0].write(AT, &bytes)?;
         ends[1].vi.post_recv(ends[1].message(&regions[1])?)?;
+        // Answered when the NIC has seen the receive: a doorbell is a posted write, and the next one goes another way, to the other NIC.
+        ends[1].nic.check()?;
         ends[0].vi.post_send(ends[0].message(&regions[0])?)?;
         let received = ends[1].vi.recv_wait(Some(LIMIT)).context("the receive")?;
         ends[0].vi.send_wait(Some(LIMIT)).context("the send")?;
