@@ -294,17 +294,6 @@ impl Agent {
         Err(admin::gone(reason))
     }
 
-    /// Where the system has taken the function away, or the bus has failed, nothing of the NIC's reaches memory from here on. So those whose memory it
-    /// has may unmap that as soon as they hear of the end; the NIC could not be told to end their VIs before.
-    pub fn stop_if_alarmed(&self) {
-        if self.check_alarm().is_ok() {
-            return;
-        }
-        if let Err(error) = enable(&*self.device, MEMORY_ENABLE) {
-            tracing::warn!(%error, "Bus Master Enable stays set");
-        }
-    }
-
     /// Makes a protection tag; never 0.
     #[tracing::instrument(level = "debug", skip_all, ret, err(level = "debug"))]
     pub fn create_tag(&self) -> Result<u16, AgentError> {

@@ -72,9 +72,8 @@ impl Nic {
         }
     }
 
-    /// Ends viad. The first reason is logged. No client hears of the end of a function that was taken away while the NIC may still reach its memory.
+    /// Ends viad. The first reason is logged.
     pub fn end(&self, reason: &str) {
-        self.agent.stop_if_alarmed();
         if !is_readable(&self.stop) {
             tracing::info!(reason, "viad ends");
         }

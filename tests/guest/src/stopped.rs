@@ -67,6 +67,11 @@ fn unbind(setting: &Setting) -> Result<Completion> {
     let begin = || {
         let folder = function(setting)?;
         let address = folder.file_name().context("an address")?.to_owned();
+        if let (Some(ledger), Some((_domain, device))) =
+            (&setting.ledger, address.to_string_lossy().split_once(':'))
+        {
+            ledger.takes_away(device);
+        }
         let (told, unbound) = mpsc::channel();
         thread::spawn(move || told.send(fs::write(folder.join("driver/unbind"), address.as_encoded_bytes())));
         Ok(unbound)

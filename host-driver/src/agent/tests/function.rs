@@ -93,9 +93,6 @@ fn a_function_that_the_system_takes_away_is_gone_for_all_who_wait_look_or_ask() 
         let heard = Arc::new(Mutex::new(Vec::new()));
         let tell = Arc::clone(&heard);
         agent.listen(Box::new(move |vector| tell.lock().expect("no panic").push(vector)));
-        ledger.take_deeds();
-        agent.stop_if_alarmed();
-        assert!(!ledger.take_deeds().contains(&Deed::Enables(MEMORY_ENABLE)), "nothing has happened yet");
         let vectors = agent.vectors();
         let seen: Vec<u64> = (0..vectors).map(|n| agent.generation(n).expect("a vector")).collect();
         agent.check().expect("it is there");
@@ -120,8 +117,6 @@ fn a_function_that_the_system_takes_away_is_gone_for_all_who_wait_look_or_ask() 
         for error in [agent.check().err(), crate::kernel_agent::KernelAgent::check_here(&*agent).err()] {
             assert_eq!(error.expect("it is gone").class(), ErrorClass::Gone);
         }
-        agent.stop_if_alarmed();
-        assert!(ledger.take_deeds().contains(&Deed::Enables(MEMORY_ENABLE)), "its DMA is stopped");
         // What is left is to close it: its memory is taken back as from any function that answers.
         drop(agent);
         assert!(ledger.books().maps.is_empty());
