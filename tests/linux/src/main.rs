@@ -11,7 +11,6 @@
 mod example;
 mod faults;
 mod guest;
-mod killed;
 mod many;
 mod perftest;
 mod pingpong;
@@ -37,18 +36,6 @@ use viaduct_sim::setup::Kind;
 
 /// Tests of VIA programs with Linux' soft-RoCE as the peer
 #[derive(Parser)]
-enum Role {
-    /// Runs the cases
-    Cases(Options),
-    /// Is the process that a case kills
-    Killed {
-        /// Its NIC's name
-        nic: String,
-    },
-}
-
-/// What the cases are run with.
-#[derive(clap::Args)]
 struct Options {
     /// What the NIC is
     #[arg(long, value_enum)]
@@ -83,23 +70,14 @@ const LOG_BYTES: usize = 2000;
 type Case = (&'static str, fn(&mut Stage) -> Result<()>);
 
 fn main() -> Result<ExitCode> {
-    match Role::parse() {
-        Role::Cases(options) => run(options),
-        Role::Killed { nic } => killed::serve(&nic).map(|()| ExitCode::SUCCESS),
-    }
-}
-
-/// Runs the cases.
-fn run(options: Options) -> Result<ExitCode> {
-    let Options { nic, sockets, qemu, log, only } = options;
-    let cases: [&[Case]; 9] = [
+    let Options { nic, sockets, qemu, log, only } = Options::parse();
+    let cases: [&[Case]; 8] = [
         &rping::CASES,
         &example::CASES,
         &pingpong::CASES,
         &perftest::CASES,
         &faults::CASES,
         &refusals::CASES,
-        &killed::CASES,
         &private_data::CASES,
         &many::CASES,
     ];

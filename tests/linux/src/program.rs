@@ -1,6 +1,5 @@
 //! A program of ours on the NIC, in a process of its own.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -20,7 +19,7 @@ pub struct Program {
 impl Program {
     /// Starts it.
     pub fn start(command: &mut Command) -> Result<Self> {
-        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
         let mut process = KillOnDrop(child.with_context(|| format!("{command:?}"))?);
         let lines = Reader::new(process.0.stdout.take().context("a pipe")?);
         Ok(Self { process, lines })
@@ -29,18 +28,6 @@ impl Program {
     /// The next line that it says.
     pub fn line(&self) -> Result<String> {
         self.lines.next(LIMIT)
-    }
-
-    /// Gives it the line that it waits for.
-    pub fn go_on(&mut self) -> Result<()> {
-        Ok(self.process.0.stdin.as_mut().context("a pipe")?.write_all(b"\n")?)
-    }
-
-    /// Kills it with SIGKILL.
-    pub fn kill(mut self) -> Result<()> {
-        self.process.0.kill()?;
-        self.process.0.wait()?;
-        Ok(())
     }
 
     /// Waits until it has ended well.

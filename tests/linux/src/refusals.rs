@@ -152,7 +152,7 @@ pub fn ended(stage: &mut Stage, name: &str) -> Result<()> {
 }
 
 /// A program of the guest's ends with an error; what it has printed.
-pub fn failed(stage: &mut Stage, name: &str) -> Result<String> {
+fn failed(stage: &mut Stage, name: &str) -> Result<String> {
     let wait = format!("until grep -q '^status ' /tmp/{name}; do usleep 20000; done; cat /tmp/{name}");
     let printed = stage.guest.run(&wait, LIMIT)?;
     ensure!(!printed.ends_with("status 0\n"), "{name} was content: {printed}");

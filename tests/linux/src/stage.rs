@@ -57,7 +57,12 @@ impl Stage {
 
     /// Opens the NIC, with so many bytes of memory that a peer may write and read.
     pub fn open(&self, bytes: usize) -> Result<End> {
-        End::open(&self.name(), bytes, self.mtu)
+        let nic = Nic::open(&self.name())?;
+        let ptag = nic.create_ptag()?;
+        let rights =
+            MemAttributes { enable_rdma_write: true, enable_rdma_read: true, ..MemAttributes::new(&ptag) };
+        let memory = nic.allocate(bytes, &rights)?;
+        Ok(End { nic, ptag, memory, mtu: self.mtu })
     }
 
     /// The largest packet from now on, of our VIs and of the guest's interface.
@@ -84,24 +89,10 @@ impl Stage {
         Ok(self.served.handle().set_faults(faults)?)
     }
 
-    /// From now on so many frames pass, and all of the 200 000 behind these are lost. How many a fault has hit so far.
-    pub fn lose_all_but(&self, passing: u64) -> Result<u64> {
-        let fabric = self.served.handle().status()?.fabric;
-        let first = fabric.roce_frames + 1 + passing;
-        let faults = Faults { drop: (first..first + 200_000).collect(), ..Faults::default() };
-        self.served.handle().set_faults(faults)?;
-        Ok(fabric.faults)
-    }
-
-    /// How many frames a fault has hit, in all.
-    pub fn hit(&self) -> Result<u64> {
-        Ok(self.served.handle().status()?.fabric.faults)
-    }
-
     /// Nothing goes wrong from now on. How many frames a fault has hit, in all.
     pub fn clear_faults(&self) -> Result<u64> {
         self.served.handle().set_faults(Faults::default())?;
-        self.hit()
+        Ok(self.served.handle().status()?.fabric.faults)
     }
 
     /// Carries out a case, and checks what all cases have to leave behind.
@@ -139,16 +130,4 @@ pub struct End {
     pub memory: Region,
     /// The largest packet of its VIs.
     pub mtu: Mtu,
-}
-
-impl End {
-    /// Opens the NIC of this name, with so many bytes of memory that a peer may write and read.
-    pub fn open(name: &str, bytes: usize, mtu: Mtu) -> Result<Self> {
-        let nic = Nic::open(name)?;
-        let ptag = nic.create_ptag()?;
-        let rights =
-            MemAttributes { enable_rdma_write: true, enable_rdma_read: true, ..MemAttributes::new(&ptag) };
-        let memory = nic.allocate(bytes, &rights)?;
-        Ok(Self { nic, ptag, memory, mtu })
-    }
 }

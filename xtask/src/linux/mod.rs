@@ -73,7 +73,7 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
         let machine = Machine { initramfs: &archive, log: &log, sockets: sockets.path() };
         let command = folder.join(format!("qemu-{kind}.json"));
         write(&command, machine.command(&cache)?)?;
-        let mut program = project.built(PROGRAM)?.args(["cases", "--nic", kind]);
+        let mut program = project.built(PROGRAM)?.args(["--nic", kind]);
         program =
             program.arg("--sockets").arg(sockets.path()).arg("--qemu").arg(&command).arg("--log").arg(&log);
         for case in &options.cases {
