@@ -291,8 +291,7 @@ VIP_RETURN VipExtConnQueueRequest(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, IN VIP
  * It does not wait until the peer is ready, which is an event: VIP_EXT_CONN_CONNECTED or VIP_EXT_CONN_FAILED. Receives are posted before.
  * Returns:
  *   VIP_SUCCESS: ConnHandle is used up
- *   VIP_INVALID_PARAMETER: the VI is of another NIC, DataLen is more than there is room for, or the request's connection queue is
- *       destroyed
+ *   VIP_INVALID_PARAMETER: the VI is of another NIC; DataLen is more than there is room for; the request's queue is destroyed
  *   VIP_INVALID_STATE: the VI is not idle, or is being connected; or the request is no connection queue's
  *   VIP_INVALID_RELIABILITY_LEVEL: the VI has another level than the peer's
  *   VIP_INVALID_MTU: the VI has another MaxTransferSize than the peer's
