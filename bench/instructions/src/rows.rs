@@ -72,9 +72,9 @@ pub const ROWS: [Row; 44] = [
     // It waits until viad has passed the doorbell on.
     free("post_instructions/receive/polled", Polled, "post recv", Today::Differs),
     // Of each descriptor, where twenty are posted by a call.
-    free("post_many_instructions/send/bar", Bar, "post many sends", Exactly(77)),
-    free("post_many_instructions/receive/bar", Bar, "post many recvs", Exactly(77)),
-    free("post_many_instructions/send/polled", Polled, "post many sends", Exactly(78)),
+    free("post_many_instructions/send/bar", Bar, "post many sends", Exactly(80)),
+    free("post_many_instructions/receive/bar", Bar, "post many recvs", Exactly(80)),
+    free("post_many_instructions/send/polled", Polled, "post many sends", Exactly(80)),
     row("done_instructions/send/bar", Bar, "send done", 60, Exactly(49)),
     row("done_instructions/receive/bar", Bar, "recv done", 60, Exactly(49)),
     row("done_instructions/send/polled", Polled, "send done", 60, Exactly(49)),
