@@ -147,14 +147,12 @@ fn ours_ends(stage: &mut Stage) -> Result<()> {
 
 /// A program of the guest's ends, whatever it says of it.
 pub fn ended(stage: &mut Stage, name: &str) -> Result<()> {
-    let wait = format!("until grep -q '^status ' /tmp/{name}; do usleep 20000; done; cat /tmp/{name}");
-    stage.guest.run(&wait, LIMIT).map(drop).context("it ends")
+    stage.guest.end_of_command(name, LIMIT).map(drop).context("it ends")
 }
 
 /// A program of the guest's ends with an error; what it has printed.
 fn failed(stage: &mut Stage, name: &str) -> Result<String> {
-    let wait = format!("until grep -q '^status ' /tmp/{name}; do usleep 20000; done; cat /tmp/{name}");
-    let printed = stage.guest.run(&wait, LIMIT)?;
+    let printed = stage.guest.end_of_command(name, LIMIT)?;
     ensure!(!printed.ends_with("status 0\n"), "{name} was content: {printed}");
     Ok(printed)
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// How long anything may take that is not under test.
 const LIMIT: Duration = Duration::from_secs(40);
-/// How long a process may take to hear of its peer's end, or of its viad's, and to end. One that is not told hears of it by silence alone, which takes a
+/// How long a process may take to hear that its peer was killed, and to end. One that is not told hears of it by silence alone, which takes a
 /// peer 12 s with viad's default of `silence_ms`.
 const PROMPT: Duration = Duration::from_secs(8);
 /// An exchange that would last longer than anybody waits.
