@@ -12,15 +12,17 @@
 //!
 //! ```text
 //! /// What it does.
-//! TRAIT fn METHOD(ARGUMENT: TYPE, ...) [-> RESULT] as REQUEST => ANSWER [and files] [, of [OBJECT(VALUE), ...]] [, costs [QUOTA, ...]];
+//! TRAIT fn METHOD(ARGUMENT: TYPE, ...) [-> RESULT] as REQUEST => ANSWER [and files]
+//!     [, with file] [, of [OBJECT[(VALUE)], ...]] [, costs [QUOTA, ...]];
 //! ```
 //!
 //! - `TRAIT` is `KernelAgent` or `ConnectionAgent`: the trait's method and the client's are made of the row, and the embedded agent's of a `KernelAgent`'s. It
 //!   is `by_hand` where a library does more for the call than to ask, or asks by no trait: then the row has no result. viad serves all rows alike.
 //! - `REQUEST` and `ANSWER` are the variants of `viad::protocol`'s `Request` and `Answer`. Requests are numbered on the socket by the order of the rows: a
-//!   new one goes to the end. `and files`: descriptors come with the answer.
-//! - `of` names what has to be the session's own, by what the arguments say; viad looks before anything else. A `CqAt` is a completion queue by its index,
-//!   or none. Listeners and connections are not among them: one of another session's is as one that is over, which is no error to all calls.
+//!   new one goes to the end. `and files`: descriptors come with the answer. `with file`: one goes with the request.
+//! - `of` says who may: it names what has to be the session's or its user's, by what the arguments say. viad looks before anything else.
+//!   `host-driver/viad/src/table/own.rs` has the rule of each. Listeners and connections are not among them: one of another session's is as one that is over,
+//!   which is no error to all calls.
 //! - `costs` is what the call takes one of, out of what viad lets its user have. What depends on a length, which is yet to be checked, is charged where
 //!   it is known.
 
@@ -36,7 +38,7 @@ macro_rules! control_calls {
             as DestroyTag => Done, of [Tag(tag)];
         /// Registers private memory of the client's: so many bytes from an address on.
         by_hand fn register(address: u64, length: u64, attributes: MemoryAttributes)
-            as Register => Handle, of [Tag(attributes.tag)], costs [Region, Row];
+            as Register => Handle, of [Private(address), Tag(attributes.tag)], costs [Region, Row];
         /// Ends a registration.
         by_hand fn deregister(handle: u32)
             as Deregister => Done, of [Region(handle)];
@@ -66,7 +68,7 @@ macro_rules! control_calls {
         /// Connects an idle VI to the one that `peer` describes. The send ring starts anew at position 0, so nothing
         /// may be posted to it that is not complete; posted receives stay.
         KernelAgent fn connect_vi(vi: ViName, peer: ConnectionInfo) -> Result<(), AgentError>
-            as ConnectVi => Done, of [Vi(vi)];
+            as ConnectVi => Done, of [Vi(vi), Peer(peer)];
         /// Breaks a VI: everything posted to either queue is completed, FLUSHED at the latest.
         KernelAgent fn break_vi(vi: ViName) -> Result<(), AgentError>
             as BreakVi => Done, of [Vi(vi)];
@@ -111,14 +113,14 @@ macro_rules! control_calls {
         /// # Errors
         /// The agent's: the discriminator is another user's; too many listeners.
         ConnectionAgent fn listen(discriminator: Discriminator) -> Result<ListenerId, AgentError>
-            as Listen => Listener, costs [Listener];
+            as Listen => Listener, of [Name(discriminator)], costs [Listener];
         /// Waits for all who ask for a discriminator, until [`unlisten`](crate::kernel_agent::connection_agent::ConnectionAgent::unlisten): each
         /// is an [`Incoming`](crate::cm::Event::Incoming). Of those that are not decided on `backlog` wait at most; more are refused.
         ///
         /// # Errors
         /// As [`listen`](crate::kernel_agent::connection_agent::ConnectionAgent::listen).
         ConnectionAgent fn listen_for_all(discriminator: Discriminator, backlog: u32) -> Result<ListenerId, AgentError>
-            as ListenForAll => Listener, costs [Listener];
+            as ListenForAll => Listener, of [Name(discriminator)], costs [Listener];
         /// Waits no longer.
         by_hand fn unlisten(listener: ListenerId)
             as Unlisten => Done;
@@ -127,13 +129,13 @@ macro_rules! control_calls {
         /// # Errors
         /// No such VI; data that has no room; a discriminator that is another user's.
         ConnectionAgent fn connect(ask: Ask) -> Result<ConnectionId, ConnectorError>
-            as Connect => Connection, of [Vi(ask.vi)];
+            as Connect => Connection, of [Vi(ask.vi), NameIfAny(ask.from)];
         /// Asks somebody who asks us.
         ///
         /// # Errors
         /// As [`connect`](crate::kernel_agent::connection_agent::ConnectionAgent::connect).
         ConnectionAgent fn peer_request(ask: Ask) -> Result<ConnectionId, ConnectorError>
-            as PeerRequest => Connection, of [Vi(ask.vi)];
+            as PeerRequest => Connection, of [Vi(ask.vi), Name(ask.from)];
         /// Accepts a request with a VI and the consumer's own.
         by_hand fn accept(id: ConnectionId, vi: ViName, data: Vec<u8>)
             as Accept => Done, of [Vi(vi)];
@@ -158,14 +160,14 @@ macro_rules! control_calls {
             as Sessions => Sessions;
         /// VIs of such a session, from this index on.
         by_hand fn vis(session: u64, from: u16)
-            as Vis => Vis;
+            as Vis => Vis, of [Session(session)];
         /// What all other sessions have together, whoever asks.
         by_hand fn totals
             as Totals => Totals;
 
         /// Takes memory that the client's library has made, so many bytes. Descriptor: its memfd.
         by_hand fn share_pool(bytes: u64)
-            as SharePool => Pool, costs [Pool];
+            as SharePool => Pool, with file, costs [Pool];
         /// A pool without regions is not used any more.
         by_hand fn drop_pool(pool: u32)
             as DropPool => Done, of [Pool(pool)];
@@ -174,14 +176,14 @@ macro_rules! control_calls {
             as RegisterShared => Handle, of [Pool(pool), Tag(attributes.tag)], costs [Region, Row];
         /// The function itself, for a client that viad trusts, before it has anything.
         by_hand fn function
-            as Function => Function and files;
+            as Function => Function and files, of [Function];
         /// Registers memory that the client has mapped at a DMA address of its lease; the address is the client's, which may only read there
         /// if it is `read_only`.
         by_hand fn register_leased(iova: u64, address: u64, length: u64, read_only: bool, attributes: MemoryAttributes)
-            as RegisterLeased => Handle, of [Tag(attributes.tag)], costs [Region, Row];
+            as RegisterLeased => Handle, of [Tag(attributes.tag), Lease], costs [Region, Row];
         /// The client has unmapped all in its lease, and maps nothing more there.
         by_hand fn end_lease
-            as EndLease => Done;
+            as EndLease => Done, of [Lease];
     } };
 }
 
@@ -190,8 +192,8 @@ macro_rules! methods_of {
     (($of:ident $made:ident) $(
         $(#[$doc:meta])*
         $trait:ident fn $method:ident $(($($argument:ident: $type:ty),+))? $(-> $result:ty)?
-            as $request:ident => $answer:ident $(and $files:ident)?
-            $(, of [$($object:ident($value:expr)),+])? $(, costs [$($quota:ident),+])?;
+            as $request:ident => $answer:ident $(and $files:ident)? $(, with $sent:ident)?
+            $(, of [$($object:ident $(($value:expr))?),+])? $(, costs [$($quota:ident),+])?;
     )*) => { $(
         $crate::kernel_agent::control::method_of! {
             $of $trait $made {

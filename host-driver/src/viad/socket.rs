@@ -31,17 +31,29 @@ pub fn send(socket: impl AsFd, message: &[u8], files: &[BorrowedFd<'_>]) -> io::
     Ok(())
 }
 
-/// Receives a message and its descriptors; empty at the end of the stream. It waits as long as the socket does.
+/// Room for the longest message. Who receives many has it once: to clear it costs more than all else of a short message.
+pub struct Buffer(Box<[u8]>);
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self(vec![0; LONGEST].into())
+    }
+}
+
+/// Receives a message into the buffer, and its descriptors; empty at the end of the stream. It waits as long as the socket does.
 ///
 /// # Errors
 /// The system's; a message that is too long, or has too many descriptors.
-pub fn receive(socket: impl AsFd, flags: RecvFlags) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
-    let mut bytes = vec![0; LONGEST];
+pub fn receive(
+    socket: impl AsFd,
+    Buffer(bytes): &mut Buffer,
+    flags: RecvFlags,
+) -> io::Result<(&[u8], Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FILES))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let received = loop {
         let flags = flags | RecvFlags::CMSG_CLOEXEC;
-        match recvmsg(&socket, &mut [IoSliceMut::new(&mut bytes)], &mut control, flags) {
+        match recvmsg(&socket, &mut [IoSliceMut::new(bytes)], &mut control, flags) {
             Err(rustix::io::Errno::INTR) => {}
             result => break result?,
         }
@@ -56,6 +68,5 @@ pub fn receive(socket: impl AsFd, flags: RecvFlags) -> io::Result<(Vec<u8>, Vec<
     if received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
         return Err(io::Error::other("a message that is longer, or has more descriptors, than any has"));
     }
-    bytes.truncate(received.bytes);
-    Ok((bytes, files))
+    Ok((&bytes[..received.bytes], files))
 }

@@ -17,7 +17,7 @@ use viaduct_driver::{
     kernel_agent::{AgentError, ErrorClass},
     viad::{
         protocol::{self, Answer, Malformed, Refusal, Reply, Request, Welcome},
-        socket,
+        socket::{self, Buffer},
     },
 };
 
@@ -89,8 +89,9 @@ fn talk(nic: &Arc<Nic>, socket: &Arc<OwnedFd>, peer: Peer) -> Result<(), End> {
         }
     };
     wait(nic, socket, &peer, Some(HELLO))?;
-    let (bytes, files) = receive(socket)?;
-    let mut table = match hello(nic, socket, peer, share, &bytes, files)? {
+    let mut buffer = Buffer::default();
+    let (bytes, files) = receive(socket, &mut buffer)?;
+    let mut table = match hello(nic, socket, peer, share, bytes, files)? {
         Ok((table, welcome, [own, arena])) => {
             let files = [nic.notice_file.as_fd(), own.as_fd(), arena.as_fd(), table.wake().as_fd()];
             reply(socket, &Ok(Answer::Welcome(welcome)), &files)?;
@@ -103,11 +104,11 @@ fn talk(nic: &Arc<Nic>, socket: &Arc<OwnedFd>, peer: Peer) -> Result<(), End> {
     };
     loop {
         wait(nic, socket, table.peer(), None)?;
-        let (bytes, mut files) = receive(socket)?;
-        let request: Request = protocol::decode(&bytes)?;
-        if files.len() != usize::from(matches!(request, Request::SharePool(_))) {
+        let (bytes, mut files) = receive(socket, &mut buffer)?;
+        let request: Request = protocol::decode(bytes)?;
+        if files.len() != usize::from(request.has_file()) {
             return Err(End::Protocol(
-                "it sent descriptors with a request that takes none, or not the one that goes with a pool",
+                "it sent descriptors with a request that takes none, or not the one that goes with its request",
             ));
         }
         throttle(nic, table.peer());
@@ -221,8 +222,8 @@ fn wait(nic: &Nic, socket: &OwnedFd, peer: &Peer, limit: Option<Duration>) -> Re
     }
 }
 
-fn receive(socket: &OwnedFd) -> Result<(Vec<u8>, Vec<OwnedFd>), End> {
-    let (bytes, files) = socket::receive(socket, RecvFlags::DONTWAIT)?;
+fn receive<'a>(socket: &OwnedFd, buffer: &'a mut Buffer) -> Result<(&'a [u8], Vec<OwnedFd>), End> {
+    let (bytes, files) = socket::receive(socket, buffer, RecvFlags::DONTWAIT)?;
     if bytes.is_empty() {
         return Err(End::Closed);
     }

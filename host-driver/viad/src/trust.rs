@@ -71,18 +71,26 @@ impl Trust {
         self.policy.addresses
     }
 
-    /// The maps of a session of a user.
+    /// Whether a user may have the function.
     ///
     /// # Errors
-    /// viad does not trust the user; all maps are out.
-    pub fn take(self: &Arc<Self>, uid: u32) -> Result<Maps, AgentError> {
-        if !self.policy.users.contains(&uid) {
-            let text = format!(
-                "viad does not trust user {uid} with the function: `users` of [trusted] in its configuration names those whom it does. With \
-                 way=pools a program registers memory that the library has allocated"
-            );
-            return Err(AgentError::Remote { class: ErrorClass::Parameter, text });
+    /// viad does not trust it.
+    pub fn check(&self, uid: u32) -> Result<(), AgentError> {
+        if self.policy.users.contains(&uid) {
+            return Ok(());
         }
+        let text = format!(
+            "viad does not trust user {uid} with the function: `users` of [trusted] in its configuration names those whom it does. With \
+             way=pools a program registers memory that the library has allocated"
+        );
+        Err(AgentError::Remote { class: ErrorClass::Parameter, text })
+    }
+
+    /// The maps of a session.
+    ///
+    /// # Errors
+    /// All maps are out.
+    pub fn take(self: &Arc<Self>) -> Result<Maps, AgentError> {
         let count = u64::from(self.policy.maps);
         let take = |left: u64| left.checked_sub(count);
         match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
@@ -129,22 +137,22 @@ mod tests {
         assert!(Trusted::default().users.is_empty());
         let nobody = trust(&[], 10, 0);
         nobody.reserve(4096).expect("nobody needs any");
-        let error = nobody.take(0).expect_err("not even root").to_string();
+        let error = nobody.check(0).expect_err("not even root").to_string();
         assert!(error.contains("does not trust user 0") && error.contains("way=pools"), "{error}");
         let one = trust(&[7], 10, 100);
-        assert!(one.take(8).is_err() && one.take(7).is_ok());
+        assert!(one.check(8).is_err() && one.check(7).is_ok());
     }
 
     #[test]
     fn maps_are_given_out_once_and_viad_keeps_its_own() {
-        let trust = trust(&[7, 8], 30, 100);
+        let trust = trust(&[7], 30, 100);
         trust.reserve(35).expect("two sessions' are left");
-        let one = trust.take(7).expect("there are 65");
-        let _two = trust.take(8).expect("there are 35");
-        let error = trust.take(7).expect_err("there are 5").to_string();
+        let one = trust.take().expect("there are 65");
+        let _two = trust.take().expect("there are 35");
+        let error = trust.take().expect_err("there are 5").to_string();
         assert!(error.contains("has 30 DMA maps, and 5 of"), "{error}");
         drop(one);
-        trust.take(7).expect("they came back");
+        trust.take().expect("they came back");
     }
 
     #[test]

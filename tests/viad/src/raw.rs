@@ -8,7 +8,7 @@ use std::{
 use rustix::net::{connect, socket_with, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
 use viaduct_driver::viad::{
     protocol::{self, Answer, Reply, Request, Welcome},
-    socket,
+    socket::{self, Buffer},
 };
 
 /// The client's end.
@@ -31,15 +31,25 @@ impl Raw {
     /// # Panics
     /// It is refused.
     pub fn hello(path: impl AsRef<Path>) -> (Self, Welcome, Vec<OwnedFd>) {
-        let raw = Self::connect(path);
         let open =
             |write| std::fs::OpenOptions::new().read(true).write(write).open("/proc/self/mem").expect("ours");
         let memories = [open(true), open(false)];
-        let hello = protocol::encode(&Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION });
-        socket::send(&raw.socket, &hello.expect("short"), &memories.each_ref().map(AsFd::as_fd))
-            .expect("it listens");
-        match raw.receive() {
-            Some((Ok(Answer::Welcome(welcome)), files)) => (raw, welcome, files),
+        Self::hello_with(path, &memories.each_ref().map(AsFd::as_fd))
+    }
+
+    /// The same, but it hands over no memory of its own.
+    ///
+    /// # Panics
+    /// It is refused.
+    pub fn hello_without_memory(path: impl AsRef<Path>) -> Self {
+        Self::hello_with(path, &[]).0
+    }
+
+    fn hello_with(path: impl AsRef<Path>, files: &[BorrowedFd<'_>]) -> (Self, Welcome, Vec<OwnedFd>) {
+        let raw = Self::connect(path);
+        let hello = Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION };
+        match raw.ask_with(&hello, files) {
+            (Ok(Answer::Welcome(welcome)), files) => (raw, welcome, files),
             other => panic!("{other:?}"),
         }
     }
@@ -54,8 +64,9 @@ impl Raw {
 
     /// The next reply; None: the session has ended.
     pub fn receive(&self) -> Option<(Reply, Vec<OwnedFd>)> {
-        let (bytes, files) = socket::receive(&self.socket, RecvFlags::empty()).ok()?;
-        (!bytes.is_empty()).then(|| (protocol::decode(&bytes).expect("viad's"), files))
+        let mut buffer = Buffer::default();
+        let (bytes, files) = socket::receive(&self.socket, &mut buffer, RecvFlags::empty()).ok()?;
+        (!bytes.is_empty()).then(|| (protocol::decode(bytes).expect("viad's"), files))
     }
 
     /// Asks, and has the answer.

@@ -1,7 +1,7 @@
-//! Every row of the table of control calls: what it names has to be the session's own, and what it costs is charged. A row that is new needs a
-//! request here.
+//! Every row of the table of control calls: what it names has to be the session's or its user's, and what it costs is charged. A row that is new needs
+//! a request here.
 
-use std::os::fd::AsFd;
+use std::{os::fd::AsFd, path::Path};
 
 use viaduct_driver::{
     address::{ConnectionInfo, Service},
@@ -13,10 +13,13 @@ use viaduct_driver::{
     memory::Mapping,
     viad::protocol::{self, Answer, Refusal, Request},
 };
-use viaduct_viad_tests::{hand::vi_attributes, raw::Raw, stage::Stage};
+use viaduct_spec::handle::queue_pair;
+use viaduct_viad_tests::{child::user, hand::vi_attributes, raw::Raw, skip::skip, stage::Stage};
 
 /// Bytes of a region, and of a pool.
 const PAGE: u64 = 4096;
+/// The index of a VI that nobody has here.
+const NOBODYS_VI: u64 = 33;
 
 /// A row: its request, the names and types of its arguments, and of what its objects and its costs are.
 struct Row {
@@ -30,8 +33,8 @@ macro_rules! rows {
     (() $(
         $(#[$doc:meta])*
         $trait:ident fn $method:ident $(($($argument:ident: $type:ty),+))? $(-> $result:ty)?
-            as $request:ident => $answer:ident $(and $files:ident)?
-            $(, of [$($object:ident($value:expr)),+])? $(, costs [$($quota:ident),+])?;
+            as $request:ident => $answer:ident $(and $files:ident)? $(, with $sent:ident)?
+            $(, of [$($object:ident $(($value:expr))?),+])? $(, costs [$($quota:ident),+])?;
     )*) => {
         const ROWS: &[Row] = &[$(Row {
             request: stringify!($request),
@@ -58,17 +61,37 @@ struct Names {
     /// Those of the queues of a VI that is to be made.
     cqs: [u16; 2],
     pool: u32,
+    discriminator: Discriminator,
+    session: u64,
 }
 
-fn name() -> Discriminator {
-    Discriminator::try_from(&b"row"[..]).expect("short")
+/// A discriminator of the sessions' user, and one of another user's.
+fn discriminators() -> [Discriminator; 2] {
+    [&b"row"[..], b"another's"].map(|bytes| Discriminator::try_from(bytes).expect("short"))
+}
+
+/// A session of another user's, which listens.
+fn stranger(socket: &Path, uid: u32) -> Raw {
+    let listen = || {
+        // SAFETY: three numbers. The kernel changes the user of this thread alone, which is what viad sees of who connects.
+        let changed = unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) };
+        assert_eq!(changed, 0);
+        let raw = Raw::hello_without_memory(socket);
+        let listen = Request::Listen(discriminators()[1]);
+        assert!(matches!(ask(&raw, &listen), Ok(Answer::Listener(_))));
+        raw
+    };
+    std::thread::scope(|scope| scope.spawn(listen).join()).expect("it listens")
 }
 
 fn ask(raw: &Raw, request: &Request) -> Result<Answer, Refusal> {
-    let file = matches!(request, Request::SharePool(_))
-        .then(|| Mapping::shared("pool", PAGE as usize).expect("memory").1);
+    let file = request.has_file().then(|| Mapping::shared("pool", PAGE as usize).expect("memory").1);
     let files: Vec<_> = file.iter().map(AsFd::as_fd).collect();
     raw.ask_with(request, &files).0
+}
+
+fn refused(class: ErrorClass, text: String) -> AgentError {
+    AgentError::Remote { class, text }
 }
 
 impl Names {
@@ -87,11 +110,13 @@ impl Names {
         };
         let Answer::Cq { name: cq, .. } = made(Request::CreateCq(8)) else { panic!("no queue") };
         let Answer::Pool(pool) = made(Request::SharePool(PAGE)) else { panic!("no pool") };
-        made(Request::Listen(name()));
-        Self { tag, memory, region, vi, info, cq, cqs: [cq.index; 2], pool }
+        let [discriminator, _] = discriminators();
+        made(Request::Listen(discriminator));
+        let cqs = [cq.index; 2];
+        Self { tag, memory, region, vi, info, cq, cqs, pool, discriminator, session: 1 }
     }
 
-    /// The same, but the object at this place of a row is another's; and what viad says of that.
+    /// The same, but the object at this place of a row is another's, or nobody's; and what viad says of that.
     fn with(mut self, other: &Self, row: &Row, at: usize) -> (Self, AgentError) {
         let error = match row.of[at] {
             "Tag" => {
@@ -117,8 +142,51 @@ impl Names {
             }
             "Pool" => {
                 self.pool = other.pool;
-                let text = format!("there is no pool {} in this session", other.pool);
-                AgentError::Remote { class: ErrorClass::Parameter, text }
+                refused(ErrorClass::Parameter, format!("there is no pool {} in this session", other.pool))
+            }
+            // Whoever asks has handed over none.
+            "Private" => refused(
+                ErrorClass::Parameter,
+                format!(
+                    "the memory at {:#x} is not the library's, and this session (way=pools) has handed over no other: Nic::allocate and \
+                     VipExtAllocateMem make memory that can be registered. With way=trusted, if viad trusts the user, or without a way, any can",
+                    self.memory
+                ),
+            ),
+            // It has none.
+            "Lease" => refused(ErrorClass::State, "this session has no lease, or has ended it".into()),
+            "Function" => refused(
+                ErrorClass::Parameter,
+                format!(
+                    "viad does not trust user {} with the function: `users` of [trusted] in its configuration names those whom it does. With \
+                     way=pools a program registers memory that the library has allocated",
+                    rustix::process::getuid().as_raw()
+                ),
+            ),
+            "Peer" => {
+                let mut queue_pair = [self.info.queue_pair.into()];
+                queue_pair::VI.put(&mut queue_pair, NOBODYS_VI);
+                self.info.queue_pair = queue_pair[0] as u32;
+                refused(
+                    ErrorClass::Reject,
+                    format!(
+                        "virtual interface {NOBODYS_VI} of this NIC is not this user's: connect with it by its discriminator, so that it is asked"
+                    ),
+                )
+            }
+            "Name" | "NameIfAny" => {
+                [_, self.discriminator] = discriminators();
+                refused(
+                    ErrorClass::Resource,
+                    format!("the discriminator {:?} is that of another user", self.discriminator),
+                )
+            }
+            "Session" => {
+                self.session = u64::MAX;
+                refused(
+                    ErrorClass::Parameter,
+                    format!("there is no session {}, or it is another user's", u64::MAX),
+                )
             }
             unknown => panic!("{unknown} is no object that this test knows"),
         };
@@ -127,13 +195,13 @@ impl Names {
 
     /// A row's request of these.
     fn request(&self, row: &Row) -> Request {
-        let Self { tag, memory, region, vi, info, cq, cqs, pool } = *self;
+        let Self { tag, memory, region, vi, info, cq, cqs, pool, discriminator, session } = *self;
         let attributes = MemoryAttributes { tag, rdma_write: false, rdma_read: false };
         let ask = Ask {
             vi,
             target: Target::Ip(info.ip),
-            from: name(),
-            to: name(),
+            from: discriminator,
+            to: discriminator,
             data: Vec::new(),
             timeout: None,
         };
@@ -155,15 +223,18 @@ impl Names {
             "CreateCq" => Request::CreateCq(8),
             "ResizeCq" => Request::ResizeCq(cq, 16),
             "DestroyCq" => Request::DestroyCq(cq),
-            "Listen" => Request::Listen(name()),
-            "ListenForAll" => Request::ListenForAll(name(), 1),
+            "Listen" => Request::Listen(discriminator),
+            "ListenForAll" => Request::ListenForAll(discriminator, 1),
             "Connect" => Request::Connect(ask),
             "PeerRequest" => Request::PeerRequest(ask),
             "Accept" => Request::Accept(id, vi, Vec::new()),
+            "Vis" => Request::Vis(session, 0),
             "SharePool" => Request::SharePool(PAGE),
             "DropPool" => Request::DropPool(pool),
             "RegisterShared" => Request::RegisterShared(pool, 0, memory, PAGE, attributes),
             "RegisterLeased" => Request::RegisterLeased(0, memory, PAGE, false, attributes),
+            "Function" => Request::Function,
+            "EndLease" => Request::EndLease,
             unknown => panic!("{unknown} has no request in this test"),
         }
     }
@@ -185,6 +256,10 @@ fn no_argument_names_what_is_not_looked_at() {
             let object = match argument {
                 (_, "ViName" | "Ask") => "Vi",
                 (_, "CqName") => "Cq",
+                (_, "Discriminator") => "Name",
+                (_, "ConnectionInfo") => "Peer",
+                ("session", _) => "Session",
+                ("iova", _) => "Lease",
                 ("tag", _) | (_, "MemoryAttributes" | "ViAttributes") => "Tag",
                 ("handle", _) => "Region",
                 ("pool", _) => "Pool",
@@ -197,8 +272,13 @@ fn no_argument_names_what_is_not_looked_at() {
 
 #[test]
 fn what_a_row_names_is_the_session_s_own() {
+    let Some(another) = user(8) else {
+        return skip("we are not root, and cannot be another user");
+    };
     let stage = Stage::new(1);
     let [(owner, ..), (thief, ..)] = [(); 2].map(|()| Raw::hello(stage.socket(0)));
+    let bare = Raw::hello_without_memory(stage.socket(0));
+    let _listens = stranger(&stage.socket(0), another);
     let memories = [memory(), memory()];
     let mut others = Names::make(&owner, &memories[0]);
     let own = Names::make(&thief, &memories[1]);
@@ -210,7 +290,8 @@ fn what_a_row_names_is_the_session_s_own() {
         for at in 0..row.of.len() {
             let (names, error) = own.with(&others, row, at);
             let request = names.request(row);
-            let refusal = ask(&thief, &request).expect_err("it is another session's");
+            let asker = if row.of[at] == "Private" { &bare } else { &thief };
+            let refusal = ask(asker, &request).expect_err("it is not this session's");
             assert_eq!((refusal.class, refusal.text), (error.class(), error.to_string()), "{request:?}");
             asked += 1;
         }
@@ -250,7 +331,9 @@ fn what_a_row_costs_is_charged() {
         let (raw, ..) = Raw::hello(stage.socket(0));
         let memory = memory();
         let own = Names::make(&raw, &memory);
-        for row in ROWS.iter().filter(|row| row.costs.contains(&quota)) {
+        // No session has a lease here: viad refuses those rows before it charges for them.
+        let may = |row: &&Row| !row.of.contains(&"Lease");
+        for row in ROWS.iter().filter(may).filter(|row| row.costs.contains(&quota)) {
             let request = own.request(row);
             let refusal = ask(&raw, &request).expect_err("there is no more");
             let reason = format!("has {has} {of} and asks for 1 more: viad's limit is {has}");

@@ -9,21 +9,22 @@ use rustix::net::RecvFlags;
 
 use super::super::{
     protocol::{self, Answer, Reply, Request},
-    socket,
+    socket::{self, Buffer},
 };
 
 /// One question and its answer.
 pub(super) fn exchange(
     socket: &OwnedFd,
+    buffer: &mut Buffer,
     request: &Request,
     files: &[BorrowedFd<'_>],
 ) -> Result<(Reply, Vec<OwnedFd>), String> {
     let bytes = protocol::encode(request).map_err(|error| format!("a request: {error}"))?;
     let sent = socket::send(socket, &bytes, files);
     // viad may have said why it does not want us, before it closed the socket: that is behind the error that there is then, once.
-    let received = match socket::receive(socket, RecvFlags::empty()) {
+    let received = match socket::receive(socket, buffer, RecvFlags::empty()) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
-            socket::receive(socket, RecvFlags::empty())
+            socket::receive(socket, buffer, RecvFlags::empty())
         }
         received => received,
     };
@@ -35,7 +36,7 @@ pub(super) fn exchange(
     if bytes.is_empty() {
         return Err("viad ended, or closed the session (its log says why)".into());
     }
-    let reply = protocol::decode(&bytes).map_err(|error| format!("its answer: {error}"))?;
+    let reply = protocol::decode(bytes).map_err(|error| format!("its answer: {error}"))?;
     Ok((reply, files))
 }
 

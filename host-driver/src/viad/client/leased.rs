@@ -22,6 +22,7 @@ use super::{
     super::{
         doorbell_page::Kind,
         protocol::{Answer, Function, Request},
+        socket::Buffer,
     },
     exchange::{exchange, of_number, unexpected},
     Client,
@@ -78,12 +79,13 @@ impl Leased {
     /// not.
     pub(super) fn ask(
         socket: &OwnedFd,
+        buffer: &mut Buffer,
         viad: Option<Pid>,
         gone: &dyn Fn(String) -> DeviceError,
     ) -> Result<Self, AgentError> {
         // It is connected with us: so the number is its own. Without the descriptor nobody hears of its end but by the socket.
         let viad = viad.and_then(|viad| pidfd_open(viad, PidfdFlags::empty()).ok());
-        let (reply, files) = exchange(socket, &Request::Function, &[]).map_err(gone)?;
+        let (reply, files) = exchange(socket, buffer, &Request::Function, &[]).map_err(gone)?;
         let function = match reply? {
             Answer::Function(function) => function,
             other => return Err(gone(unexpected(&other)).into()),

@@ -35,6 +35,7 @@ use super::{
     place::{Place, Way},
     protocol::{self, Answer, Request, Welcome},
     sleepers::{Sleepers, Words},
+    socket::Buffer,
 };
 use crate::{
     credentials::Credentials,
@@ -57,8 +58,8 @@ pub struct Client {
     born: Birth,
     bell: Arc<Bell>,
     socket: OwnedFd,
-    /// One request at a time.
-    turn: Mutex<()>,
+    /// One request at a time, and where its answer comes to.
+    turn: Mutex<Buffer>,
     welcome: Welcome,
     arena: Arc<Mapping>,
     /// Memory that viad has a view of.
@@ -108,8 +109,9 @@ impl Client {
         let server = Credentials::of_peer(&socket).map_err(system("SO_PEERCRED"))?;
         server.check_server_of(at.user).map_err(gone)?;
         let hello = Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION };
+        let mut buffer = Buffer::default();
         let files: Vec<BorrowedFd<'_>> = memories.iter().map(AsFd::as_fd).collect();
-        let (reply, files) = exchange(&socket, &hello, &files).map_err(gone)?;
+        let (reply, files) = exchange(&socket, &mut buffer, &hello, &files).map_err(gone)?;
         let welcome = match reply? {
             Answer::Welcome(welcome) => welcome,
             other => return Err(gone(unexpected(&other)).into()),
@@ -125,7 +127,7 @@ impl Client {
         let (notice, own) = (page(notice)?, page(own)?);
         let arena = Arc::new(map(arena.as_fd(), welcome.arena as usize, DmaAccess::ReadWrite)?);
         let leased = match at.way {
-            Way::Trusted => Some(Arc::new(Leased::ask(&socket, server.pid, &gone)?)),
+            Way::Trusted => Some(Arc::new(Leased::ask(&socket, &mut buffer, server.pid, &gone)?)),
             Way::Private | Way::Pools => None,
         };
         let watched = socket.try_clone().map_err(system("a descriptor"))?;
@@ -144,7 +146,8 @@ impl Client {
         thread::spawn("viad-watch", body).map_err(system("a thread"))?;
         tracing::debug!(kind = ?welcome.kind, mac = %welcome.mac, ip = %welcome.ip, "a session with viad");
         let born = Birth::now();
-        let (turn, connection_events, events_seen) = (Mutex::new(()), Mutex::default(), AtomicU32::new(0));
+        let (turn, connection_events, events_seen) =
+            (Mutex::new(buffer), Mutex::default(), AtomicU32::new(0));
         let (watched, pools) = (Mutex::new(false), Pools::default());
         Ok(Arc::new(Self {
             born,
@@ -171,10 +174,10 @@ impl Client {
         files: &[BorrowedFd<'_>],
     ) -> Result<(Answer, Vec<OwnedFd>), AgentError> {
         self.born.check()?;
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buffer = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         self.bell.check()?;
         tracing::debug!(?request, "asks viad");
-        let (reply, files) = exchange(&self.socket, request, files).map_err(|reason| {
+        let (reply, files) = exchange(&self.socket, &mut buffer, request, files).map_err(|reason| {
             // Whatever comes later would be taken for another's answer.
             let _ = shutdown(&self.socket, Shutdown::Both);
             self.bell.end(reason)

@@ -31,13 +31,23 @@ pub const MOST_REPORTS: usize = 64;
 /// The most connection events in one reply: each has less than 400 bytes.
 pub const MOST_CONNECTION_EVENTS: usize = 64;
 
+/// Whether a row says that a descriptor goes with its request.
+macro_rules! is_file {
+    () => {
+        false
+    };
+    (file) => {
+        true
+    };
+}
+
 /// Makes the requests of the rows of [`control_calls!`].
 macro_rules! requests {
     (() $(
         $(#[$doc:meta])*
         $trait:ident fn $method:ident $(($($argument:ident: $type:ty),+))? $(-> $result:ty)?
-            as $request:ident => $answer:ident $(and $files:ident)?
-            $(, of [$($object:ident($value:expr)),+])? $(, costs [$($quota:ident),+])?;
+            as $request:ident => $answer:ident $(and $files:ident)? $(, with $sent:ident)?
+            $(, of [$($object:ident $(($value:expr))?),+])? $(, costs [$($quota:ident),+])?;
     )*) => {
         /// What a client asks.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,6 +65,16 @@ macro_rules! requests {
                 #[doc = concat!("\n\nIt is answered with [`Answer::", stringify!($answer), "`].")]
                 $request $(($($type),+))?,
             )*
+        }
+
+        impl Request {
+            /// Whether one descriptor goes with it. Those of `Hello` are not meant.
+            pub fn has_file(&self) -> bool {
+                match self {
+                    Self::Hello { .. } => false,
+                    $(Self::$request { .. } => is_file!($($sent)?),)*
+                }
+            }
         }
     };
 }

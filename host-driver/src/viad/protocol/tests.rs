@@ -101,8 +101,8 @@ macro_rules! rows {
     (() $(
         $(#[$doc:meta])*
         $trait:ident fn $method:ident $(($($argument:ident: $type:ty),+))? $(-> $result:ty)?
-            as $request:ident => $answer:ident $(and $files:ident)?
-            $(, of [$($object:ident($value:expr)),+])? $(, costs [$($quota:ident),+])?;
+            as $request:ident => $answer:ident $(and $files:ident)? $(, with $sent:ident)?
+            $(, of [$($object:ident $(($value:expr))?),+])? $(, costs [$($quota:ident),+])?;
     )*) => {
         const ROWS: &[&str] = &[$(stringify!($request)),*];
 

@@ -150,6 +150,14 @@ impl Connections {
         let _ = rustix::io::write(&self.stop_tap, &1u64.to_ne_bytes());
     }
 
+    /// Whether a user may use a discriminator.
+    ///
+    /// # Errors
+    /// It is another user's.
+    pub fn check_name(&self, uid: u32, name: Discriminator) -> Result<(), AgentError> {
+        self.routes().names.check(uid, name)
+    }
+
     /// Waits for the next who asks for a discriminator, or for all, of whom `backlog` may wait to be decided on. `share` is the listener's.
     pub fn listen(
         &self,
@@ -182,10 +190,6 @@ impl Connections {
     /// Asks who listens.
     pub fn connect(&self, party: &Party, ask: Ask) -> Result<ConnectionId, ConnectorError> {
         let mut routes = self.routes();
-        // A client that needs no name has the one without bytes, whoever listens on that.
-        if !ask.from.as_bytes().is_empty() {
-            routes.names.check(party.uid, ask.from)?;
-        }
         self.ask(&mut routes, party, ask, Connector::connect_for)
     }
 

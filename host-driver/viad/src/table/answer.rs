@@ -1,31 +1,18 @@
-//! A session answers requests, each by its row in the table of control calls: what it names is the session's own, what it costs is charged, and a
+//! A session answers requests, each by its row in the table of control calls: what it names it may name, what it costs is charged, and a
 //! method of [`Table`]'s does it. There is no other way to one.
 
 use std::os::fd::OwnedFd;
 
 use viaduct_driver::{
-    kernel_agent::{
-        connection_agent::ConnectorError, control::control_calls, AgentError, CqName, ErrorClass, ViName,
-    },
+    kernel_agent::{connection_agent::ConnectorError, control::control_calls, AgentError, ErrorClass},
     viad::protocol::{Answer, Request},
 };
 
-use super::Table;
+use super::{own::Object, Table};
 use crate::accounts::Quota;
 
 /// An answer, and the descriptors that go with it.
 pub type Answered = Result<(Answer, Vec<OwnedFd>), AgentError>;
-
-/// What a request names.
-enum Object {
-    Tag(u16),
-    Region(u32),
-    Vi(ViName),
-    Cq(CqName),
-    /// A completion queue by its index, or none.
-    CqAt(Option<u16>),
-    Pool(u32),
-}
 
 /// An error of a method, as it is answered.
 trait Unanswered {
@@ -71,8 +58,8 @@ macro_rules! answers {
     (() $(
         $(#[$doc:meta])*
         $trait:ident fn $method:ident $(($($argument:ident: $type:ty),+))? $(-> $result:ty)?
-            as $request:ident => $answer:ident $(and $files:ident)?
-            $(, of [$($object:ident($value:expr)),+])? $(, costs [$($quota:ident),+])?;
+            as $request:ident => $answer:ident $(and $files:ident)? $(, with $sent:ident)?
+            $(, of [$($object:ident $(($value:expr))?),+])? $(, costs [$($quota:ident),+])?;
     )*) => {
         impl Table {
             /// Answers a request, which may have come with a descriptor. Who has no use for that closes it.
@@ -90,7 +77,7 @@ macro_rules! answers {
                         text: "it has said Hello before: once in a session".into(),
                     }),
                     $(Request::$request $(($($argument),+))? => {
-                        $($(self.check_own(Object::$object($value))?;)+)?
+                        $($(self.check_own(Object::$object $(($value))?)?;)+)?
                         answered!($answer $(and $files)?, self.$method(
                             $($($argument,)+)?
                             $([$(self.share(Quota::$quota, 1)?),+],)?
@@ -103,21 +90,3 @@ macro_rules! answers {
 }
 
 control_calls!(answers);
-
-impl Table {
-    /// Whether something is the session's own.
-    fn check_own(&self, object: Object) -> Result<(), AgentError> {
-        match object {
-            Object::Tag(tag) if self.tags.contains_key(&tag) => Ok(()),
-            Object::Tag(tag) => Err(AgentError::UnknownTag(tag)),
-            Object::Region(handle) if self.regions.contains_key(&handle) => Ok(()),
-            Object::Region(handle) => Err(AgentError::UnknownHandle(handle)),
-            Object::Vi(vi) => self.vi(vi).map(drop),
-            Object::Cq(cq) => self.cq(cq).map(drop),
-            Object::CqAt(None) => Ok(()),
-            Object::CqAt(Some(index)) if self.cqs.keys().any(|name| name.index == index) => Ok(()),
-            Object::CqAt(Some(index)) => Err(AgentError::UnknownCq(index)),
-            Object::Pool(pool) => self.pool(pool).map(drop),
-        }
-    }
-}

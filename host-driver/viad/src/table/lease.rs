@@ -26,12 +26,12 @@ impl Table {
     /// Hands the function over: what the client learns of it. Descriptors: its file's, and its container's or iommufd's.
     ///
     /// # Errors
-    /// viad does not trust the user; the session has something already; no maps or DMA addresses are left.
+    /// The session has something already; no maps or DMA addresses are left.
     pub(super) fn function(&mut self) -> Answered {
         if self.leased.is_some() || !(self.vis.is_empty() && self.cqs.is_empty() && self.regions.is_empty()) {
             return Err(state("a session asks for the function once, and before it makes anything"));
         }
-        let maps = self.nic.trust.take(self.peer.uid)?;
+        let maps = self.nic.trust.take()?;
         let Handover { address, device, space } = self.nic.agent.sharing()?.hand_over()?;
         let (space, ioas) = match space {
             OpenSpace::Container(container) => (container, None),

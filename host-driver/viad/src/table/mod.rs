@@ -4,6 +4,7 @@ mod answer;
 mod connections;
 mod cqs;
 mod lease;
+mod own;
 mod pools;
 mod regions;
 mod reports;

@@ -1,6 +1,9 @@
 //! A session has regions: of the client's private memory, of its pools, or of memory that it maps by itself.
 
-use std::{os::fd::AsFd, sync::Arc};
+use std::{
+    os::fd::{AsFd, OwnedFd},
+    sync::Arc,
+};
 
 use viaduct_driver::{
     device::DmaAccess,
@@ -47,6 +50,19 @@ fn refused(text: String) -> AgentError {
 }
 
 impl Table {
+    /// The client's memory, of which this address is: if it has handed it over.
+    pub(super) fn memories(&self, address: u64) -> Result<&[OwnedFd; 2], AgentError> {
+        if self.leased.is_some() {
+            return Err(refused("a trusted session registers what it has mapped itself".into()));
+        }
+        self.memories.as_ref().ok_or_else(|| {
+            refused(format!(
+                "the memory at {address:#x} is not the library's, and this session (way=pools) has handed over no other: Nic::allocate and \
+                 VipExtAllocateMem make memory that can be registered. With way=trusted, if viad trusts the user, or without a way, any can"
+            ))
+        })
+    }
+
     /// Registers private memory of the client's.
     pub(super) fn register(
         &mut self,
@@ -56,22 +72,12 @@ impl Table {
         shares: [Share; 2],
     ) -> Result<u32, AgentError> {
         let range = (address, length);
-        if self.leased.is_some() {
-            return Err(refused("a trusted session registers what it has mapped itself".into()));
-        }
-        if self.memories.is_none() {
-            return Err(refused(format!(
-                "the memory at {address:#x} is not the library's, and this session (way=pools) has handed over no other: Nic::allocate and \
-                 VipExtAllocateMem make memory that can be registered. With way=trusted, if viad trusts the user, or without a way, any can"
-            )));
-        }
         self.enter(range, Of::Private, Memory::Private, shares, |table, most| {
             let (start, bytes) = pages::whole_pages(address, length).ok_or_else(|| no_range(range))?;
             let end = start.checked_add(bytes).ok_or_else(|| no_range(range))?;
             // Writes through its descriptor would ignore that a page is read-only.
             let access = table.peer.access(start, end)?;
-            let memories = table.memories.as_ref().ok_or_else(|| no_range(range))?;
-            let file = &memories[usize::from(access == DmaAccess::Read)];
+            let file = &table.memories(address)?[usize::from(access == DmaAccess::Read)];
             table.nic.agent.register_file(file.as_fd(), range, access, attributes, most)
         })
     }

@@ -3,7 +3,7 @@
 use std::{fs::File, os::unix::fs::FileExt};
 
 use viaduct_driver::{
-    kernel_agent::{AgentError, ErrorClass, KernelAgent},
+    kernel_agent::{AgentError, KernelAgent},
     viad::{
         protocol,
         report::{SessionReport, Totals, ViReport},
@@ -47,10 +47,7 @@ impl Table {
 
     /// VIs of such a session.
     pub(super) fn vis(&self, session: u64, from: u16) -> Result<Vec<ViReport>, AgentError> {
-        let record = self.nic.records.find(self.peer.uid, session).ok_or_else(|| AgentError::Remote {
-            class: ErrorClass::Parameter,
-            text: format!("there is no session {session}, or it is another user's"),
-        })?;
+        let record = self.record_of(session)?;
         let state = |vi| KernelAgent::vi_state(&*self.nic.agent, vi);
         let progress = |vi| self.nic.connections.progress(vi);
         Ok(record.vis(from, state, progress))

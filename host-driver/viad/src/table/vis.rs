@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
+use super::{answer::Answered, Table, Vi};
+use crate::{accounts::Share, events::Subject, record};
 use viaduct_driver::{
     address::ConnectionInfo,
     agent::vis::NewVi,
-    kernel_agent::{AgentError, ErrorClass, KernelAgent, ViAttributes, ViName},
+    kernel_agent::{AgentError, KernelAgent, ViAttributes, ViName},
     queues::ViState,
     viad::{doorbell_page::Kind, protocol::Answer},
 };
-use viaduct_spec::handle::queue_pair;
-
-use super::{answer::Answered, Table, Vi};
-use crate::{accounts::Share, events::Subject, record};
 
 impl Table {
     pub(super) fn vi(&self, vi: ViName) -> Result<&Vi, AgentError> {
@@ -67,22 +65,8 @@ impl Table {
 
     /// Connects a VI.
     pub(super) fn connect_vi(&self, vi: ViName, peer: ConnectionInfo) -> Result<(), AgentError> {
-        self.check_neighbour(&peer)?;
         self.prepare(vi)?;
         self.nic.agent.connect_vi(vi, peer)
-    }
-
-    /// A VI of this NIC is somebody's, and frames from this NIC are its peer's to it: only its own user connects with it without its being
-    /// asked.
-    fn check_neighbour(&self, peer: &ConnectionInfo) -> Result<(), AgentError> {
-        let index = queue_pair::VI.get(&[peer.queue_pair.into()]) as u16;
-        if peer.ip != self.nic.agent.ip() || self.nic.records.owner(index) == Some(self.peer.uid) {
-            return Ok(());
-        }
-        let text = format!(
-            "virtual interface {index} of this NIC is not this user's: connect with it by its discriminator, so that it is asked"
-        );
-        Err(AgentError::Remote { class: ErrorClass::Reject, text })
     }
 
     /// Breaks a VI.
