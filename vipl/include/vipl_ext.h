@@ -16,10 +16,9 @@ extern "C" {
 /* ---- Data path --------------------------------------------------------------------------------------------------- */
 
 /* Posts Count descriptors to the send queue of a VI, in their order, with one doorbell for all of them.
- * MemoryHandles has the handle of the registered memory of each. An error is of the descriptor behind those that Posted
- * counts: these are posted, and their doorbell is rung; it and those behind it are the program's, as they were. One who posts
- * more than the queue has room for calls again with what is left when something has completed. Posted is 0 if ViHandle
- * names no VI.
+ * MemoryHandles has the handle of the registered memory of each. An error is of the descriptor behind those that Posted counts: these are posted, and their
+ * doorbell is rung; it and those behind it are the program's, as they were. One who posts more than the queue has room for calls again with what is left when
+ * something has completed. Posted is 0 if ViHandle names no VI.
  * Returns:
  *   VIP_SUCCESS: all are posted, and Posted is Count
  *   VIP_INVALID_PARAMETER: a descriptor is NULL or no multiple of 64, or lies in no memory of its handle
@@ -29,8 +28,7 @@ VIP_RETURN VipExtPostSendMany(IN VIP_VI_HANDLE ViHandle, IN VIP_DESCRIPTOR *cons
                               IN const VIP_MEM_HANDLE *MemoryHandles, IN VIP_ULONG Count, OUT VIP_ULONG *Posted);
 
 /* Posts Count descriptors to the receive queue of a VI, as VipExtPostSendMany does to the send queue.
- * When it returns, a message that arrives finds them. Through viad it waits once for all of them, where VipPostRecv waits
- * for each.
+ * When it returns, a message that arrives finds them. Through viad it waits once for all of them, where VipPostRecv waits for each.
  * Returns:
  *   VIP_SUCCESS: all are posted, and Posted is Count
  *   VIP_INVALID_PARAMETER: a descriptor is NULL or no multiple of 64, or lies in no memory of its handle
@@ -135,8 +133,7 @@ VIP_RETURN VipExtFreeMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address);
  *   VIP_INVALID_PARAMETER: Stay is VIP_TRUE, and Timer or Retries outside its range
  *   VIP_INVALID_STATE: the VI is not idle, or is being connected
  */
-VIP_RETURN VipExtSetNotReady(IN VIP_VI_HANDLE ViHandle, IN VIP_BOOLEAN Stay, IN VIP_ULONG Timer,
-                             IN VIP_ULONG Retries);
+VIP_RETURN VipExtSetNotReady(IN VIP_VI_HANDLE ViHandle, IN VIP_BOOLEAN Stay, IN VIP_ULONG Timer, IN VIP_ULONG Retries);
 
 /* ---- Connections ------------------------------------------------------------------------------------------------- */
 
@@ -201,8 +198,8 @@ VIP_RETURN VipExtListenerArm(IN VIP_EXT_LISTENER_HANDLE Listener);
  */
 VIP_RETURN VipExtUnlisten(IN VIP_EXT_LISTENER_HANDLE Listener);
 
-/* What happens to the connections of a connection queue: Kind of a VIP_EXT_CONN_EVENT. */
-/* Somebody asks: ConnHandle is to be accepted (VipExtConnQueueAccept, VipConnectAccept) or rejected (VipConnectReject). */
+/* What happens to the connections of a connection queue: Kind of a VIP_EXT_CONN_EVENT.
+ * Somebody asks: ConnHandle is to be accepted (VipExtConnQueueAccept, VipConnectAccept) or rejected (VipConnectReject). */
 #define VIP_EXT_CONN_REQUESTED 1
 /* The VI is connected. */
 #define VIP_EXT_CONN_CONNECTED 2
@@ -216,16 +213,12 @@ VIP_RETURN VipExtUnlisten(IN VIP_EXT_LISTENER_HANDLE Listener);
 #define VIP_EXT_CONN_PARTED 6
 
 typedef struct _VIP_EXT_CONN_EVENT {
-    /* VIP_EXT_CONN_... */
-    VIP_ULONG Kind;
+    VIP_ULONG Kind; /* VIP_EXT_CONN_... */
     /* VIP_EXT_CONN_FAILED: what VipConnectRequest would have returned; else VIP_SUCCESS. */
     VIP_RETURN Status;
-    /* The program's word, which it gave when it listened, asked or accepted. */
-    VIP_PVOID Context;
-    /* The VI; NULL with VIP_EXT_CONN_REQUESTED. */
-    VIP_VI_HANDLE ViHandle;
-    /* With VIP_EXT_CONN_REQUESTED: the request. */
-    VIP_CONN_HANDLE ConnHandle;
+    VIP_PVOID Context;          /* The program's word, given when it listened, asked or accepted. */
+    VIP_VI_HANDLE ViHandle;     /* The VI; NULL with VIP_EXT_CONN_REQUESTED. */
+    VIP_CONN_HANDLE ConnHandle; /* With VIP_EXT_CONN_REQUESTED: the request. */
     /* With VIP_EXT_CONN_REQUESTED and VIP_EXT_CONN_CONNECTED: the attributes of the peer's VI. */
     VIP_VI_ATTRIBUTES RemoteViAttribs;
 } VIP_EXT_CONN_EVENT;
@@ -268,8 +261,7 @@ VIP_RETURN VipExtConnQueueArm(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue);
  *   VIP_ERROR_NOT_SUPPORTED: the address is an IPv6 one
  */
 VIP_RETURN VipExtConnQueueListen(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, IN VIP_NET_ADDRESS *LocalAddr,
-                                 IN VIP_ULONG Backlog, IN VIP_PVOID Context,
-                                 OUT VIP_EXT_LISTENER_HANDLE *Listener);
+                                 IN VIP_ULONG Backlog, IN VIP_PVOID Context, OUT VIP_EXT_LISTENER_HANDLE *Listener);
 
 /* Asks for a connection as VipConnectRequestData does, and does not wait for the answer.
  * It is an event: VIP_EXT_CONN_CONNECTED or VIP_EXT_CONN_FAILED. Until that is taken the VI is in the state Connect Pending; VipDisconnect ends
@@ -283,9 +275,21 @@ VIP_RETURN VipExtConnQueueListen(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, IN VIP_
  *   VIP_ERROR_NOT_SUPPORTED: an address is an IPv6 one
  */
 VIP_RETURN VipExtConnQueueRequest(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, IN VIP_VI_HANDLE ViHandle,
-                                  IN VIP_NET_ADDRESS *LocalAddr, IN VIP_NET_ADDRESS *RemoteAddr,
-                                  IN VIP_ULONG Timeout, IN const void *Data, IN VIP_ULONG DataLen,
-                                  IN VIP_PVOID Context);
+                                  IN VIP_NET_ADDRESS *LocalAddr, IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout,
+                                  IN const void *Data, IN VIP_ULONG DataLen, IN VIP_PVOID Context);
+
+/* Asks a peer that asks in turn, as VipConnectPeerRequestData does. What comes of it is an event, as of VipExtConnQueueRequest.
+ * Returns:
+ *   VIP_SUCCESS: the request is on its way
+ *   VIP_INVALID_PARAMETER: as VipExtConnQueueRequest
+ *   VIP_INVALID_STATE: the VI is not idle, or is being connected
+ *   VIP_ERROR_RESOURCE: another user has that discriminator
+ *   VIP_ERROR_NOT_SUPPORTED: an address is an IPv6 one
+ */
+VIP_RETURN VipExtConnQueuePeerRequest(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, IN VIP_VI_HANDLE ViHandle,
+                                      IN VIP_NET_ADDRESS *LocalAddr, IN VIP_NET_ADDRESS *RemoteAddr,
+                                      IN VIP_ULONG Timeout, IN const void *Data, IN VIP_ULONG DataLen,
+                                      IN VIP_PVOID Context);
 
 /* Accepts a request of a connection queue with an idle VI, with private data: DataLen bytes at Data, VIP_MAX_ACCEPT_DATA at most.
  * It does not wait until the peer is ready, which is an event: VIP_EXT_CONN_CONNECTED or VIP_EXT_CONN_FAILED. Receives are posted before.
@@ -327,10 +331,8 @@ VIP_RETURN VipExtConnQueueDone(IN VIP_EXT_CONN_QUEUE_HANDLE ConnQueue, OUT VIP_E
 #define VIP_EXT_NIC_UNUSABLE 3
 
 typedef struct _VIP_EXT_NIC {
-    /* What VipOpenNic takes. */
-    VIP_CHAR Name[256];
-    /* VIP_EXT_NIC_... */
-    VIP_ULONG State;
+    VIP_CHAR Name[256]; /* What VipOpenNic takes. */
+    VIP_ULONG State;    /* VIP_EXT_NIC_... */
     /* With VIP_EXT_NIC_SERVED; else all of it is 0. */
     VIP_UINT8 NicAddress[6];
     VIP_UINT8 IpAddress[4];
@@ -339,13 +341,11 @@ typedef struct _VIP_EXT_NIC {
     VIP_ULONG MaxCQ;
     VIP_ULONG MaxRegisterBytes;
     VIP_ULONG MaxTransferSize;
-    /* With VIP_EXT_NIC_UNUSABLE: as much of the reason as fits. */
-    VIP_CHAR Reason[256];
+    VIP_CHAR Reason[256]; /* With VIP_EXT_NIC_UNUSABLE: as much of the reason as fits. */
 } VIP_EXT_NIC;
 
 /* Lists the NICs that the program may open: those that have an alias, those of viads with sockets in /run, and PCI functions.
- * Count is how much room Nics has, and then how many there are. A NIC with several aliases is there with each of them; a name that does not fit is
- * left out.
+ * Count is how much room Nics has, and then how many there are. A NIC with several aliases is there with each of them; a name that does not fit is left out.
  * Returns:
  *   VIP_SUCCESS: Nics has them; a Count of 0 says that there are none
  *   VIP_INVALID_PARAMETER: the aliases cannot be read

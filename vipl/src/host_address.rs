@@ -11,6 +11,7 @@ use crate::Error;
 
 /// What names the host of an endpoint: an address of its NIC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum HostAddress {
     /// Its Ethernet address, which VIA has. Packets need the IPv4 one, too: a hosts file has it ([`crate::connections::Connections::learn`]), or the host
     /// tells it, if it is one of Viaduct's.

@@ -48,6 +48,8 @@ pub unsafe fn local(open: &OpenNic, from: *const u8) -> Result<NetAddress, Retur
     let is_own = match local.host {
         HostAddress::Mac(mac) => mac == open.device.mac,
         HostAddress::Ip(ip) => ip == open.device.nic.attributes().ip,
+        // There are no others.
+        _ => false,
     };
     is_own.then_some(local).ok_or(Return::InvalidParameter)
 }

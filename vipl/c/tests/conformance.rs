@@ -89,6 +89,7 @@ programs! {
     memory_that_the_library_allocates: "memory",
     descriptors_to_wait_on: "waiting",
     connections_that_nobody_waits_for: "queue",
+    peers_that_nobody_waits_for: "peers",
     nics_that_are_found: "list",
     calls_under_way: "under_way",
     threads_that_wait: "wakeups",

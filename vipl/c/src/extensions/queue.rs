@@ -5,10 +5,11 @@ use std::{
     os::fd::AsRawFd,
     ptr::null_mut,
     sync::Arc,
+    time::Duration,
 };
 
 use via::{
-    connections::{ConnectionEvent, ConnectionQueue},
+    connections::{ConnectionEvent, ConnectionQueue, Endpoint, NetAddress},
     Error, Return,
 };
 
@@ -145,6 +146,58 @@ pub unsafe extern "C" fn VipExtConnQueueListen(
     })
 }
 
+/// A VI of the program's, with which a connection queue asks somebody.
+struct Ask {
+    queue: Arc<Queue>,
+    vi: Arc<Vi>,
+    local: NetAddress,
+    remote: NetAddress,
+    data: Vec<u8>,
+}
+
+/// What asks: as [`ConnectionQueue::connect`].
+type Asking = fn(
+    &ConnectionQueue,
+    Arc<dyn Endpoint>,
+    &NetAddress,
+    &NetAddress,
+    &[u8],
+    Option<Duration>,
+    u64,
+) -> Result<(), Error>;
+
+impl Ask {
+    /// Of what a program says.
+    ///
+    /// # Safety
+    /// The addresses and the data are as vipl_ext.h says.
+    unsafe fn of(
+        queue: Pvoid,
+        vi_handle: Pvoid,
+        [local_address, remote_address]: [*const u8; 2],
+        (data, length): (*const u8, c_ulong),
+    ) -> Result<Self, Return> {
+        let (queue, vi) = (QUEUES.get(queue)?, VIS.get(vi_handle)?);
+        if !Arc::ptr_eq(&vi.open.device, &queue.open.device) {
+            return Err(Return::InvalidParameter);
+        }
+        // SAFETY: the caller's promise.
+        let (local, remote) = unsafe { (local(&vi.open, local_address)?, address(remote_address)?) };
+        // SAFETY: the caller's promise.
+        let data = unsafe { private_data(data, length) }?;
+        Ok(Self { queue, vi, local, remote, data })
+    }
+
+    fn begin(&self, ask: Asking, timeout: Option<Duration>, context: Pvoid) -> Result<(), Return> {
+        let Self { queue, vi, local, remote, data } = self;
+        let connecting = vi.begin()?;
+        let begun = Begun::new(How::Asked, vi.handle, queue.handle.0, context);
+        begin(connecting, vi, begun, |number| {
+            ask(&queue.queue, vi.vi.clone(), local, remote, data, timeout, number)
+        })
+    }
+}
+
 #[no_mangle]
 pub unsafe extern "C" fn VipExtConnQueueRequest(
     queue_handle: Pvoid,
@@ -157,19 +210,29 @@ pub unsafe extern "C" fn VipExtConnQueueRequest(
     context: Pvoid,
 ) -> VipReturn {
     call(|| {
-        let (queue, vi) = (QUEUES.get(queue_handle)?, VIS.get(vi_handle)?);
-        if !Arc::ptr_eq(&vi.open.device, &queue.open.device) {
-            return Err(Return::InvalidParameter);
-        }
         // SAFETY: vipl_ext.h.
-        let (local, remote) = unsafe { (local(&vi.open, local_address)?, address(remote_address)?) };
+        let ask =
+            unsafe { Ask::of(queue_handle, vi_handle, [local_address, remote_address], (data, length)) }?;
+        ask.begin(ConnectionQueue::connect, timeout(time), context)
+    })
+}
+
+#[no_mangle]
+pub unsafe extern "C" fn VipExtConnQueuePeerRequest(
+    queue_handle: Pvoid,
+    vi_handle: Pvoid,
+    local_address: *const u8,
+    remote_address: *const u8,
+    time: c_ulong,
+    data: *const u8,
+    length: c_ulong,
+    context: Pvoid,
+) -> VipReturn {
+    call(|| {
         // SAFETY: vipl_ext.h.
-        let data = unsafe { private_data(data, length) }?;
-        let connecting = vi.begin()?;
-        let begun = Begun::new(How::Asked, vi_handle, queue_handle, context);
-        begin(connecting, &vi, begun, |number| {
-            queue.queue.connect(vi.vi.clone(), &local, &remote, &data, timeout(time), number)
-        })
+        let ask =
+            unsafe { Ask::of(queue_handle, vi_handle, [local_address, remote_address], (data, length)) }?;
+        ask.begin(ConnectionQueue::connect_peer, timeout(time), context)
     })
 }
 

@@ -1,20 +1,8 @@
 /* Listeners that stay, and connections that nobody waits for. Beside VIPL. */
-#include <poll.h>
-#include <vipl_ext.h>
+#include "conn_queue.h"
 
-#include "pair.h"
-
-static struct address own, from;
+static struct address own;
 static VIP_VI_ATTRIBUTES remote;
-
-static int is_readable(int fd)
-{
-    struct pollfd file;
-    file.fd = fd;
-    file.events = POLLIN;
-    file.revents = 0;
-    return poll(&file, 1, 60000) == 1;
-}
 
 static void *ask_three_times(void *vi)
 {
@@ -70,24 +58,6 @@ static void a_listener_hears_one_client_after_the_other(void)
     OK(VipDestroyVi(there));
     OK(VipDestroyVi(here));
     end_both();
-}
-
-/* The next event of a connection queue. */
-static VIP_EXT_CONN_EVENT next_of(VIP_EXT_CONN_QUEUE_HANDLE queue)
-{
-    VIP_EXT_CONN_EVENT event;
-    VIP_RETURN answer;
-    int fd;
-    OK(VipExtConnQueueFd(queue, &fd));
-    while ((answer = VipExtConnQueueDone(queue, &event, &from.head)) == VIP_NOT_DONE) {
-        OK(VipExtConnQueueArm(queue));
-        answer = VipExtConnQueueDone(queue, &event, &from.head);
-        if (answer != VIP_NOT_DONE)
-            break;
-        CHECK(is_readable(fd));
-    }
-    OK(answer);
-    return event;
 }
 
 /* A queue of each NIC; the server's hears who asks for "a server". */
