@@ -4,7 +4,7 @@
 //!                     control_calls!, one row a call
 //!      ┌────────────┬───────────┴──┬─────────────────┬──────────────────┐
 //!   methods of    Agent:        Request:          Client:            viad's table:
-//!   the traits    forwarders    what goes over    stubs that ask     whose it is, what it costs,
+//!   the traits    forwarders    what goes over    stubs that ask     who may, what it costs,
 //!                               the socket        viad               and which method answers it
 //! ```
 //!
