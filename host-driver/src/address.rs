@@ -245,8 +245,8 @@ impl ConnectionInfo {
     /// A number outside its field, or one of the queue pairs 0 and 1, which are InfiniBand's management's (IBA 3.9.1.1); an address
     /// that is not that of one NIC; another level, or another MaxTransferSize.
     pub fn check(&self, peer: &Self) -> Result<(), PeerError> {
-        let range = |what, value: u32, good: bool| {
-            if good {
+        let range = |what, value: u32, is_inside: bool| {
+            if is_inside {
                 Ok(())
             } else {
                 Err(PeerError::Range { what, value: value.into() })

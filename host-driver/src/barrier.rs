@@ -6,11 +6,16 @@
 //! | architecture | to the device | from the device |
 //! |---|---|---|
 //! | x86-64 | stores are seen in their order, uncached ones of doorbells too: the compiler's order is enough | loads are made in their order |
-//! | AArch64 | `dmb oshst` | `dmb oshld` |
+//! | AArch64, with `--cfg viaduct_untried_order` | `dmb oshst` | `dmb oshld` |
 
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 compile_error!(
     "nobody has argued which barriers order the accesses to memory and to a device on this architecture: host-driver/src/barrier.rs has them for x86-64 and AArch64"
+);
+
+#[cfg(all(target_arch = "aarch64", not(viaduct_untried_order)))]
+compile_error!(
+    "AArch64 has the barriers that its architecture asks for, and nobody has run them beside a device: who wants to try builds with RUSTFLAGS='--cfg viaduct_untried_order'"
 );
 
 #[cfg(not(target_endian = "little"))]

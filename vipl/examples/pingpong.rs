@@ -1,4 +1,5 @@
-//! A ball goes there and back: `pingpong NIC` waits for it, `pingpong NIC ADDRESS` serves it, and both measure.
+//! A ball goes there and back: `pingpong NIC` waits for it, `pingpong NIC ADDRESS` serves it, and both measure. `End`, of `common`, is an open NIC
+//! with registered memory.
 
 use std::time::Instant;
 

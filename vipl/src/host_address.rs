@@ -38,7 +38,11 @@ impl TryFrom<IpAddr> for HostAddress {
     fn try_from(ip: IpAddr) -> Result<Self, Error> {
         match ip {
             IpAddr::V4(ip) => Ok(Self::Ip(ip)),
-            IpAddr::V6(_) => Err(Error::NotSupported("an IPv6 address of a host")),
+            // ::ffff:a.b.c.d is an IPv4 address (RFC 4291, 2.5.5.2).
+            IpAddr::V6(ip) => match ip.to_ipv4_mapped() {
+                Some(ip) => Ok(Self::Ip(ip)),
+                None => Err(Error::NotSupported("an IPv6 address of a host")),
+            },
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::setup;
 use anyhow::Result;
 
 /// The packages that programs link, whose documentation is in the book.
-const DOCUMENTED: [&str; 2] = ["vipl", "viaduct-driver"];
+const DOCUMENTED: [&str; 3] = ["vipl", "viaduct-driver", "viaduct-spec"];
 /// The folder of that, in the book.
 const RUST: &str = "rust";
 

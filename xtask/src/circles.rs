@@ -11,20 +11,22 @@ use syn::visit::{self, Visit};
 const CRATES: [&str; 6] =
     ["cli/src", "host-driver/src", "host-driver/viad/src", "sim/src", "vipl/c/src", "vipl/src"];
 /// The files of a crate's root, and what the root is called here.
-const ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
+const ROOTS: [&str; 3] = ["lib.rs", "main.rs", "mod.rs"];
 const ROOT: &str = "the root";
 
-/// The paths that a file names from its crate's root on, without what leads there (`crate`, `super`). Tests may look anywhere.
-struct Named {
-    /// How many modules the code that is looked at is in, below the root.
+/// The paths that a file names from a module on that it is in, without what leads there (`crate`, `super`). Tests may look anywhere.
+struct Named<'a> {
+    /// The module: its names from the crate's root on.
+    from: &'a [String],
+    /// How many modules the code that is looked at is in, below that.
     depth: usize,
     paths: BTreeSet<Vec<String>>,
 }
 
-impl Named {
-    /// Of a file that is in so many modules, its own among them.
-    fn of(file: &syn::File, depth: usize) -> BTreeSet<Vec<String>> {
-        let mut named = Self { depth, paths: BTreeSet::new() };
+impl<'a> Named<'a> {
+    /// Of a file that is in so many modules below that one, its own among them.
+    fn of(file: &syn::File, from: &'a [String], depth: usize) -> BTreeSet<Vec<String>> {
+        let mut named = Self { from, depth, paths: BTreeSet::new() };
         named.visit_file(file);
         named.paths
     }
@@ -33,10 +35,12 @@ impl Named {
     fn path(&mut self, path: &[String]) {
         let path = path.strip_prefix(&["self".to_owned()][..]).unwrap_or(path);
         let up = path.iter().take_while(|segment| *segment == "super").count();
-        let is_crates = path.first().is_some_and(|first| first == "crate");
-        let from_root = if is_crates { &path[1..] } else { &path[up..] };
-        if (is_crates || up == self.depth) && !from_root.is_empty() {
-            self.paths.insert(from_root.to_vec());
+        let inside = match path.split_first() {
+            Some((first, path)) if first == "crate" => path.strip_prefix(self.from),
+            _ => (up == self.depth).then(|| &path[up..]),
+        };
+        if let Some(inside) = inside.filter(|inside| !inside.is_empty()) {
+            self.paths.insert(inside.to_vec());
         }
     }
 }
@@ -66,7 +70,7 @@ fn is_given_on(item: &syn::ItemUse) -> bool {
     !matches!(item.vis, syn::Visibility::Inherited)
 }
 
-impl<'a> Visit<'a> for Named {
+impl<'a> Visit<'a> for Named<'_> {
     fn visit_item_mod(&mut self, module: &'a syn::ItemMod) {
         if !is_of_tests(&module.attrs) {
             self.depth += 1;
@@ -92,15 +96,16 @@ impl<'a> Visit<'a> for Named {
     fn visit_macro(&mut self, call: &'a syn::Macro) {
         let text = call.tokens.to_string();
         for behind in text.split("crate :: ").skip(1) {
-            let path = behind.split_whitespace().next().unwrap_or_default();
-            let name = path.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next();
-            self.paths.insert(vec![name.unwrap_or_default().to_owned()]);
+            let is_other = |letter: char| !letter.is_alphanumeric() && letter != '_';
+            let names = behind.split(" :: ").map(|name| name.split(is_other).next().unwrap_or_default());
+            let names = names.take_while(|name| !name.is_empty()).map(str::to_owned);
+            self.path(&["crate".to_owned()].into_iter().chain(names).collect::<Vec<_>>());
         }
         visit::visit_macro(self, call);
     }
 }
 
-/// A file of a crate: the module right below the root that it belongs to, and how many modules it is in.
+/// A file in a module's folder: the module right below that it belongs to, and how many modules it is in, below that.
 fn place(inside: &Path) -> (String, usize) {
     if ROOTS.iter().any(|root| inside.as_os_str() == *root) {
         return (ROOT.to_owned(), 0);
@@ -109,8 +114,9 @@ fn place(inside: &Path) -> (String, usize) {
     (first, inside.iter().count() - usize::from(inside.ends_with("mod.rs")))
 }
 
-/// The circles of a crate's modules, each as the modules that are in it. A name that the root gives on is of the module that it comes from.
-fn circles(folder: &Path) -> Vec<Vec<String>> {
+/// The circles of the modules in a folder, each as the modules that are in it. `from` is the module whose folder it is, a crate's root or one below. A name
+/// that this gives on is of the module that it comes from. Below the root a module and those inside it are one to the others, and may know each other.
+fn circles(folder: &Path, from: &[String]) -> Vec<Vec<String>> {
     let is_source = |inside: &Path| !inside.ends_with("tests");
     let (mut files, mut given_on, mut of_tests) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
     for file in sources::of(folder, &is_source) {
@@ -133,22 +139,25 @@ fn circles(folder: &Path) -> Vec<Vec<String>> {
                 }
             }
         }
-        files.push((module, Named::of(&parsed, depth)));
+        files.push((module, Named::of(&parsed, from, depth)));
     }
-    files.retain(|(module, _)| !of_tests.contains(module));
+    files.retain(|(module, _)| !of_tests.contains(module) && (from.is_empty() || module != ROOT));
     let modules: BTreeSet<String> = files.iter().map(|(module, _)| module.clone()).collect();
     let mut graph = DiGraphMap::new();
     for (module, paths) in &files {
         for path in paths {
             let first = path.iter().find(|segment| *segment != "self" && *segment != "crate").unwrap();
-            let from = given_on.get(first).and_then(|path| path.iter().find(|one| *one != "self"));
-            let is_foreign = from.is_some_and(|from| !modules.contains(from));
-            let other = [Some(first), from].into_iter().flatten().find_map(|name| modules.get(name));
-            match other {
-                Some(other) if other != module => drop(graph.add_edge(module.as_str(), other.as_str(), ())),
+            let given = given_on.get(first).and_then(|path| path.iter().find(|one| *one != "self"));
+            let is_foreign = given.is_some_and(|from| !modules.contains(from));
+            let other = [Some(first), given].into_iter().flatten().find_map(|name| modules.get(name));
+            let other = match other {
+                Some(other) => other.as_str(),
                 // What the root itself defines; in the root, names of other crates, too.
-                None if module != ROOT && !is_foreign => drop(graph.add_edge(module.as_str(), ROOT, ())),
-                _ => {}
+                None if from.is_empty() && module != ROOT && !is_foreign => ROOT,
+                None => continue,
+            };
+            if other != module {
+                graph.add_edge(module.as_str(), other, ());
             }
         }
     }
@@ -156,13 +165,28 @@ fn circles(folder: &Path) -> Vec<Vec<String>> {
     found.map(|modules| modules.into_iter().map(str::to_owned).collect()).collect()
 }
 
+/// The circles of a crate, and of each folder in it: the module whose folder it is, and those in the circle.
+fn all_circles(folder: &Path, from: &[String]) -> Vec<(String, Vec<String>)> {
+    let mut all: Vec<_> =
+        circles(folder, from).into_iter().map(|modules| (from.join("::"), modules)).collect();
+    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        let name = entry.file_name().unwrap().to_string_lossy().into_owned();
+        if entry.is_dir() && name != "tests" {
+            all.extend(all_circles(&entry, &[from, &[name]].concat()));
+        }
+    }
+    all
+}
+
 #[test]
 fn modules_stand_in_layers() {
     let root = Project::find().unwrap().root;
-    for folder in CRATES {
-        let found = circles(&root.join(folder));
-        assert!(found.is_empty(), "{folder} has circles of modules: {found:?}");
-    }
+    let of = |folder: &'static str| {
+        let circles = all_circles(&root.join(folder), &[]);
+        circles.into_iter().map(move |circle| (folder, circle))
+    };
+    let found: Vec<_> = CRATES.into_iter().flat_map(of).collect();
+    assert!(found.is_empty(), "circles of modules, by crate and the module that they are in: {found:#?}");
 }
 
 /// The circles of a crate of these files, with the modules of each in order.
@@ -173,9 +197,27 @@ fn circles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(file, text).unwrap();
     }
-    let mut found = circles(folder.path());
-    found.iter_mut().for_each(|modules| modules.sort());
-    found
+    let found = all_circles(folder.path(), &[]);
+    let sorted = |(_, mut modules): (String, Vec<String>)| {
+        modules.sort();
+        modules
+    };
+    found.into_iter().map(sorted).collect()
+}
+
+#[test]
+fn a_circle_inside_a_module_is_found() {
+    let (root, parent) = (("lib.rs", "mod outer;"), ("outer/mod.rs", "mod high; mod low; use low::Low;"));
+    let high = ("outer/high.rs", "use super::low::Low; pub struct High(Low);");
+    let of = |low: &str| circles_of(&[root, parent, high, ("outer/low.rs", low)]);
+    assert_eq!(of("pub struct Low; fn up() { super::of_the_parent() }"), Vec::<Vec<String>>::new());
+    for up in [
+        "pub struct Low(super::high::High);",
+        "use crate::outer::high::High; pub struct Low(High);",
+        "fn up() -> String { format!(\"{}\", crate::outer::high::of()) }",
+    ] {
+        assert_eq!(of(up), [["high", "low"]], "{up}");
+    }
 }
 
 #[test]

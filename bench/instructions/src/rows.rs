@@ -60,7 +60,7 @@ use Page::{Bar, Polled};
 use Today::{AtMost, Exactly};
 
 /// All figures.
-pub const ROWS: [Row; 44] = [
+pub const ROWS: [Row; 46] = [
     row("post_instructions/send/bar", Bar, "post send", 80, Exactly(71)),
     row("post_instructions/receive/bar", Bar, "post recv", 80, Exactly(71)),
     row("post_instructions/send_with_cq/bar", Bar, "post send, cq", 80, Exactly(71)),
@@ -79,6 +79,8 @@ pub const ROWS: [Row; 44] = [
     row("done_instructions/receive/bar", Bar, "recv done", 60, Exactly(49)),
     row("done_instructions/send/polled", Polled, "send done", 60, Exactly(49)),
     row("done_instructions/receive/polled", Polled, "recv done", 60, Exactly(49)),
+    row("done_instructions/send_with_cq/bar", Bar, "send done, cq", 60, Exactly(49)),
+    row("done_instructions/send_with_cq/polled", Polled, "send done, cq", 60, Exactly(49)),
     row("empty_done_instructions/send/bar", Bar, "empty send done", 40, AtMost(40)),
     row("empty_done_instructions/receive/bar", Bar, "empty recv done", 40, AtMost(40)),
     row("empty_done_instructions/send/polled", Polled, "empty send done", 40, AtMost(40)),

@@ -82,16 +82,16 @@ impl State {
         self.cqs
             .get_mut(usize::from(cq.index))
             .and_then(Option::as_mut)
-            .filter(|kept| kept.life == cq.life)
+            .filter(|entry| entry.life == cq.life)
             .ok_or(AgentError::UnknownCq(cq.index))
     }
 
     /// Counts work queues that have a completion queue, so many more.
     pub(super) fn use_cq(&mut self, index: u16, more: isize) -> Result<(), AgentError> {
-        let kept = self.cqs.get_mut(usize::from(index)).and_then(Option::as_mut);
+        let entry = self.cqs.get_mut(usize::from(index)).and_then(Option::as_mut);
         // Nobody's work queue has the error ring.
-        let kept = kept.filter(|_| index != ERROR_RING).ok_or(AgentError::UnknownCq(index))?;
-        kept.users = kept.users.saturating_add_signed(more);
+        let entry = entry.filter(|_| index != ERROR_RING).ok_or(AgentError::UnknownCq(index))?;
+        entry.users = entry.users.saturating_add_signed(more);
         Ok(())
     }
 }
@@ -149,17 +149,17 @@ impl Agent {
             admin.drain()?;
             Ok(written)
         });
-        let kept = state.cq(cq)?;
+        let entry = state.cq(cq)?;
         let written = match done {
             Ok(written) => written,
             Err(error) => {
                 // Nobody knows which ring it has: both stay.
-                std::mem::forget((Arc::clone(new.memory()), Arc::clone(&kept.memory)));
+                std::mem::forget((Arc::clone(new.memory()), Arc::clone(&entry.memory)));
                 return Err(error);
             }
         };
-        let old = std::mem::replace(&mut kept.handle, handle);
-        let memory = std::mem::replace(&mut kept.memory, Arc::clone(new.memory()));
+        let old = std::mem::replace(&mut entry.handle, handle);
+        let memory = std::mem::replace(&mut entry.memory, Arc::clone(new.memory()));
         state.deregister_ring(&*self.device, old, memory)?;
         Ok(written)
     }
@@ -174,8 +174,8 @@ impl Agent {
     pub(super) fn destroy_cq(&self, cq: CqName) -> Result<(), AgentError> {
         let mut guard = self.state()?;
         let state = &mut *guard;
-        let kept = state.cq(cq)?;
-        let (handle, memory, users) = (kept.handle, Arc::clone(&kept.memory), kept.users);
+        let entry = state.cq(cq)?;
+        let (handle, memory, users) = (entry.handle, Arc::clone(&entry.memory), entry.users);
         if users > 0 {
             return Err(AgentError::CqInUse { cq: cq.index, users });
         }

@@ -33,8 +33,8 @@ fn parse(text: &str) -> Option<Address> {
         return None;
     }
     let hex = |text: &str, digits: usize, most: u32| {
-        let good = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        u32::from_str_radix(text, 16).ok().filter(|number| good && *number <= most)
+        let is_hex = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        u32::from_str_radix(text, 16).ok().filter(|number| is_hex && *number <= most)
     };
     Some(Address {
         domain: hex(domain, domain.len(), u32::MAX)?,

@@ -6,7 +6,7 @@ use std::{fs, io, path::Path};
 use serde::Serialize;
 use viaduct_spec::register::{PCI_DEVICE, PCI_VENDOR};
 
-use super::{text, Address, Machine, Node, Obstacle, PciLink};
+use super::{text, Address, Machine, Node, PciLink};
 
 /// Identifiers of a Viaduct NIC.
 pub(super) const VIADUCT: (u16, u16) = (PCI_VENDOR, PCI_DEVICE);
@@ -130,12 +130,6 @@ impl Function {
     /// The name under which a program opens it.
     pub fn name(&self) -> String {
         format!("vfio:{}", self.address)
-    }
-
-    /// What keeps this user from driving it, in the order in which it is mended. Nothing: it should
-    /// open; what only the kernel knows shows then.
-    pub fn obstacles(&self, machine: &Machine) -> Vec<Obstacle> {
-        Obstacle::all(machine, self)
     }
 
     /// Whether group and container can be opened by this user.

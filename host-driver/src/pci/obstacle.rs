@@ -87,6 +87,14 @@ pub enum Obstacle {
     },
 }
 
+impl Function {
+    /// What keeps this user from driving it, in the order in which it is mended. Nothing: it should
+    /// open; what only the kernel knows shows then.
+    pub fn obstacles(&self, machine: &Machine) -> Vec<Obstacle> {
+        Obstacle::all(machine, self)
+    }
+}
+
 impl Obstacle {
     /// All that sysfs and the device nodes show, in the order in which it is mended.
     pub(super) fn all(machine: &Machine, function: &Function) -> Vec<Self> {

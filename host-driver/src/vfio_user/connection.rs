@@ -1,7 +1,7 @@
 //! A connection to a server of the protocol: commands, and their replies.
 
 use std::{
-    io::{self, IoSlice, Read},
+    io::{self, IoSlice, IoSliceMut, Read},
     mem::MaybeUninit,
     os::{
         fd::{BorrowedFd, OwnedFd},
@@ -11,15 +11,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rustix::net::{
-    connect, sendmsg, socket_with, sockopt, AddressFamily, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+use rustix::{
+    io::Errno,
+    net::{
+        connect, recvmsg, sendmsg, socket_with, sockopt, AddressFamily, RecvAncillaryBuffer,
+        RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+        SocketAddrUnix, SocketFlags, SocketType,
+    },
 };
 
-use super::{
-    mapped,
-    message::{Header, Request, HEADER_BYTES, MAX_FILES},
-};
+use super::message::{Header, Request, HEADER_BYTES, MAX_FILES};
 use crate::{credentials::Credentials, fork::Birth};
 
 /// The longest reply that the client takes. Nothing that it asks for comes near.
@@ -115,7 +116,7 @@ impl Connection {
         let read = |error: io::Error| describe(&error, "does not answer");
         // A file comes with the first byte.
         let first = match file {
-            Some(file) => match mapped::read_with_file(&self.stream, &mut header, file).map_err(read)? {
+            Some(file) => match read_with_file(&self.stream, &mut header, file).map_err(read)? {
                 0 => return Err(read(io::ErrorKind::UnexpectedEof.into())),
                 count => count,
             },
@@ -210,6 +211,28 @@ fn describe(error: &io::Error, slow: &str) -> String {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!("it {slow}"),
         _ => error.to_string(),
     }
+}
+
+/// Reads some of `bytes`, and the first file that comes with them.
+fn read_with_file(stream: &UnixStream, bytes: &mut [u8], file: &mut Option<OwnedFd>) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let read = loop {
+        // A signal's handler may come first.
+        match recvmsg(stream, &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR) => {}
+            read => break read?,
+        }
+    };
+    for came in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(files) = came {
+            // More than one is nobody's.
+            for one in files {
+                file.get_or_insert(one);
+            }
+        }
+    }
+    Ok(read.bytes)
 }
 
 #[cfg(test)]

@@ -3,23 +3,11 @@
 //! A server that offers this must look at the page before it takes in a frame: a receive counts as posted when its doorbell is in memory
 //! ([`crate::device::PciDevice::write64_taken`]).
 
-use std::{
-    io::{self, IoSliceMut},
-    mem::MaybeUninit,
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::net::UnixStream,
-    },
-};
-
-use rustix::{
-    io::Errno,
-    net::{recvmsg, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags},
-};
+use std::os::fd::AsFd;
 
 use super::{
     connection::{Connection, Failure, MAX_REPLY_BYTES},
-    message::{self, Request, MAX_FILES},
+    message::{self, Request},
 };
 use crate::{device::DmaAccess, memory::Mapping, vfio::info::RegionInfo};
 
@@ -41,30 +29,4 @@ pub(super) fn map_whole(
     let (Some(file), true, Ok(length)) = (file, is_whole, usize::try_from(size)) else { return Ok(None) };
     // Any other file is not mapped: who stores behind its end would die.
     Ok(Mapping::of(file.as_fd(), length, DmaAccess::ReadWrite).ok())
-}
-
-/// Reads some of `bytes`, and the first file that comes with them.
-pub(super) fn read_with_file(
-    stream: &UnixStream,
-    bytes: &mut [u8],
-    file: &mut Option<OwnedFd>,
-) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let read = loop {
-        // A signal's handler may come first.
-        match recvmsg(stream, &mut [IoSliceMut::new(bytes)], &mut control, RecvFlags::CMSG_CLOEXEC) {
-            Err(Errno::INTR) => {}
-            read => break read?,
-        }
-    };
-    for came in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(files) = came {
-            // More than one is nobody's.
-            for one in files {
-                file.get_or_insert(one);
-            }
-        }
-    }
-    Ok(read.bytes)
 }

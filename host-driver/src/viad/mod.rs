@@ -3,7 +3,6 @@
 
 mod ask;
 mod client;
-mod connections;
 pub mod doorbell_page;
 pub mod notice;
 pub mod place;

@@ -46,6 +46,7 @@ mod requester;
 mod responder;
 mod response;
 mod scatter;
+mod steps;
 mod tables;
 mod timers;
 mod transmit;
@@ -64,10 +65,10 @@ use crate::fabric::{Frame, Mac};
 use crate::root_complex::{Access, LoadId, Options};
 use crate::watch::Seen;
 use device::Device;
-pub use device::Pending;
 pub use driven::{Driven, Packets, Sent};
 use host::Bus;
 pub use host::Host;
+pub use steps::Pending;
 use transmit::{Turned, Way};
 
 /// An access of the host on its way.

@@ -3,7 +3,6 @@
 use viaduct_spec::layout::Field;
 use viaduct_spec::tlp::{completion_dw1, completion_dw2, dw0, kind, request_dw1};
 
-use super::request::check_enables;
 use super::{Completion, Request, Tlp, FOUR_DW};
 
 /// Why double words are no packet.
@@ -81,7 +80,9 @@ impl Tlp {
                     tag: get(request_dw1::TAG, second) as u8,
                     requester: get(request_dw1::REQUESTER, second) as u16,
                 };
-                check_enables(&request)?;
+                if !request.has_right_enables() {
+                    return Err(Malformed::ByteEnables(request.first_be, request.last_be));
+                }
                 Ok(if kind & 0x40 != 0 { Self::Write(request, data.to_vec()) } else { Self::Read(request) })
             }
             kind::COMPLETION | kind::COMPLETION_DATA => {

@@ -1,7 +1,8 @@
 //! How many connections a second two programs make and end, one after the other, over functional models: with the agent in the program, and
 //! through viad. Both in one run, in turns, so that they can be compared.
 //!
-//! `cargo xtask bench --connections`. What makes the rate is held by `host-driver/src/agent/tests/rate.rs`.
+//! `cargo xtask bench --connections`. It prints the bar beside the rates and fails on none: how fast this machine is today is no fact about the
+//! library. What makes the rate is held by `host-driver/src/agent/tests/rate.rs`.
 
 use std::time::Instant;
 

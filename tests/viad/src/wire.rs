@@ -3,7 +3,7 @@
 use std::{os::fd::BorrowedFd, time::Duration};
 
 use rustix::{
-    event::{poll, PollFd, PollFlags},
+    event::{epoll, poll, PollFd, PollFlags},
     time::Timespec,
 };
 use vipl::{
@@ -78,5 +78,13 @@ pub fn meet(nics: [&Nic; 2], ends: [&End; 2]) {
 pub fn is_readable(file: BorrowedFd<'_>, limit: Duration) -> bool {
     let limit = Timespec::try_from(limit).expect("a time");
     let mut files = [PollFd::from_borrowed_fd(file, PollFlags::IN)];
-    rustix::io::retry_on_intr(|| poll(&mut files, Some(&limit))).expect("a descriptor") == 1
+    let polled = rustix::io::retry_on_intr(|| poll(&mut files, Some(&limit))).expect("a descriptor") == 1;
+    let set = epoll::create(epoll::CreateFlags::CLOEXEC).expect("a set");
+    epoll::add(&set, file, epoll::EventData::new_u64(0), epoll::EventFlags::IN).expect("it can wait");
+    let mut events = [epoll::Event { flags: epoll::EventFlags::empty(), data: epoll::EventData::new_u64(0) }];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let waited = rustix::io::retry_on_intr(|| epoll::wait(&set, &mut events[..], Some(&at_once)));
+    // It may have become readable since.
+    assert!(!polled || waited == Ok(1), "poll says that it is readable, and epoll does not: {waited:?}");
+    polled
 }

@@ -1,11 +1,18 @@
 //! Addresses of endpoints, as programs give them.
 
+use std::net::IpAddr;
+
 use via::{
     connections::{HostAddress, NetAddress, MAX_DISCRIMINATOR},
     Mac, Return,
 };
 
-use crate::{entry::read, names::ADDRESS_BYTES, nic::OpenNic, types::NetAddressHead};
+use crate::{
+    entry::{code, read},
+    names::ADDRESS_BYTES,
+    nic::OpenNic,
+    types::NetAddressHead,
+};
 
 /// Bytes of a host's IPv4 address.
 const IPV4_BYTES: u16 = 4;
@@ -26,7 +33,10 @@ pub unsafe fn address(from: *const u8) -> Result<NetAddress, Return> {
     let host = match head.host_length {
         ADDRESS_BYTES => bytes(at, 6).try_into().ok().map(|mac| HostAddress::Mac(Mac(mac))),
         IPV4_BYTES => <[u8; 4]>::try_from(bytes(at, 4)).ok().map(|ip| HostAddress::Ip(ip.into())),
-        IPV6_BYTES => return Err(Return::ErrorNotSupported),
+        IPV6_BYTES => match <[u8; 16]>::try_from(bytes(at, 16)).map(IpAddr::from) {
+            Ok(ip) => Some(HostAddress::try_from(ip).map_err(code)?),
+            Err(_) => None,
+        },
         // Nothing is looked at behind a length that cannot be.
         _ => return Err(Return::InvalidParameter),
     };

@@ -35,7 +35,7 @@ pub fn listen(device: &Arc<Device>) -> Option<JoinHandle<()>> {
             Err(error) => {
                 eprintln!("vipl: {error}");
                 for open in NICS.all(|open| Arc::ptr_eq(&open.device, &device)) {
-                    hand(&open, &mut of(&open, resource::NIC, CATASTROPHIC, 0));
+                    deliver(&open, &mut of(&open, resource::NIC, CATASTROPHIC, 0));
                 }
                 return;
             }
@@ -66,7 +66,7 @@ fn tell(device: &Arc<Device>, event: &Event) {
             is_its.then(|| (cq.handle, Arc::clone(&cq.open)))
         });
         if let Some((cq, open)) = found {
-            hand(&open, &mut ErrorDescriptor { cq, ..of(&open, resource::CQ, CATASTROPHIC, 0) });
+            deliver(&open, &mut ErrorDescriptor { cq, ..of(&open, resource::CQ, CATASTROPHIC, 0) });
         }
         return;
     }
@@ -84,11 +84,11 @@ fn tell(device: &Arc<Device>, event: &Event) {
     };
     // Events are VIA's codes plus 1.
     let code = c_int::from(event.code) - 1;
-    hand(&open, &mut ErrorDescriptor { vi, ..of(&open, resource::VI, code, operation) });
+    deliver(&open, &mut ErrorDescriptor { vi, ..of(&open, resource::VI, code, operation) });
 }
 
 /// Calls the program's handler, or writes the error down; or the program takes it when it likes.
-fn hand(open: &OpenNic, error: &mut ErrorDescriptor) {
+fn deliver(open: &OpenNic, error: &mut ErrorDescriptor) {
     if let Some(waiting) = &mut *lock(&open.waiting) {
         waiting.put(*error);
         return;

@@ -52,15 +52,15 @@ impl<D: Form> Vi<D> {
     /// # Errors
     /// The device's.
     pub fn disconnect(&self) -> Result<(), Error> {
-        self.part();
+        self.leave();
         self.idle()
     }
 
     /// The peer hears that the connection ends, and nobody connects it any more.
-    pub(super) fn part(&self) {
+    pub(super) fn leave(&self) {
         if let Some(wire) = self.queues.nic.wire_if_begun() {
             // The VI is disconnected whatever becomes of the peer.
-            let _ = wire.part(self.name());
+            let _ = wire.leave(self.name());
         }
     }
 

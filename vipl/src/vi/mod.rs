@@ -345,7 +345,7 @@ impl<D: Form> Vi<D> {
 
 impl<D: Form> Drop for Vi<D> {
     fn drop(&mut self) {
-        self.part();
+        self.leave();
         let (mut sends, mut receives) = (self.queues.send.rest(), self.queues.receive.rest());
         let unused =
             sends.is_empty() && receives.is_empty() && matches!(self.queues.vi.state(), Ok(ViState::Idle));

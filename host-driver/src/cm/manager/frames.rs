@@ -61,8 +61,8 @@ impl Manager {
         let Datagram { target, source, pkey, .. } = datagram;
         let rule = "our address";
         need(target.ip == self.config.own.ip, "the IPv4 target", u32::from(target.ip), rule)?;
-        let good = !(source.ip.is_unspecified() || source.ip.is_broadcast() || source.ip.is_multicast());
-        need(good, "the IPv4 source", u32::from(source.ip), "the address of one host")?;
+        let is_one = !(source.ip.is_unspecified() || source.ip.is_broadcast() || source.ip.is_multicast());
+        need(is_one, "the IPv4 source", u32::from(source.ip), "the address of one host")?;
         let rule = "the address of one NIC";
         need(source.mac.is_unicast(), "the Ethernet source", source.mac.0[0], rule)?;
         let same = (pkey ^ self.config.pkey) & 0x7fff == 0;

@@ -14,7 +14,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::{super::sleepers::Words, watch::Waiting, Leased, Notice, Sleepers};
+use super::{super::sleepers::Words, waiting::Waiting, Leased, Notice, Sleepers};
 use crate::device::DeviceError;
 
 /// How often those who sleep are woken when viad has gone: each may be between its look and its sleep.

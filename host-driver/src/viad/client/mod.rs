@@ -2,10 +2,13 @@
 
 mod agent;
 mod bell;
+mod connections;
 mod doorbell;
 mod exchange;
 mod leased;
 mod pools;
+mod reports;
+mod waiting;
 mod watch;
 
 use std::{
@@ -22,14 +25,14 @@ use rustix::net::{
 
 use self::{
     bell::{watch, Bell},
+    connections::Heard,
     doorbell::Polled,
     exchange::{exchange, of_number, unexpected},
     leased::Leased,
     pools::Pools,
-    watch::Waiting,
+    waiting::Waiting,
 };
 use super::{
-    connections::Heard,
     doorbell_page::{DoorbellPage, Kind},
     notice::{self, Notice},
     place::{Place, Way},
@@ -66,7 +69,7 @@ pub struct Client {
     pools: Pools,
     /// The function itself, where viad trusts this process.
     leased: Option<Arc<Leased>>,
-    pub(super) connection_events: Mutex<Heard>,
+    connection_events: Mutex<Heard>,
     /// What the session's page said of errors when they were last fetched: 0 at first, as there.
     events_seen: AtomicU32,
     /// viad says what it raises: the session has descriptors to wait on.

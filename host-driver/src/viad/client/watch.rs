@@ -17,30 +17,7 @@ use super::{
     },
     Bell, Client,
 };
-use crate::{
-    device::DeviceError,
-    kernel_agent::AgentError,
-    thread,
-    wakeup::{Wakeup, Wakeups},
-};
-
-/// Those who wait on descriptors.
-#[derive(Debug, Default)]
-pub(super) struct Waiting {
-    /// For a vector, by its number.
-    pub(super) vectors: [Wakeups; VECTORS],
-    /// For asynchronous errors.
-    pub(super) events: Wakeups,
-    /// For events of connections.
-    pub(super) connection_events: Wakeups,
-}
-
-impl Waiting {
-    /// Whatever they wait for, they are to look.
-    pub(super) fn signal_all(&self) {
-        self.vectors.iter().chain([&self.events, &self.connection_events]).for_each(Wakeups::signal);
-    }
-}
+use crate::{device::DeviceError, kernel_agent::AgentError, thread, wakeup::Wakeup};
 
 /// What the notice pages say: the vectors, then the session's own page.
 type Said = [Option<u32>; VECTORS + 2];

@@ -182,7 +182,7 @@ impl Connections {
             self.connector.unlisten(id)?;
         }
         while let Some(asked) = party.inbox.take_request(id) {
-            self.part(&mut routes, party, asked)?;
+            self.leave_connection(&mut routes, party, asked)?;
         }
         self.hand_out(&mut routes)
     }
@@ -272,10 +272,15 @@ impl Connections {
     /// Ends a connection, an attempt at one, or a request. One that is gone already is no error.
     pub fn disconnect(&self, party: &Party, id: ConnectionId) -> Result<(), AgentError> {
         let mut routes = self.routes();
-        self.part(&mut routes, party, id)
+        self.leave_connection(&mut routes, party, id)
     }
 
-    fn part(&self, routes: &mut Routes, party: &Party, id: ConnectionId) -> Result<(), AgentError> {
+    fn leave_connection(
+        &self,
+        routes: &mut Routes,
+        party: &Party,
+        id: ConnectionId,
+    ) -> Result<(), AgentError> {
         if routes.own(party, id).is_ok() {
             routes.connections.remove(&id);
             self.connector.disconnect(id)?;
@@ -296,7 +301,7 @@ impl Connections {
         let mut routes = self.routes();
         let its = |(id, route): (&ConnectionId, &Route)| (route.vi == Some(vi)).then_some(*id);
         match routes.connections.iter().find_map(its) {
-            Some(id) => self.part(&mut routes, party, id),
+            Some(id) => self.leave_connection(&mut routes, party, id),
             None => Ok(()),
         }
     }
@@ -312,7 +317,7 @@ impl Connections {
         }
         let connections = routes.connections.iter().filter(|(_, one)| party.is(&one.inbox));
         for id in connections.map(|(id, _)| *id).collect::<Vec<_>>() {
-            result = result.and(self.part(&mut routes, party, id));
+            result = result.and(self.leave_connection(&mut routes, party, id));
         }
         routes.names.leave(party.inbox.session);
         result.and(self.hand_out(&mut routes))

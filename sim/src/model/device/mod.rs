@@ -2,7 +2,6 @@
 
 mod effects;
 mod frames;
-mod steps;
 
 use std::sync::Arc;
 
@@ -27,8 +26,6 @@ use super::vectors::Vectors;
 use super::vi::Vi;
 use crate::clock::Cycle;
 
-pub use steps::Pending;
-
 /// The NIC.
 #[derive(Debug, Clone)]
 pub struct Device<H> {
@@ -43,9 +40,9 @@ pub struct Device<H> {
     vectors: Vectors,
     counters: Counters,
     registers: Registers,
-    tables: Arc<Tables>,
-    cqs: CompletionQueues,
-    vis: Vec<Vi>,
+    pub(super) tables: Arc<Tables>,
+    pub(super) cqs: CompletionQueues,
+    pub(super) vis: Vec<Vi>,
     held: Held,
 }
 
@@ -91,7 +88,7 @@ impl<H: Host> Device<H> {
     }
 
     /// Work queues are served, and memory may be reached.
-    fn serves(&self) -> bool {
+    pub fn serves(&self) -> bool {
         self.registers.sends() && self.host.bus_master()
     }
 
@@ -108,7 +105,7 @@ impl<H: Host> Device<H> {
     }
 
     /// A part of the NIC does something to a VI; what it asks for is done.
-    fn act(&mut self, vi: usize, part: impl FnOnce(&mut Vi, &mut Context<'_>, &mut Effects)) {
+    pub fn act(&mut self, vi: usize, part: impl FnOnce(&mut Vi, &mut Context<'_>, &mut Effects)) {
         let mut effects = Effects::new();
         let (part_of, _, mut context) = self.parts(vi);
         part(part_of, &mut context, &mut effects);

@@ -298,7 +298,11 @@ static void a_host_is_asked_by_its_ipv4_address(void)
     /* VIPL's own functions take it, too. Nobody has this one. */
     ((char *)&to)[7] = 77;
     IS(VipConnectRequest(here, &mine.head, &to.head, 300, &remote), VIP_TIMEOUT);
+    /* The same as an IPv6 address, and one that is no IPv4 address. */
     to.head.HostAddressLen = 16;
+    memcpy((char *)&to + 4, "\0\0\0\0\0\0\0\0\0\0\377\377\12\0\0\115a server", 24);
+    IS(VipConnectRequest(here, &mine.head, &to.head, 300, &remote), VIP_TIMEOUT);
+    ((char *)&to)[4] = (char)0xfe;
     IS(VipConnectRequest(here, &mine.head, &to.head, 300, &remote), VIP_ERROR_NOT_SUPPORTED);
     /* Nothing is read behind a length that cannot be. */
     to.head.HostAddressLen = 60000;

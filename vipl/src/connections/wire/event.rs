@@ -1,6 +1,6 @@
 //! What happens to the connections of a queue.
 
-use super::queue::ConnectionRequest;
+use super::request::ConnectionRequest;
 use crate::{connections::Answer, Error};
 
 /// Something that has happened to a connection of a [`ConnectionQueue`](crate::connections::ConnectionQueue). `context` is the program's word for it, which it gave when it asked, accepted or

@@ -6,7 +6,9 @@ mod demand;
 mod event;
 mod failure;
 mod listener;
+mod members;
 mod queue;
+mod request;
 mod underway;
 
 use std::{
@@ -27,11 +29,16 @@ use viaduct_driver::{
 };
 
 pub(crate) use self::demand::OnDemand;
-use self::{attempt::Begin, failure::Failure, queue::QueueId, underway::Underway};
+use self::{
+    attempt::Begin,
+    failure::Failure,
+    underway::{QueueId, Underway},
+};
 pub use self::{
     event::ConnectionEvent,
     listener::Listener,
-    queue::{ConnectionQueue, ConnectionRequest, QueueListener},
+    queue::{ConnectionQueue, QueueListener},
+    request::ConnectionRequest,
 };
 use crate::{
     connections::{
@@ -196,7 +203,7 @@ impl Wire {
     ///
     /// # Errors
     /// The agent's.
-    pub fn part(&self, name: ViName) -> Result<(), Error> {
+    pub fn leave(&self, name: ViName) -> Result<(), Error> {
         let mut state = self.state();
         let link = state.links.remove(&name).map(|link| link.id);
         let attempt = state.attempts.get(&name).and_then(Underway::id);

@@ -1,35 +1,30 @@
 //! Connections of a program that waits for none of them: it asks and accepts, and takes what comes of it from one queue.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
-    net::Ipv4Addr,
     os::fd::BorrowedFd,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
 use viaduct_driver::{
     cm::{ConnectionId, Event, ListenerId},
     kernel_agent::{connection_agent::ConnectorError, ViName},
-    wakeup::Wakeup,
 };
 
 use super::{
-    asked::Asked,
-    attempt::{Attempt, Begin},
+    attempt::Begin,
     event::ConnectionEvent,
     failure::Failure,
     listener::listen,
-    State, Wire,
+    members::{Inner, Members},
+    request::ConnectionRequest,
+    Wire,
 };
 use crate::{
-    connections::{Answer, Endpoint, Incoming, NetAddress, RemoteAttributes},
+    connections::{Endpoint, NetAddress},
     readiness::Readiness,
     Error,
 };
-
-/// Tells the queues of a NIC apart.
-pub(super) type QueueId = u64;
 
 /// The connections of a program that waits for none of them. Its calls never wait for a peer; what comes of them are events, which
 /// [`ConnectionQueue::next`] takes, and whose coming [`ConnectionQueue::fd`] tells. Clones are the same queue. A VI may be connected by it or by the calls that
@@ -40,34 +35,10 @@ pub(super) type QueueId = u64;
 #[derive(Clone)]
 pub struct ConnectionQueue(Arc<Inner>);
 
-struct Inner {
-    wire: Arc<Wire>,
-    id: QueueId,
-    members: Mutex<Members>,
-    readiness: Readiness,
-}
-
-#[derive(Default)]
-struct Members {
-    /// Those who listen, and their contexts.
-    listeners: BTreeMap<ListenerId, u64>,
-    /// What is under way, with the program's words for it.
-    attempts: BTreeMap<ConnectionId, (u64, Attempt<Arc<dyn Endpoint>>)>,
-    /// What has happened here.
-    own: VecDeque<ConnectionEvent>,
-}
-
 /// Hears requests for an address, as events of a queue, until it is dropped.
 pub struct QueueListener {
     queue: Arc<Inner>,
     id: ListenerId,
-}
-
-/// Somebody asks for a connection. Dropping it rejects.
-pub struct ConnectionRequest {
-    queue: Arc<Inner>,
-    context: u64,
-    asked: Asked,
 }
 
 impl ConnectionQueue {
@@ -150,7 +121,7 @@ impl ConnectionQueue {
         let context = inner.wire.state().context(vi.name(), inner.id);
         vi.disconnect()?;
         if let Some(context) = context {
-            inner.members().own.push_back(ConnectionEvent::Parted { context });
+            inner.members().parted.push_back(context);
             inner.signal();
         }
         Ok(())
@@ -164,8 +135,8 @@ impl ConnectionQueue {
         let inner = &self.0;
         let wire = &inner.wire;
         let mut members = inner.members();
-        if let Some(event) = members.own.pop_front() {
-            return Ok(event);
+        if let Some(context) = members.parted.pop_front() {
+            return Ok(ConnectionEvent::Parted { context });
         }
         wire.agent.hear(wire.agent.told(), Duration::ZERO)?;
         loop {
@@ -174,7 +145,7 @@ impl ConnectionQueue {
                 wire.agent.take_event(&mut |event| inner.is_its(&members, &state, event))
             };
             let Some(event) = taken else { break };
-            if let Some(event) = inner.heard(&mut members, event) {
+            if let Some(event) = self.heard(&mut members, event) {
                 return Ok(event);
             }
         }
@@ -202,67 +173,31 @@ impl ConnectionQueue {
     pub fn arm(&self) -> Result<(), Error> {
         let wakeup = self.0.wakeup()?;
         wakeup.clear();
-        if !self.0.members().own.is_empty() {
+        if !self.0.members().parted.is_empty() {
             wakeup.signal();
         }
         Ok(())
     }
-}
 
-impl Inner {
-    fn members(&self) -> MutexGuard<'_, Members> {
-        // Each change of it is one insertion or removal.
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wakeup(&self) -> Result<&Wakeup, Error> {
-        self.readiness.get(|wakeup| {
-            self.wire.parted.add(wakeup);
-            Ok(self.wire.agent.on_connection_event(wakeup)?)
-        })
-    }
-
-    /// There is an event of its own.
-    fn signal(&self) {
-        if let Ok(wakeup) = self.wakeup() {
-            wakeup.signal();
-        }
-    }
-
-    /// An attempt is this queue's to bring to its end.
-    fn keep(&self, members: &mut Members, context: u64, attempt: Attempt<Arc<dyn Endpoint>>) {
-        let mut state = self.wire.state();
-        if let Some(underway) = state.attempts.get_mut(&attempt.vi.name()) {
-            underway.leave(Some((self.id, context)));
-        }
-        drop(state);
-        members.attempts.insert(attempt.id, (context, attempt));
-    }
-
-    fn is_its(&self, members: &Members, state: &State, event: &Event) -> bool {
-        match event {
-            Event::Incoming { listener, .. } => members.listeners.contains_key(listener),
-            event => members.attempts.contains_key(&event.id()) || state.link(event.id(), self.id).is_some(),
-        }
-    }
-
-    fn heard(self: &Arc<Self>, members: &mut Members, event: Event) -> Option<ConnectionEvent> {
-        let id = event.id();
+    /// What an event is to the program, if it is anything.
+    fn heard(&self, members: &mut Members, event: Event) -> Option<ConnectionEvent> {
+        let Self(inner) = self;
+        let (wire, id) = (&inner.wire, event.id());
         if let Event::Incoming { listener, request, .. } = event {
             let context = *members.listeners.get(&listener)?;
-            let (queue, asked) = (Arc::clone(self), self.wire.asked(id, request));
+            let (queue, asked) = (Arc::clone(inner), wire.asked(id, request));
             return Some(ConnectionEvent::Requested(ConnectionRequest { queue, context, asked }));
         }
         if let Some((_, attempt)) = members.attempts.get(&id) {
             let outcome = attempt.heard(event)?;
             let (context, attempt) = members.attempts.remove(&id)?;
-            return Some(match self.wire.conclude(&attempt.vi, id, outcome) {
+            return Some(match wire.conclude(&attempt.vi, id, outcome) {
                 Ok(answer) => ConnectionEvent::Connected { context, answer },
                 Err(failure) => ConnectionEvent::Failed { context, error: failure.into() },
             });
         }
-        let mut state = self.wire.state();
-        let (vi, context) = state.link(id, self.id)?;
+        let mut state = wire.state();
+        let (vi, context) = state.link(id, inner.id)?;
         match event {
             Event::Disconnected { .. } => {
                 state.links.remove(&vi);
@@ -278,93 +213,10 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
-        for link in self.wire.state().links.values_mut() {
-            link.queue = link.queue.filter(|(queue, _)| *queue != self.id);
-        }
-    }
-}
-
-impl State {
-    /// The VI that a connection of a queue's is of, and the program's word for it.
-    fn link(&self, id: ConnectionId, queue: QueueId) -> Option<(ViName, u64)> {
-        self.links.iter().find_map(|(vi, link)| {
-            let (of, context) = link.queue.filter(|_| link.id == id)?;
-            (of == queue).then_some((*vi, context))
-        })
-    }
-
-    /// The program's word for the connection that a VI has by a queue.
-    fn context(&self, vi: ViName, queue: QueueId) -> Option<u64> {
-        let (of, context) = self.links.get(&vi)?.queue?;
-        (of == queue).then_some(context)
-    }
-}
-
 impl Drop for QueueListener {
     fn drop(&mut self) {
         self.queue.members().listeners.remove(&self.id);
         // Of an agent that is gone nobody asks any more.
         let _ = self.queue.wire.agent.unlisten(self.id);
-    }
-}
-
-impl ConnectionRequest {
-    /// The program's word for the listener that got it.
-    pub fn context(&self) -> u64 {
-        self.context
-    }
-
-    /// Who asks.
-    pub fn remote(&self) -> NetAddress {
-        self.asked.remote()
-    }
-
-    /// The IPv4 address of who asks.
-    pub fn remote_ip(&self) -> Ipv4Addr {
-        self.asked.remote_ip()
-    }
-
-    /// The attributes of its VI.
-    pub fn attributes(&self) -> RemoteAttributes {
-        self.asked.attributes()
-    }
-
-    /// Its private data.
-    pub fn data(&self) -> &[u8] {
-        self.asked.data()
-    }
-
-    /// Accepts it with an idle VI, whose attributes fit. [`ConnectionEvent::Connected`] says when its messages may be sent; it may receive from now on.
-    ///
-    /// # Errors
-    /// As [`Incoming::accept`]: after [`Error::Rejected`] and [`Error::PrivateData`] the other side has heard nothing, and one may try again.
-    pub fn accept(&self, vi: Arc<dyn Endpoint>, data: &[u8], context: u64) -> Result<(), Error> {
-        let mut members = self.queue.members();
-        self.asked.begin_accept(&vi, data)?;
-        let answer = Answer { attributes: self.asked.attributes(), data: Vec::new() };
-        let attempt = Attempt::accepted(&self.queue.wire, vi, self.asked.id, answer);
-        self.queue.keep(&mut members, context, attempt);
-        Ok(())
-    }
-
-    /// Rejects it.
-    ///
-    /// # Errors
-    /// As [`Incoming::reject`].
-    pub fn reject(self, data: &[u8]) -> Result<(), Error> {
-        Box::new(self.asked).reject(data)
-    }
-
-    /// It is accepted or rejected by calls that wait.
-    pub fn into_incoming(self) -> Box<dyn Incoming> {
-        Box::new(self.asked)
-    }
-}
-
-impl std::fmt::Debug for ConnectionRequest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ConnectionRequest").field("remote", &self.remote()).finish_non_exhaustive()
     }
 }

@@ -2,7 +2,8 @@
 
 use viaduct_driver::cm::ConnectionId;
 
-use super::queue::QueueId;
+/// Tells the queues of a NIC apart.
+pub(super) type QueueId = u64;
 
 /// A VI that is being connected.
 #[derive(Debug)]

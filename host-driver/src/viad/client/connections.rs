@@ -6,9 +6,11 @@ use std::{
 };
 
 use super::{
-    ask::ask,
-    notice::CONNECTION_EVENTS,
-    protocol::{Answer, Request, MOST_CONNECTION_EVENTS},
+    super::{
+        ask::ask,
+        notice::CONNECTION_EVENTS,
+        protocol::{Answer, Request, MOST_CONNECTION_EVENTS},
+    },
     Client,
 };
 use crate::{
