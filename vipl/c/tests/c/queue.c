@@ -304,6 +304,7 @@ static void a_host_is_asked_by_its_ipv4_address(void)
     IS(VipConnectRequest(here, &mine.head, &to.head, 300, &remote), VIP_TIMEOUT);
     ((char *)&to)[4] = (char)0xfe;
     IS(VipConnectRequest(here, &mine.head, &to.head, 300, &remote), VIP_ERROR_NOT_SUPPORTED);
+    memcpy((char *)&to + 4, "\12\0\0\115a server", 12);
     /* Nothing is read behind a length that cannot be. */
     to.head.HostAddressLen = 60000;
     IS(VipConnectRequest(here, &mine.head, &to.head, 300, &remote), VIP_INVALID_PARAMETER);
