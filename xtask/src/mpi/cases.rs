@@ -147,7 +147,10 @@ fn dsm(bench: &mut Bench) -> Result<Found> {
 fn netpipe(bench: &mut Bench) -> Result<Found> {
     const MOST: u64 = 64 << 10;
     let most = MOST.to_string();
-    run(&job::open_mpi(bench, &[0, 1], &["NPopenmpi", "-u", &most, "-o", "np.out"]))?;
+    let cmd = job::open_mpi(bench, &[0, 1], &["NPopenmpi", "-u", &most, "-o", "np.out"]);
+    println!("$ {cmd}");
+    let (good, told) = cmd.run_watching_errors()?;
+    ensure!(good, "NetPIPE has failed");
     let rows = read(&bench.folder.join("np.out"))?;
     let last = rows.lines().last().context("NetPIPE has measured nothing")?;
     let size: u64 = last.split_whitespace().next().and_then(|word| word.parse().ok()).context("no size")?;
@@ -155,8 +158,25 @@ fn netpipe(bench: &mut Bench) -> Result<Found> {
         rows.lines().count() > 20 && size >= MOST,
         "NetPIPE has measured up to {size} bytes only:\n{rows}"
     );
-    // The largest size alone goes each way ten times at least.
-    Ok(Found { note: format!("{} sizes up to {size} bytes", rows.lines().count()), bytes: 20 * MOST })
+    Ok(Found {
+        note: format!("{} sizes up to {size} bytes", rows.lines().count()),
+        bytes: netpipe_bytes(&told)?,
+    })
+}
+
+/// Bytes of the messages that NetPIPE says that it exchanges. It says how often each size goes there and back, and does all of that three times.
+fn netpipe_bytes(told: &str) -> Result<u64> {
+    const TRIALS: u64 = 3;
+    // `  5:       6 bytes   1000 times -->      x Mbps in     y usec`
+    let one = |line: &str| -> Option<u64> {
+        let (size, times) = line.split_once(" -->")?.0.split_once(':')?.1.split_once(" bytes ")?;
+        let size: u64 = size.trim().parse().ok()?;
+        let times: u64 = times.trim().strip_suffix(" times")?.trim().parse().ok()?;
+        Some(size * times)
+    };
+    let sizes: Vec<u64> = told.lines().filter_map(one).collect();
+    ensure!(!sizes.is_empty(), "NetPIPE does not say how often it sends what:\n{told}");
+    Ok(TRIALS * 2 * sizes.iter().sum::<u64>())
 }
 
 /// Input of HPC Challenge, with this grid of processes: as its own example has it, but small.
@@ -281,6 +301,14 @@ mod tests {
     fn hpcc_s_bytes_are_nearly_all_that_a_run_has_sent() {
         // As docs/mpi.md has them.
         assert_eq!([2, 4].map(hpcc_bytes), [1_632_000_000, 3_376_000_000]);
+    }
+
+    #[test]
+    fn netpipe_s_bytes_are_those_of_the_sizes_that_it_tells_of() {
+        let told = "0: a\n1: b\nNow starting the main loop\n  0:       1 bytes    200 times -->      0.01 Mbps in     900.00 usec\n  \
+                    1:   65539 bytes     10 times -->     70.00 Mbps in    7000.00 usec\n";
+        assert_eq!(netpipe_bytes(told).unwrap(), 6 * (200 + 655_390));
+        assert!(netpipe_bytes("0: a\n").is_err());
     }
 
     #[test]
