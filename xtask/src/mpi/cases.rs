@@ -68,8 +68,8 @@ pub const CASES: &[Case] = &[
     case("netpipe", 2, netpipe, "Open MPI: NetPIPE up to 64 KiB"),
     quick(case("hpcc", 2, |bench| hpcc(bench, &[0, 1], (1, 2)), "Open MPI: HPC Challenge on two ranks, every residual")),
     case("hpcc-4", 4, |bench| hpcc(bench, &[0, 1, 2, 3], (2, 2)), "the same on four ranks over four NICs"),
-    quick(case("mpi4py-p2p", 2, |bench| mpi4py(bench, &["test_p2p_obj", "test_p2p_buf"]), "MPICH: mpi4py's own tests of messages")),
-    case("mpi4py", 2, |bench| mpi4py(bench, &["test_cco_buf", "test_rma"]), "MPICH: mpi4py's own tests of collectives and of one-sided calls"),
+    quick(case("mpi4py-p2p", 2, |bench| mpi4py(bench, &["test_p2p_obj", "test_p2p_buf"], suite::POINT_TO_POINT), "MPICH: mpi4py's own tests of messages")),
+    case("mpi4py", 2, |bench| mpi4py(bench, &["test_cco_buf", "test_rma"], suite::COLLECTIVE_AND_ONE_SIDED), "MPICH: mpi4py's own tests of collectives and of one-sided calls"),
     Case { loss: LOSS, ..case("hpcc-loss", 2, |bench| hpcc(bench, &[0, 1], (1, 2)), "HPC Challenge while the wire loses 1 % of the frames") },
     case("flood", 2, flood, "a sender that is faster than its receiver: receiver-not-ready, and no connection breaks"),
     case("rank-killed", 2, faults::rank, "one of two processes is killed: the other one gets an error, and viad gives all back"),
@@ -256,7 +256,7 @@ fn hpcc_verdict(told: &str) -> Result<String> {
     Ok(format!("Success=1, {passed} residuals passed"))
 }
 
-fn mpi4py(bench: &mut Bench, files: &[&str]) -> Result<Found> {
+fn mpi4py(bench: &mut Bench, files: &[&str], sent: suite::Sent) -> Result<Found> {
     let (python, main) = (job::python(&bench.project.venv), suite::program(bench.project)?);
     let main = main.display().to_string();
     let mut line = vec![python.as_str(), "-u", &main];
@@ -267,8 +267,7 @@ fn mpi4py(bench: &mut Bench, files: &[&str]) -> Result<Found> {
     ensure!(good, "mpi4py's tests have failed");
     let counts = suite::passed(&errors)?;
     ensure!(counts.len() == 2, "{} ranks have run tests", counts.len());
-    // Most of its messages are short.
-    Ok(Found { note: format!("{counts:?} tests passed"), bytes: 10_000 })
+    Ok(Found { note: format!("{counts:?} tests passed"), bytes: sent.at_least() })
 }
 
 fn flood(bench: &mut Bench) -> Result<Found> {
