@@ -2,7 +2,7 @@
 //!
 //! While anything moves, device time runs as fast as the simulation can. While all NICs are idle
 //! it follows the wall clock, and the thread sleeps until somebody asks or answers, a frame comes from outside, or a
-//! NIC's deadline comes. With a [`Hold`] device time stands still for a while when a NIC has told its host of something.
+//! NIC's deadline comes. With [`Live::holding`] device time stands still for a while when a NIC has told its host of something.
 
 mod handle;
 mod hold;
