@@ -95,6 +95,10 @@ pub struct Arguments {
     /// Deliver the N-th RoCE frame late, behind ones that were sent after it
     #[arg(long, value_name = "N", value_delimiter = ',')]
     pub delay: Vec<u64>,
+    /// Let device time stand still when a NIC has written a status, an entry of a completion queue or an interrupt, until clients have stored nothing for so
+    /// long on the wall: what hosts do about it takes none
+    #[arg(long, default_value_t = 0, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(0..=10_000_000))]
+    pub hold: u64,
     /// Simulate idle cycles too instead of skipping them
     #[arg(long)]
     pub never_skip: bool,

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
@@ -19,6 +20,7 @@ fn main() -> Result<()> {
     let path = arguments.dir.clone().unwrap_or_else(default_path);
     let pcap = arguments.pcap.as_ref().map(|path| std::path::absolute(path).unwrap_or(path.clone()));
     let (live, served) = Served::open(arguments.setup().build()?, &path, pcap)?;
+    let live = live.holding(Duration::from_micros(arguments.hold));
 
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("signals cannot be caught")?;
     let stop = served.handle().clone();

@@ -326,6 +326,12 @@ impl Network {
         (function.endpoint().counters(), function.mac().counters())
     }
 
+    /// How often the NICs have told their hosts of something: by a status, an entry of a completion queue, an interrupt. (Or by a message of so few bytes.)
+    pub fn told(&self) -> u64 {
+        let counters = self.slots.iter().map(|slot| slot.function().endpoint().counters());
+        counters.map(|counters| counters.short_writes + counters.interrupts).sum()
+    }
+
     /// What the root port of a NIC's link has seen and done, if it has a link.
     pub fn link_counters(&self, nic: usize) -> Option<viaduct_link::link::Counters> {
         match &self.slots[nic] {

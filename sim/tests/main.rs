@@ -2,6 +2,7 @@
 
 mod exchange;
 mod faultless;
+mod held;
 mod icarus;
 mod interrupts;
 mod joined;

@@ -5,6 +5,7 @@ mod action;
 mod alone;
 mod bench;
 mod book;
+mod capture;
 #[cfg(test)]
 mod circles;
 mod command;

@@ -1,6 +1,7 @@
 //! `same`: whether the NIC does here what it does in another commit, cycle for cycle: the figures of the bench, and the frames of the load
 //! at two rates of the link, each with its time.
 
+use crate::capture::{self, Frame};
 use crate::project::{self, Project};
 use crate::tree::{self, Tree};
 use anyhow::{bail, Context, Result};
@@ -79,37 +80,9 @@ fn load(tree: &Tree, folder: &Path) -> Result<(Facts, BTreeMap<String, Vec<Frame
             line.split_once(' ').with_context(|| format!("{line:?} is no rate and cycles"))?;
         facts.insert(format!("load_link{rate}"), format!("{cycles} cycles"));
         let file = folder.join(format!("link{rate}.pcap"));
-        let bytes = std::fs::read(&file).with_context(|| file.display().to_string())?;
-        frames.insert(rate.to_owned(), packets(&bytes).with_context(|| file.display().to_string())?);
+        frames.insert(rate.to_owned(), capture::read(&file)?);
     }
     Ok((facts, frames))
-}
-
-/// A frame of a capture: its time in seconds and nanoseconds, and its bytes.
-#[derive(Clone, Debug, PartialEq)]
-struct Frame {
-    time: (u32, u32),
-    bytes: Vec<u8>,
-}
-
-/// The frames of a capture as the simulator writes it: little endian, with nanoseconds.
-fn packets(pcap: &[u8]) -> Result<Vec<Frame>> {
-    const MAGIC: u32 = 0xA1B2_3C4D;
-    let word = |at: usize| -> Result<u32> {
-        let bytes = pcap.get(at..at + 4).context("it ends inside a header")?;
-        Ok(u32::from_le_bytes(bytes.try_into()?))
-    };
-    if word(0)? != MAGIC {
-        bail!("it is no capture with nanoseconds");
-    }
-    let (mut frames, mut at) = (Vec::new(), 24);
-    while at < pcap.len() {
-        let length = word(at + 8)? as usize;
-        let bytes = pcap.get(at + 16..at + 16 + length).context("it ends inside a frame")?;
-        frames.push(Frame { time: (word(at)?, word(at + 4)?), bytes: bytes.to_vec() });
-        at += 16 + length;
-    }
-    Ok(frames)
 }
 
 fn facts_that_differ(before: &Facts, now: &Facts) -> Vec<String> {
@@ -141,19 +114,6 @@ mod tests {
 
     fn frame(nanoseconds: u32, bytes: &[u8]) -> Frame {
         Frame { time: (0, nanoseconds), bytes: bytes.to_vec() }
-    }
-
-    #[test]
-    fn a_capture_is_read_and_what_is_none_is_refused() {
-        let mut pcap = 0xA1B2_3C4D_u32.to_le_bytes().to_vec();
-        pcap.resize(24, 0);
-        for word in [0, 9, 3, 3] {
-            pcap.extend(u32::to_le_bytes(word));
-        }
-        pcap.extend([1, 2, 3]);
-        assert_eq!(packets(&pcap).unwrap(), [frame(9, &[1, 2, 3])]);
-        assert!(packets(&pcap[..42]).is_err());
-        assert!(packets(&[0; 24]).is_err());
     }
 
     #[test]

@@ -2,12 +2,13 @@
 //!
 //! While anything moves, device time runs as fast as the simulation can. While all NICs are idle
 //! it follows the wall clock, and the thread sleeps until somebody asks or answers, a frame comes from outside, or a
-//! NIC's deadline comes.
+//! NIC's deadline comes. With [`Live::holding`] device time stands still for a while when a NIC has told its host of something.
 
 mod handle;
+mod hold;
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::clock::{duration, Anchor};
 use crate::network::{Activity, Network};
@@ -15,10 +16,13 @@ use crate::root_complex::LoadId;
 use crate::stream::StreamPort;
 use handle::{Answer, Request};
 pub use handle::{Ended, Handle, LinkStatus, NicStatus, Status};
+use hold::Hold;
 
 /// Cycles between two looks at what is asked: few, because each look is a part of every load's
 /// wall time.
 const STEP: u64 = 16;
+/// The same where what hosts do takes no time: each look comes so late at most.
+const HELD_STEP: u64 = 4;
 /// Requests that wait for the stepping thread; who asks more waits.
 const QUEUE: usize = 256;
 
@@ -29,7 +33,8 @@ pub struct Live {
     /// Loads under way.
     loads: Vec<(usize, LoadId, Answer)>,
     started: Instant,
-    busy: std::time::Duration,
+    busy: Duration,
+    hold: Option<Hold>,
 }
 
 impl Live {
@@ -42,9 +47,16 @@ impl Live {
             requests,
             loads: Vec::new(),
             started: Instant::now(),
-            busy: std::time::Duration::ZERO,
+            busy: Duration::ZERO,
+            hold: None,
         };
         (live, handle)
+    }
+
+    /// The same, but when a NIC has told its host of something, device time stands still until the hosts have done nothing for so long: what they do
+    /// about it takes none.
+    pub fn holding(self, quiet: Duration) -> Self {
+        Self { hold: (!quiet.is_zero()).then(|| Hold::new(quiet)), ..self }
     }
 
     /// Steps the network until somebody stops it or no handle is left; gives it back.
@@ -55,6 +67,13 @@ impl Live {
 
     /// One step, or one sleep; `None` at the end.
     fn turn(&mut self) -> Option<()> {
+        if let Some(wait) = self.held() {
+            return match self.requests.recv_timeout(wait) {
+                Ok(request) => self.serve(request),
+                Err(RecvTimeoutError::Timeout) => Some(()),
+                Err(RecvTimeoutError::Disconnected) => None,
+            };
+        }
         match self.network.activity() {
             Activity::Busy => {
                 let start = Instant::now();
@@ -68,7 +87,14 @@ impl Live {
                 if self.network.wall_deadline().is_some_and(|deadline| deadline <= start) {
                     self.network.look_at_wall(start);
                 }
-                self.network.step(STEP);
+                match &mut self.hold {
+                    None => self.network.step(STEP),
+                    Some(hold) => {
+                        // Hosts see soon what a NIC tells them.
+                        self.network.step(HELD_STEP);
+                        hold.look(self.network.told(), Instant::now());
+                    }
+                }
                 self.answer_loads();
                 self.busy += start.elapsed();
             }
@@ -94,6 +120,12 @@ impl Live {
         Some(())
     }
 
+    /// How long device time still stands, if it does. A host that waits for a load's answer needs it to pass.
+    fn held(&self) -> Option<Duration> {
+        let may_stand = self.loads.is_empty() && !self.network.is_crowded();
+        self.hold.as_ref().filter(|_| may_stand)?.left(Instant::now())
+    }
+
     /// Answers loads; those of one NIC in their order, though some take longer.
     fn answer_loads(&mut self) {
         for (nic, load, answer) in std::mem::take(&mut self.loads) {
@@ -113,7 +145,10 @@ impl Live {
                 let load = network.load(nic, access);
                 self.loads.push((nic, load, answer));
             }
-            Request::Store(nic, access, value) => network.store(nic, access, value),
+            Request::Store(nic, access, value) => {
+                network.store(nic, access, value);
+                self.hold.iter_mut().for_each(|hold| hold.extend(Instant::now()));
+            }
             Request::ConfigRead(nic, offset, length, answer) => {
                 let mut data = vec![0; length];
                 network.config_read(nic, offset, &mut data);

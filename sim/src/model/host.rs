@@ -73,8 +73,7 @@ impl Host for Bus {
     }
 
     fn write(&mut self, address: u64, data: &[u8]) {
-        self.counters.writes += 1;
-        self.counters.write_bytes += data.len() as u64;
+        self.counters.count_write(data.len());
         self.watch.tell(|| Seen::Write { address, data: data.to_vec() });
         if let Err(error) = self.memory.write(address, data) {
             self.counters.unsupported += 1;

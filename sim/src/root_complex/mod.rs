@@ -58,6 +58,9 @@ use unkind::{Piece, Settings};
 
 /// The NIC's place: bus 1, device 0, function 0.
 pub const NIC_ID: u16 = 0x0100;
+/// A write of no more bytes than this is a short one.
+const SHORT: usize = 16;
+
 /// What has gone over the bus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct BusCounters {
@@ -69,6 +72,8 @@ pub struct BusCounters {
     pub writes: u64,
     /// Bytes of them.
     pub write_bytes: u64,
+    /// Those of no more than 16 bytes: statuses, and entries of completion queues.
+    pub short_writes: u64,
     /// Loads of the host.
     pub loads: u64,
     /// Stores of the host.
@@ -84,6 +89,15 @@ pub struct BusCounters {
     pub overtaken: u64,
     /// Rules that the NIC has broken.
     pub violations: u64,
+}
+
+impl BusCounters {
+    /// The NIC has written so many bytes.
+    pub(crate) fn count_write(&mut self, bytes: usize) {
+        self.writes += 1;
+        self.write_bytes += bytes as u64;
+        self.short_writes += u64::from(bytes <= SHORT);
+    }
 }
 
 /// A packet to the NIC.

@@ -181,8 +181,7 @@ impl RootComplex {
         }
         let bytes: Vec<u8> = data.iter().flat_map(|dw| dw.to_le_bytes()).collect();
         let runs = runs(&request, &bytes);
-        self.counters.writes += 1;
-        self.counters.write_bytes += runs.iter().map(|(_, run)| run.len() as u64).sum::<u64>();
+        self.counters.count_write(runs.iter().map(|(_, run)| run.len()).sum());
         if self.goes_by_message(&request, true) {
             if let Some(done) = self.messages.write(cost, &runs) {
                 self.done(now, done);

@@ -94,14 +94,28 @@ impl Simulator {
     }
 
     fn status(&self) -> Result<Value> {
+        Ok(self.ask("status")?["status"].take())
+    }
+
+    /// What it answers to a command.
+    fn ask(&self, command: &str) -> Result<Value> {
         let stream = UnixStream::connect(self.folder.join("control.sock"))?;
         stream.set_read_timeout(Some(ANSWER))?;
-        (&stream).write_all(b"{\"command\":\"status\"}\n")?;
+        (&stream).write_all(format!("{{\"command\":\"{command}\"}}\n").as_bytes())?;
         let mut line = String::new();
         BufReader::new(&stream).read_line(&mut line)?;
-        let mut answer: Value = serde_json::from_str(&line)?;
+        let answer: Value = serde_json::from_str(&line)?;
         ensure!(answer["ok"] == true, "the simulator answers {line:?}");
-        Ok(answer["status"].take())
+        Ok(answer)
+    }
+
+    /// Ends it; then its capture is whole.
+    pub fn end(self) -> Result<()> {
+        self.ask("shutdown")?;
+        let ended = self.process.lock().unwrap_or_else(PoisonError::into_inner).wait()?;
+        let status = ended.context("the simulator does not end")?;
+        ensure!(status.success(), "the simulator ended, {status}; it said:\n{}", self.errors());
+        Ok(())
     }
 
     /// The cycles simulated; fails if a NIC broke a rule of the bus.

@@ -68,8 +68,8 @@ pub const CASES: &[Case] = &[
     case("netpipe", 2, netpipe, "Open MPI: NetPIPE up to 64 KiB"),
     quick(case("hpcc", 2, |bench| hpcc(bench, &[0, 1], (1, 2)), "Open MPI: HPC Challenge on two ranks, every residual")),
     case("hpcc-4", 4, |bench| hpcc(bench, &[0, 1, 2, 3], (2, 2)), "the same on four ranks over four NICs"),
-    quick(case("mpi4py-p2p", 2, |bench| mpi4py(bench, &["test_p2p_obj", "test_p2p_buf"]), "MPICH: mpi4py's own tests of messages")),
-    case("mpi4py", 2, |bench| mpi4py(bench, &["test_cco_buf", "test_rma"]), "MPICH: mpi4py's own tests of collectives and of one-sided calls"),
+    quick(case("mpi4py-p2p", 2, |bench| mpi4py(bench, &["test_p2p_obj", "test_p2p_buf"], suite::POINT_TO_POINT), "MPICH: mpi4py's own tests of messages")),
+    case("mpi4py", 2, |bench| mpi4py(bench, &["test_cco_buf", "test_rma"], suite::COLLECTIVE_AND_ONE_SIDED), "MPICH: mpi4py's own tests of collectives and of one-sided calls"),
     Case { loss: LOSS, ..case("hpcc-loss", 2, |bench| hpcc(bench, &[0, 1], (1, 2)), "HPC Challenge while the wire loses 1 % of the frames") },
     case("flood", 2, flood, "a sender that is faster than its receiver: receiver-not-ready, and no connection breaks"),
     case("rank-killed", 2, faults::rank, "one of two processes is killed: the other one gets an error, and viad gives all back"),
@@ -147,7 +147,10 @@ fn dsm(bench: &mut Bench) -> Result<Found> {
 fn netpipe(bench: &mut Bench) -> Result<Found> {
     const MOST: u64 = 64 << 10;
     let most = MOST.to_string();
-    run(&job::open_mpi(bench, &[0, 1], &["NPopenmpi", "-u", &most, "-o", "np.out"]))?;
+    let cmd = job::open_mpi(bench, &[0, 1], &["NPopenmpi", "-u", &most, "-o", "np.out"]);
+    println!("$ {cmd}");
+    let (good, told) = cmd.run_watching_errors()?;
+    ensure!(good, "NetPIPE has failed");
     let rows = read(&bench.folder.join("np.out"))?;
     let last = rows.lines().last().context("NetPIPE has measured nothing")?;
     let size: u64 = last.split_whitespace().next().and_then(|word| word.parse().ok()).context("no size")?;
@@ -155,8 +158,25 @@ fn netpipe(bench: &mut Bench) -> Result<Found> {
         rows.lines().count() > 20 && size >= MOST,
         "NetPIPE has measured up to {size} bytes only:\n{rows}"
     );
-    // The largest size alone goes each way ten times at least.
-    Ok(Found { note: format!("{} sizes up to {size} bytes", rows.lines().count()), bytes: 20 * MOST })
+    Ok(Found {
+        note: format!("{} sizes up to {size} bytes", rows.lines().count()),
+        bytes: netpipe_bytes(&told)?,
+    })
+}
+
+/// Bytes of the messages that NetPIPE says that it exchanges. It says how often each size goes there and back, and does all of that three times.
+fn netpipe_bytes(told: &str) -> Result<u64> {
+    const TRIALS: u64 = 3;
+    // `  5:       6 bytes   1000 times -->      x Mbps in     y usec`
+    let one = |line: &str| -> Option<u64> {
+        let (size, times) = line.split_once(" -->")?.0.split_once(':')?.1.split_once(" bytes ")?;
+        let size: u64 = size.trim().parse().ok()?;
+        let times: u64 = times.trim().strip_suffix(" times")?.trim().parse().ok()?;
+        Some(size * times)
+    };
+    let sizes: Vec<u64> = told.lines().filter_map(one).collect();
+    ensure!(!sizes.is_empty(), "NetPIPE does not say how often it sends what:\n{told}");
+    Ok(TRIALS * 2 * sizes.iter().sum::<u64>())
 }
 
 /// Input of HPC Challenge, with this grid of processes: as its own example has it, but small.
@@ -236,7 +256,7 @@ fn hpcc_verdict(told: &str) -> Result<String> {
     Ok(format!("Success=1, {passed} residuals passed"))
 }
 
-fn mpi4py(bench: &mut Bench, files: &[&str]) -> Result<Found> {
+fn mpi4py(bench: &mut Bench, files: &[&str], sent: suite::Sent) -> Result<Found> {
     let (python, main) = (job::python(&bench.project.venv), suite::program(bench.project)?);
     let main = main.display().to_string();
     let mut line = vec![python.as_str(), "-u", &main];
@@ -247,8 +267,7 @@ fn mpi4py(bench: &mut Bench, files: &[&str]) -> Result<Found> {
     ensure!(good, "mpi4py's tests have failed");
     let counts = suite::passed(&errors)?;
     ensure!(counts.len() == 2, "{} ranks have run tests", counts.len());
-    // Most of its messages are short.
-    Ok(Found { note: format!("{counts:?} tests passed"), bytes: 10_000 })
+    Ok(Found { note: format!("{counts:?} tests passed"), bytes: sent.at_least() })
 }
 
 fn flood(bench: &mut Bench) -> Result<Found> {
@@ -281,6 +300,14 @@ mod tests {
     fn hpcc_s_bytes_are_nearly_all_that_a_run_has_sent() {
         // As docs/mpi.md has them.
         assert_eq!([2, 4].map(hpcc_bytes), [1_632_000_000, 3_376_000_000]);
+    }
+
+    #[test]
+    fn netpipe_s_bytes_are_those_of_the_sizes_that_it_tells_of() {
+        let told = "0: a\n1: b\nNow starting the main loop\n  0:       1 bytes    200 times -->      0.01 Mbps in     900.00 usec\n  \
+                    1:   65539 bytes     10 times -->     70.00 Mbps in    7000.00 usec\n";
+        assert_eq!(netpipe_bytes(told).unwrap(), 6 * (200 + 655_390));
+        assert!(netpipe_bytes("0: a\n").is_err());
     }
 
     #[test]

@@ -60,22 +60,6 @@ pub fn held(project: &Project, nic: &str) -> Result<[u64; 3]> {
     Ok(held)
 }
 
-/// What a NIC has received until when.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sample {
-    /// The NIC's time, in microseconds. It wraps after more than an hour.
-    pub micros: f64,
-    /// Bytes of messages that it has received.
-    pub bytes: u64,
-}
-
-/// What a NIC has received until now.
-pub fn sample(project: &Project, nic: &str) -> Result<Sample> {
-    let look = look(project, nic)?;
-    let micros = look["device_time_us"].as_f64().context("`viaduct stat` tells no time")?;
-    Ok(Sample { micros, bytes: Counters::read(&look)?.get("BYTES_RECEIVED")? })
-}
-
 fn look(project: &Project, nic: &str) -> Result<Value> {
     let stat = project.built("viaduct")?.args(["stat", nic, "--json", "--all"]);
     let text = stat.probe().with_context(|| format!("{stat} fails"))?;

@@ -4,6 +4,7 @@
 
 mod cases;
 mod counters;
+mod device;
 mod faults;
 mod figures;
 mod guests;
@@ -25,7 +26,7 @@ use anyhow::{bail, ensure, Result};
 use cases::{Case, CASES};
 use counters::Counters;
 pub use provider::{BUILT, FEATURE, NAME, PACKAGE};
-use stage::Stage;
+use stage::{Conditions, Stage};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -41,7 +42,7 @@ pub struct Options {
     /// Lists the cases
     #[arg(long)]
     list: bool,
-    /// Measures latency and bandwidth by size beside libfabric's provider for TCP, and runs no case
+    /// Measures latency and bandwidth by size, and runs no case: of models in the wall's time, beside libfabric's provider for TCP; of RTL in the NICs'
     #[arg(long, conflicts_with_all = ["quick", "only", "list"])]
     figures: bool,
     /// Runs a ring of two ranks in two guests instead, each by a viad that trusts it with a NIC behind its kernel's VFIO
@@ -140,10 +141,19 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
     }
     let programs = programs::build(project)?;
     if options.figures {
-        let wire = (options.loss.unwrap_or(0.0), options.seed);
-        let stage = Stage::start(project, 2, options.nic, wire, cases::SILENCE)?;
-        let folder = project.scratch("mpi/figures")?;
-        return figures::measure(&Bench { project, kind: options.nic, stage, provider, programs, folder });
+        let (kind, folder) = (options.nic, project.scratch("mpi/figures")?);
+        let loss = options.loss.unwrap_or(0.0);
+        let conditions =
+            Conditions { kind, loss, seed: options.seed, silence: cases::SILENCE, measured: None };
+        let start = |conditions: &Conditions| -> Result<Bench> {
+            let (stage, folder) = (Stage::start(project, 2, conditions)?, folder.clone());
+            Ok(Bench { project, kind, stage, provider: provider.clone(), programs: programs.clone(), folder })
+        };
+        // Times of the wall over RTL would say how fast it is simulated.
+        return match kind {
+            Kind::Model => figures::measure(&start(&conditions)?),
+            Kind::Rtl => device::measure(&conditions, &folder, start),
+        };
     }
     let mut failed = Vec::new();
     for case in &chosen {
@@ -178,7 +188,9 @@ fn one(
     std::fs::remove_dir_all(&folder)?;
     std::fs::create_dir(&folder)?;
     let loss = options.loss.unwrap_or(case.loss);
-    let stage = Stage::start(project, case.nics, options.nic, (loss, options.seed), case.silence)?;
+    let (kind, seed) = (options.nic, options.seed);
+    let conditions = Conditions { kind, loss, seed, silence: case.silence, measured: None };
+    let stage = Stage::start(project, case.nics, &conditions)?;
     let mut bench = Bench { project, kind: options.nic, stage, provider, programs, folder };
     let before = Counters::of_all(&bench)?;
     let found = (case.run)(&mut bench)?;

@@ -11,6 +11,20 @@ use std::time::{Duration, Instant};
 /// How long a viad may take to serve: it resets its NIC first.
 const START: Duration = Duration::from_secs(60);
 
+/// What the NICs, their wire and their viads are like.
+pub struct Conditions<'a> {
+    /// What the NICs are.
+    pub kind: Kind,
+    /// The wire loses so many of a hundred frames.
+    pub loss: f64,
+    /// Which ones.
+    pub seed: u64,
+    /// The viads ask a peer that has been silent for so long whether it is there.
+    pub silence: Duration,
+    /// Each frame goes into this file; and what hosts do takes no device time, which stands until they have been quiet for so long.
+    pub measured: Option<(&'a Path, Duration)>,
+}
+
 /// The NICs. What is first here ends first.
 pub struct Stage {
     viads: Vec<Process>,
@@ -19,20 +33,21 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Starts so many NICs, on a wire that loses so many of a hundred frames. Their viads ask a peer that has been silent for so long whether it is there.
-    pub fn start(
-        project: &Project,
-        nics: usize,
-        kind: Kind,
-        (loss, seed): (f64, u64),
-        silence: Duration,
-    ) -> Result<Stage> {
+    /// Starts so many NICs.
+    pub fn start(project: &Project, nics: usize, conditions: &Conditions) -> Result<Stage> {
         let folder = Sockets::make("mpi")?;
-        let (loss_per_million, seed_text) = (((loss * 1e4).round() as u32).to_string(), seed.to_string());
-        let arguments = ["--loss", &loss_per_million, "--seed", &seed_text];
+        let &Conditions { kind, loss, seed, silence, measured } = conditions;
         if loss > 0.0 {
             println!("{loss} % of the RoCE frames are lost, seed {seed}");
         }
+        let loss_per_million = (loss * 1e4).round() as u32;
+        let mut arguments =
+            ["--loss", &loss_per_million.to_string(), "--seed", &seed.to_string()].map(String::from).to_vec();
+        if let Some((capture, quiet)) = measured {
+            let capture = std::path::absolute(capture)?.display().to_string();
+            arguments.extend(["--pcap".into(), capture, "--hold".into(), quiet.as_micros().to_string()]);
+        }
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let simulator = Simulator::start(project, folder.path(), (nics, kind), &arguments)?;
         let config = folder.path().join("viad.toml");
         // All that a NIC has is for the one user who is here.
@@ -90,6 +105,13 @@ impl Stage {
     /// Fails if a NIC has broken a rule of the bus.
     pub fn judge(&self) -> Result<()> {
         self.simulator.judge().map(|_| ())
+    }
+
+    /// Ends all of it, as [`Stage::judge`] has it. Then the capture is whole.
+    pub fn end(self) -> Result<()> {
+        self.judge()?;
+        drop(self.viads);
+        self.simulator.end()
     }
 }
 

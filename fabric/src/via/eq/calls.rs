@@ -80,6 +80,19 @@ unsafe extern "C" fn control(fid: *mut ffi::fid, command: c_int, place: *mut c_v
     })
 }
 
+/// An event queue that is to be read into a place: there must be one, and of the flags only the one that leaves the event where it is.
+///
+/// # Safety
+/// As libfabric calls what reads: with an event queue that nobody takes as long as the reference is used.
+unsafe fn to_read<'a, T>(eq: *mut ffi::fid_eq, place: *const T, flags: u64) -> Result<&'a Arc<Eq>, Errno> {
+    // SAFETY: the caller's promise.
+    let eq = unsafe { Events::at(eq) }?;
+    match !place.is_null() && flags & !FI_PEEK == 0 {
+        true => Ok(eq),
+        false => Err(Errno::INVALID),
+    }
+}
+
 /// Reads the oldest event. It stays, if the flags say that one only looks.
 ///
 /// # Safety
@@ -116,10 +129,7 @@ unsafe extern "C" fn read(
 ) -> isize {
     ffi::count(|| {
         // SAFETY: the caller's promise.
-        let eq = unsafe { Events::at(eq) }?;
-        if place.is_null() || flags & !FI_PEEK != 0 {
-            return Err(Errno::INVALID);
-        }
+        let eq = unsafe { to_read(eq, place, flags) }?;
         // SAFETY: as above.
         eq.look(|state| unsafe { take(state, what, place, room, flags) })
     })
@@ -137,10 +147,7 @@ unsafe extern "C" fn sread(
 ) -> isize {
     ffi::count(|| {
         // SAFETY: the caller's promise.
-        let eq = unsafe { Events::at(eq) }?;
-        if place.is_null() || flags & !FI_PEEK != 0 {
-            return Err(Errno::INVALID);
-        }
+        let eq = unsafe { to_read(eq, place, flags) }?;
         let (file, deadline) = (eq.file()?, Deadline::of(timeout));
         loop {
             // SAFETY: as above.
@@ -165,10 +172,7 @@ unsafe extern "C" fn sread(
 unsafe extern "C" fn readerr(eq: *mut ffi::fid_eq, place: *mut ffi::fi_eq_err_entry, flags: u64) -> isize {
     ffi::count(|| {
         // SAFETY: the caller's promise.
-        let eq = unsafe { Events::at(eq) }?;
-        if place.is_null() || flags & !FI_PEEK != 0 {
-            return Err(Errno::INVALID);
-        }
+        let eq = unsafe { to_read(eq, place, flags) }?;
         eq.look(|state| {
             let Some(Event::Failed { of, context, error, data }) = state.events.front() else {
                 return Err(Errno::AGAIN);
