@@ -19,6 +19,7 @@ mod bus_master;
 mod child;
 mod handed;
 mod held;
+mod hostile;
 mod interrupts;
 mod kernel;
 mod ledger;
@@ -77,6 +78,9 @@ pub struct Options {
     /// The NIC of who serves the ball
     #[arg(long, value_name = "MAC", hide = true)]
     peer: Option<Mac>,
+    /// What is known of somebody else
+    #[arg(long, value_name = "TEXT", hide = true)]
+    told: Option<String>,
     /// So many balls; without it they end with the process
     #[arg(long, value_name = "COUNT", hide = true)]
     balls: Option<u64>,
@@ -140,6 +144,7 @@ const TESTS: &[&[Test]] = &[
     handed::TESTS,
     user::TESTS,
     shared::TESTS,
+    hostile::TESTS,
     stopped::TESTS,
     bus_error::TESTS,
     held::TESTS,
