@@ -17,6 +17,7 @@ mod bench;
 mod bus_error;
 mod bus_master;
 mod child;
+mod figures;
 mod handed;
 mod held;
 mod hostile;
@@ -35,6 +36,7 @@ mod reset;
 mod setting;
 mod shared;
 mod stopped;
+mod system_calls;
 mod user;
 mod viads;
 mod witness;
@@ -149,6 +151,7 @@ const TESTS: &[&[Test]] = &[
     bus_error::TESTS,
     held::TESTS,
     own::TESTS,
+    figures::TESTS,
 ];
 
 fn main() -> ExitCode {
