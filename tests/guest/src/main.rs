@@ -152,6 +152,7 @@ const TESTS: &[&[Test]] = &[
     held::TESTS,
     own::TESTS,
     figures::TESTS,
+    refusals::LAST,
 ];
 
 fn main() -> ExitCode {
