@@ -81,7 +81,7 @@ fn eight_honest_users_notice_nothing_of_eight_hostile_ones() {
     // Killed as they are.
     drop(hostile);
     let over = |log: &str| {
-        log.matches("a client ").count()
+        log.matches("a client pid=").count()
             == log.matches("session ended").count() + log.matches("session closed").count() + 1
     };
     assert!(until(LONG, || over(&stage.log(0))), "{}", stage.log(0));
