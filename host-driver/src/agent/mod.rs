@@ -33,7 +33,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_spec::{
     handle::queue_pair,
-    register::{control, registers},
+    register::{control, registers, state},
     wire::DEFAULT_PKEY,
 };
 
@@ -269,6 +269,11 @@ impl Agent {
     /// Whether the device still answers, the system leaves it to us, and nobody else has stopped or reset it.
     pub fn check(&self) -> Result<(), AgentError> {
         self.check_alarm()?;
+        self.check_function()
+    }
+
+    /// Whether the device still answers, and nobody else has stopped or reset it.
+    fn check_function(&self) -> Result<(), AgentError> {
         if self.device.config_read32(CONFIG_ID)? == u32::MAX {
             return Err(admin::removed().into());
         }
@@ -280,6 +285,19 @@ impl Agent {
             return Ok(());
         };
         Err(admin::gone(reason).into())
+    }
+
+    /// Whether what the NIC does can be ended in order, though the system may want the function back: it answers, takes commands, and the bus has
+    /// found no error.
+    pub fn can_end_in_order(&self) -> bool {
+        let alarm = self.interrupts.as_ref().and_then(Interrupts::alarm);
+        if alarm == Some(Alarm::Error) || self.check_function().is_err() {
+            return false;
+        }
+        // With the lock held nobody's command is under way, so one that is has been given up.
+        let Ok(_state) = self.state() else { return false };
+        let state = self.device.read32(Bar::Registers, registers::STATE);
+        state.is_ok_and(|register| register != u32::MAX && state::COMMAND_BUSY.get(&[register.into()]) == 0)
     }
 
     /// What the system has said of the function, as an error: from then on the device is gone, as far as who waits or asks is concerned.

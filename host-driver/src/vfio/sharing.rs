@@ -10,7 +10,7 @@ use rustix::{
     process::{waitpid, Pid, WaitOptions},
 };
 
-use super::{ioctl, lock, refusal, region::Region, Vfio, CONFIG_COMMAND, PAGE_BYTES};
+use super::{ioctl, lock, refusal, region::Region, space::AddressSpace, Vfio, CONFIG_COMMAND, PAGE_BYTES};
 use crate::{
     device::{
         sharing::{Handover, Sharing},
@@ -49,47 +49,12 @@ impl Sharing for Vfio {
         self.born.check()?;
         let request = || "to take back a page that another process has mapped".to_string();
         let failed = |error: io::Error| self.failed(&request, error);
-        let length = PAGE_BYTES as usize;
-        // A child has it, too.
-        let page = Mapping::new(length).map_err(failed)?;
         let room = |range: &std::ops::RangeInclusive<u64>| range.end() - range.start() > 2 * PAGE_BYTES;
         let range = self.ranges.iter().find(|range| room(range));
         let range = range.ok_or_else(|| refusal(request(), "the IOMMU has no page for it".into()))?;
         let iova = (range.start() + 1).next_multiple_of(PAGE_BYTES);
-        // SAFETY: this process has one thread, by the trait's rule: so its child may do what it could.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
-            // SAFETY: the device does not know the address; the page is the child's until it ends.
-            let mapped = unsafe { self.space.map(iova, page.start().as_ptr() as usize, length, true) };
-            let code = mapped.map_or_else(|error| error.raw_os_error().unwrap_or(libc::EIO), |()| 0);
-            // SAFETY: it ends without running anything of its parent's.
-            unsafe { libc::_exit(code) };
-        }
-        if child < 0 {
-            return Err(failed(io::Error::last_os_error()));
-        }
-        let pid = Pid::from_raw(child);
-        let status = loop {
-            match waitpid(pid, WaitOptions::empty()) {
-                Err(Errno::INTR) => {}
-                ended => break ended.map_err(|error| failed(error.into()))?,
-            }
-        };
-        match status.and_then(|(_, status)| status.exit_status()) {
-            Some(0) => {}
-            Some(code) => return Err(failed(io::Error::from_raw_os_error(code))),
-            None => return Err(refusal(request(), "the process that was to map it was killed".into())),
-        }
-        match self.take_back(iova, PAGE_BYTES)? {
-            PAGE_BYTES => Ok(()),
-            unmapped => {
-                let reason = format!(
-                    "this kernel says that it unmapped {unmapped} bytes of {PAGE_BYTES}: it skips what another process has mapped, \
-                     so what a program leaves behind that dies would stay. A newer kernel is needed"
-                );
-                Err(refusal(request(), reason))
-            }
-        }
+        map_in_a_child(&*self.space, iova).map_err(failed)?;
+        judge(self.take_back(iova, PAGE_BYTES)?).map_err(|reason| refusal(request(), reason))
     }
 
     #[tracing::instrument(level = "debug", skip_all, fields(stop = stop), ret, err(level = "debug"))]
@@ -123,5 +88,62 @@ impl Sharing for Vfio {
 
     fn most_maps(&self) -> u64 {
         self.machine.dma_entry_limit().unwrap_or(MAPS)
+    }
+}
+
+/// A child of this process, which has one thread, maps a page there, and ends.
+fn map_in_a_child(space: &dyn AddressSpace, iova: u64) -> io::Result<()> {
+    let length = PAGE_BYTES as usize;
+    // A child has it, too.
+    let page = Mapping::new(length)?;
+    // SAFETY: this process has one thread, by the trait's rule: so its child may do what it could.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: the device does not know the address; the page is the child's until it ends.
+        let mapped = unsafe { space.map(iova, page.start().as_ptr() as usize, length, true) };
+        let code = mapped.map_or_else(|error| error.raw_os_error().unwrap_or(libc::EIO), |()| 0);
+        // SAFETY: it ends without running anything of its parent's.
+        unsafe { libc::_exit(code) };
+    }
+    if child < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let pid = Pid::from_raw(child);
+    let status = loop {
+        match waitpid(pid, WaitOptions::empty()) {
+            Err(Errno::INTR) => {}
+            ended => break ended?,
+        }
+    };
+    match status.and_then(|(_, status)| status.exit_status()) {
+        Some(0) => Ok(()),
+        Some(code) => Err(io::Error::from_raw_os_error(code)),
+        None => Err(io::Error::other("the process that was to map it was killed")),
+    }
+}
+
+/// What the kernel says that it has unmapped of the page; if it is another, why nobody can be trusted there.
+fn judge(unmapped: u64) -> Result<(), String> {
+    if unmapped == PAGE_BYTES {
+        return Ok(());
+    }
+    Err(format!(
+        "this kernel says that it unmapped {unmapped} bytes of {PAGE_BYTES}: it skips what another process has mapped, so what a program leaves behind \
+         that dies would stay. A newer kernel is needed"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_skips_another_process_s_map_is_refused() {
+        judge(PAGE_BYTES).expect("it has unmapped the page");
+        for unmapped in [0, 1, 2 * PAGE_BYTES] {
+            let reason = judge(unmapped).expect_err("it has not");
+            assert!(reason.contains(&format!("unmapped {unmapped} bytes of 4096")), "{reason}");
+            assert!(reason.contains("skips") && reason.contains("newer kernel"), "{reason}");
+        }
     }
 }

@@ -125,11 +125,16 @@ pub fn run(config: &Config) -> Result<()> {
         // First of all, so that nobody comes.
         listener.close();
         nic.end("");
-        nic.notice.end();
+        // Each session ends its connections and VIs, and then its client hears of it: a trusted one unmaps its memory as soon as it does. Of a NIC
+        // that does nothing any more all hear at once.
+        if !nic.agent.can_end_in_order() {
+            nic.notice.end();
+        }
         let start = Instant::now();
         while nic.sessions.load(Ordering::Acquire) > 0 && start.elapsed() < ENDING {
             std::thread::sleep(Duration::from_millis(1));
         }
+        nic.notice.end();
         nic.forwarder.stop();
         nic.events.stop();
         nic.connections.stop();

@@ -121,6 +121,10 @@ fn talk(nic: &Arc<Nic>, socket: &Arc<OwnedFd>, peer: Peer) -> Result<(), End> {
                 tracing::debug!(?request, %error, "refused");
                 if error.class() == ErrorClass::Gone {
                     nic.end(&error.to_string());
+                    if nic.agent.can_end_in_order() {
+                        // First its VIs end, then it hears of that.
+                        return Err(End::Stopped);
+                    }
                 }
                 reply(socket, &Err(error.into()), &[])?;
             }

@@ -1,7 +1,7 @@
 //! The bus gives a function up. Nobody can have a sound bus do so; but vfio-pci signals the eventfd that a real error of PCIe AER is told by
 //! when its owner asks for that (`VFIO_IRQ_SET_DATA_BOOL` in linux/vfio.h).
 
-use std::{os::fd::AsFd, thread, time::Duration};
+use std::{fs, os::fd::AsFd, thread, time::Duration};
 
 use anyhow::{ensure, Context, Result};
 use libtest_mimic::Completion;
@@ -45,6 +45,7 @@ fn told(setting: &Setting) -> Result<Completion> {
     }
     for end in [0, 1] {
         note(format!("NIC {end}"));
+        let before = locked_memory()?;
         let mut bench = Bench::open(setting)?;
         let vis = bench.connect(ReliabilityLevel::ReliableDelivery)?;
         let receive = bench.ends[end].in_memory(BYTES)?;
@@ -62,10 +63,13 @@ fn told(setting: &Setting) -> Result<Completion> {
         })?;
         is_the_bus(nic.check())?;
         bench.ends[1 - end].nic.check().context("the other NIC")?;
-        let device = device.clone();
+        let pinned = locked_memory()?;
+        ensure!(
+            pinned > before,
+            "the kernel's account of what the NIC reaches: {pinned} kB, {before} kB before"
+        );
         drop((vis, bench));
-        ensure!(device.maps() == 0, "{} maps are left", device.maps());
-        drop(device);
+        ensure!(locked_memory()? == before, "{} kB stay with the NIC, {before} kB before", locked_memory()?);
         Bench::open(setting)?.transfer()?;
     }
     Ok(Completion::Completed)
@@ -77,4 +81,11 @@ fn is_the_bus(outcome: Result<(), Error>) -> Result<()> {
     let is = error.code() == Return::ErrorResource && error.to_string().contains("AER");
     ensure!(is, "{error}");
     Ok(())
+}
+
+/// Memory of this process that stays in its place, in kB: the kernel counts there what it has mapped for the NIC.
+fn locked_memory() -> Result<u64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmLck:")).context("a line of its memory")?;
+    line.trim().strip_suffix(" kB").and_then(|count| count.parse().ok()).context("a number of kB")
 }

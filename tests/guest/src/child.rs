@@ -15,6 +15,7 @@ use vipl::{Mac, MemAttributes};
 
 use crate::{
     bench::Bench,
+    hostile,
     note::note,
     ranks,
     setting::{Place, Setting},
@@ -36,6 +37,10 @@ pub enum Deed {
     Return,
     /// Serves the ball to a peer's NIC.
     Serve,
+    /// Everything against a viad and another user of it, until it is killed.
+    Hostile,
+    /// RDMA of its own without end, until it is killed.
+    Flight,
 }
 
 /// More than a child may lock that is allowed [`MEMLOCK`].
@@ -88,6 +93,12 @@ impl Child {
         self
     }
 
+    /// What it knows of somebody else.
+    pub fn told(mut self, told: &str) -> Self {
+        self.0.arg("--told").arg(told);
+        self
+    }
+
     /// How many balls it serves or returns; else it does so until it is killed.
     pub fn balls(mut self, count: u64) -> Self {
         self.0.arg("--balls").arg(count.to_string());
@@ -134,6 +145,18 @@ impl Running {
             out.read_to_string(&mut error)?;
         }
         bail!("it ended without {what:?}: {error}");
+    }
+
+    /// It has not ended.
+    pub fn lives(&mut self) -> Result<()> {
+        if let Some(status) = self.0.try_wait()? {
+            let mut error = String::new();
+            if let Some(out) = &mut self.0.stderr {
+                out.read_to_string(&mut error)?;
+            }
+            bail!("it has ended by itself, {status}: {error}");
+        }
+        Ok(())
     }
 
     /// Its number.
@@ -226,14 +249,18 @@ fn perform(deed: Deed, options: &Options) -> Result<()> {
         return Ok(());
     }
     let nics = &options.nic[..];
-    if let Deed::Open | Deed::Return | Deed::Serve = deed {
-        let [name] = nics else { bail!("one NIC") };
-        return match (deed, options.peer) {
-            (Deed::Open, _) => Place::of(name)?.open().map(drop),
-            (Deed::Return, _) => ranks::give_back(name, options.balls),
-            (_, Some(peer)) => ranks::serve(name, peer, options.balls),
-            (_, None) => bail!("a peer is needed"),
-        };
+    let one = || match nics {
+        [name] => Ok(name.as_str()),
+        _ => bail!("one NIC"),
+    };
+    match deed {
+        Deed::Open => return Place::of(one()?)?.open().map(drop),
+        Deed::Return => return ranks::give_back(one()?, options.balls),
+        Deed::Serve => return ranks::serve(one()?, options.peer.context("a peer is needed")?, options.balls),
+        Deed::Hostile | Deed::Flight => {
+            return hostile::be(deed, one()?, options.told.as_deref().context("somebody to be against")?)
+        }
+        Deed::Transfer | Deed::Register | Deed::Limit => {}
     }
     let [a, b] = nics else { bail!("two NICs") };
     let setting = Setting { nics: [a.clone(), b.clone()], ledger: None };

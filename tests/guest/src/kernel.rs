@@ -18,7 +18,7 @@ use rustix::{
 const LOG: &str = "/dev/kmsg";
 /// The kernel says no more than ten things of faults in five seconds, and counts each fault as three. Before
 /// we make one, it must have told of so few in the last while that it will tell of ours.
-const WINDOW: Duration = Duration::from_millis(5500);
+pub const WINDOW: Duration = Duration::from_millis(5500);
 const FAULTS_IN_WINDOW: usize = 2;
 
 /// The log, from some point on.

@@ -17,8 +17,10 @@ mod bench;
 mod bus_error;
 mod bus_master;
 mod child;
+mod figures;
 mod handed;
 mod held;
+mod hostile;
 mod interrupts;
 mod kernel;
 mod ledger;
@@ -34,6 +36,7 @@ mod reset;
 mod setting;
 mod shared;
 mod stopped;
+mod system_calls;
 mod user;
 mod viads;
 mod witness;
@@ -77,6 +80,9 @@ pub struct Options {
     /// The NIC of who serves the ball
     #[arg(long, value_name = "MAC", hide = true)]
     peer: Option<Mac>,
+    /// What is known of somebody else
+    #[arg(long, value_name = "TEXT", hide = true)]
+    told: Option<String>,
     /// So many balls; without it they end with the process
     #[arg(long, value_name = "COUNT", hide = true)]
     balls: Option<u64>,
@@ -140,10 +146,13 @@ const TESTS: &[&[Test]] = &[
     handed::TESTS,
     user::TESTS,
     shared::TESTS,
+    hostile::TESTS,
     stopped::TESTS,
     bus_error::TESTS,
     held::TESTS,
     own::TESTS,
+    figures::TESTS,
+    refusals::LAST,
 ];
 
 fn main() -> ExitCode {

@@ -8,7 +8,7 @@
 //! and with its length; the memory is unchanged, and only the IOMMU can tell. That is no fault of the
 //! NIC's: nobody but the agent could have told it such an address.
 
-use std::sync::Arc;
+use std::{sync::Arc, thread};
 
 use anyhow::{ensure, Context, Result};
 use libtest_mimic::Completion;
@@ -18,6 +18,7 @@ use vipl::{Descriptor, Event, Region, ReliabilityLevel, Status, Vi, ViState};
 
 use crate::{
     bench::{failed, index, read, Bench, DATA, LEVELS, LIMIT},
+    kernel::WINDOW,
     meddling::Trick,
     memory::Pages,
     note::note,
@@ -31,6 +32,10 @@ pub const TESTS: &[Test] = &[
     Test { name: "write_to_read_only_map", body: Body::Pair(read_only_map) },
     Test { name: "guest_physical_address", body: Body::Pair(guest_physical) },
 ];
+
+/// The last test of all.
+pub const LAST: &[Test] =
+    &[Test { name: "the_kernel_has_kept_no_fault_to_itself", body: Body::Pair(none_kept) }];
 
 /// Bytes of a message: few, so that it is one request of the NIC's, and one fault.
 const BYTES: usize = 64;
@@ -74,6 +79,17 @@ fn unreachable(bench: &mut Bench, trick: impl Fn(&Bench, &Pages) -> Result<Trick
     }
     let (pages, trick) = spare(bench, &trick)?;
     fetch_from(bench, 0, &pages, trick)?;
+    Ok(Completion::Completed)
+}
+
+/// How many faults the kernel has kept to itself, because there were too many at a time, it says with the next one that comes later: here is one, so
+/// that the ledger hears it of the last test, too.
+fn none_kept(bench: &mut Bench) -> Result<Completion> {
+    if bench.setting.ledger.is_some() {
+        thread::sleep(WINDOW);
+    }
+    let (pages, trick) = spare(bench, |_, _| Ok(Trick::Leave))?;
+    send_from(bench, 0, ReliabilityLevel::ReliableDelivery, &pages, trick)?;
     Ok(Completion::Completed)
 }
 

@@ -29,7 +29,7 @@ pub const TESTS: &[Test] = &[
 pub const TRUSTED: u32 = 65534;
 const STRANGER: u32 = 4001;
 const OTHER: u32 = 4002;
-const OWN: u32 = 4003;
+pub const OWN: u32 = 4003;
 /// Balls of a game.
 const BALLS: u64 = 20;
 /// Processes that are killed, one after the other.
@@ -152,13 +152,14 @@ fn trusted_killed(setting: &Setting) -> Result<Completion> {
     Ok(Completion::Completed)
 }
 
-/// A viad of a user of its own, who may do nothing but open the node.
-fn viad_without_rights(setting: &Setting) -> Result<(Given, Viad)> {
+/// A viad of a user of its own, who may do nothing but open the node; with more of a configuration.
+pub fn viad_without_rights(setting: &Setting, config: &str) -> Result<(Given, Viad)> {
     let given = Given::nodes(setting, OWN)?;
-    Ok((given, Viad::start(setting, 0, Some(OWN), "")?))
+    Ok((given, Viad::start(setting, 0, Some(OWN), config)?))
 }
 
-fn strangers(viad: &Viad) -> [Child; 2] {
+/// Two users who do not trust each other, on one NIC.
+pub fn strangers(viad: &Viad) -> [Child; 2] {
     let name = || viad.name(&format!(",user={OWN},way=pools"));
     [rank(Deed::Return, name(), STRANGER), rank(Deed::Serve, name(), OTHER).peer(viad.mac())]
 }
@@ -167,7 +168,7 @@ fn distrusting(setting: &Setting) -> Result<Completion> {
     if let Some(reason) = lacking(setting) {
         return Ok(Completion::ignored_with(reason));
     }
-    let (_given, viad) = viad_without_rights(setting)?;
+    let (_given, viad) = viad_without_rights(setting, "")?;
     let [returns, serves] = strangers(&viad);
     for said in game(returns, serves)? {
         for way in [REFUSED, "Nic::allocate", "VipExtAllocateMem", "way=trusted"] {
@@ -182,7 +183,7 @@ fn distrusting_killed(setting: &Setting) -> Result<Completion> {
     if let Some(reason) = lacking(setting) {
         return Ok(Completion::ignored_with(reason));
     }
-    let (_given, viad) = viad_without_rights(setting)?;
+    let (_given, viad) = viad_without_rights(setting, "")?;
     for killed in 1..=KILLED {
         let [returns, serves] = strangers(&viad);
         broken_game(returns, serves)?;

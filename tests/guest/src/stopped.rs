@@ -62,16 +62,12 @@ fn stop(setting: &Setting) -> Result<Completion> {
     under_way(setting, "somebody else", clear, Ok)
 }
 
-/// Who unbinds a function that is open makes the kernel ask for it back (REQ), as who unplugs it does, and waits until nobody has it open.
+/// Who unbinds a function that is open makes the kernel ask for it back (REQ), as who unplugs it does, and waits until nobody has it open. Until then the
+/// NIC does what it is told: viad ends all VIs before a trusted program hears of the end and unmaps its memory, so the IOMMU has nothing to refuse.
 fn unbind(setting: &Setting) -> Result<Completion> {
     let begin = || {
         let folder = function(setting)?;
         let address = folder.file_name().context("an address")?.to_owned();
-        if let (Some(ledger), Some((_domain, device))) =
-            (&setting.ledger, address.to_string_lossy().split_once(':'))
-        {
-            ledger.takes_away(device);
-        }
         let (told, unbound) = mpsc::channel();
         thread::spawn(move || told.send(fs::write(folder.join("driver/unbind"), address.as_encoded_bytes())));
         Ok(unbound)

@@ -9,8 +9,8 @@ use viaduct_driver::{
     address::{Mtu, Service},
     cm::NotReady,
     consumer::Vi,
+    device_memory::DeviceMemory,
     kernel_agent::{KernelAgent, MemoryAttributes, ViAttributes},
-    memory::Mapping,
     queues::Direction,
     viad::Client,
 };
@@ -56,7 +56,7 @@ pub struct Hand {
     /// Its tag.
     pub tag: u16,
     /// Its memory, and the handle of that.
-    pub memory: Arc<Mapping>,
+    pub memory: Arc<DeviceMemory>,
     /// See there.
     pub handle: u32,
     /// The VI.
@@ -66,10 +66,19 @@ pub struct Hand {
 }
 
 impl Hand {
-    /// A new one, idle.
+    /// A new one, idle, with memory of the process's own.
     pub fn new(client: &Arc<Client>, service: Service) -> Self {
+        Self::with(client, service, DeviceMemory::new(BYTES).expect("memory"))
+    }
+
+    /// A new one, idle, with memory of the library's: in a pool.
+    pub fn in_pool(client: &Arc<Client>, service: Service) -> Self {
+        Self::with(client, service, Arc::clone(client).allocate(BYTES).expect("memory"))
+    }
+
+    fn with(client: &Arc<Client>, service: Service, memory: DeviceMemory) -> Self {
         let tag = client.create_tag().expect("a tag");
-        let memory = Arc::new(Mapping::new(BYTES).expect("memory"));
+        let memory = Arc::new(memory);
         let attributes = MemoryAttributes { tag, rdma_write: true, rdma_read: true };
         // SAFETY: nothing but atomics and the NIC reaches it; it stays as long as the process (see `Drop`).
         let handle = unsafe { client.register(memory.start().as_ptr() as usize, BYTES, attributes) };

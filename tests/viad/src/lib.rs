@@ -7,6 +7,7 @@ pub mod fuse;
 pub mod hand;
 pub mod honest;
 pub mod host;
+pub mod hostile;
 pub mod pair;
 pub mod program;
 pub mod raw;

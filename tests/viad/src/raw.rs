@@ -7,6 +7,7 @@ use std::{
 
 use rustix::net::{connect, socket_with, AddressFamily, RecvFlags, SocketAddrUnix, SocketFlags, SocketType};
 use viaduct_driver::viad::{
+    place::{Place, Way},
     protocol::{self, Answer, Reply, Request, Welcome},
     socket::{self, Buffer},
 };
@@ -26,32 +27,41 @@ impl Raw {
         Self { socket }
     }
 
-    /// Connects and says hello: what it is told, and the descriptors of the notice page, its own notice page, its arena and the eventfd.
+    /// Connects and says hello, with its memory: what it is told, and the descriptors of the notice page, its own notice page, its arena and the
+    /// eventfd.
     ///
     /// # Panics
     /// It is refused.
     pub fn hello(path: impl AsRef<Path>) -> (Self, Welcome, Vec<OwnedFd>) {
-        let open =
-            |write| std::fs::OpenOptions::new().read(true).write(write).open("/proc/self/mem").expect("ours");
-        let memories = [open(true), open(false)];
-        Self::hello_with(path, &memories.each_ref().map(AsFd::as_fd))
+        Self::hello_at(&Place::at(path.as_ref()))
     }
 
-    /// The same, but it hands over no memory of its own.
+    /// As [`Raw::hello`], in the way that a place says.
     ///
     /// # Panics
     /// It is refused.
-    pub fn hello_without_memory(path: impl AsRef<Path>) -> Self {
-        Self::hello_with(path, &[]).0
+    pub fn hello_at(place: &Place) -> (Self, Welcome, Vec<OwnedFd>) {
+        match Self::greet(place) {
+            (raw, Some((Ok(Answer::Welcome(welcome)), files))) => (raw, welcome, files),
+            (_, other) => panic!("{other:?}"),
+        }
     }
 
-    fn hello_with(path: impl AsRef<Path>, files: &[BorrowedFd<'_>]) -> (Self, Welcome, Vec<OwnedFd>) {
-        let raw = Self::connect(path);
-        let hello = Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION };
-        match raw.ask_with(&hello, files) {
-            (Ok(Answer::Welcome(welcome)), files) => (raw, welcome, files),
-            other => panic!("{other:?}"),
-        }
+    /// As [`Raw::hello_at`]; what comes back is whatever viad answers, if it does.
+    pub fn greet(place: &Place) -> (Self, Option<(Reply, Vec<OwnedFd>)>) {
+        let raw = Self::connect(&place.socket);
+        let open =
+            |write| std::fs::OpenOptions::new().read(true).write(write).open("/proc/self/mem").expect("ours");
+        let memories = match place.way {
+            Way::Private => vec![open(true), open(false)],
+            Way::Pools | Way::Trusted => Vec::new(),
+        };
+        let memories: Vec<_> = memories.iter().map(AsFd::as_fd).collect();
+        let hello = protocol::encode(&Request::Hello { magic: protocol::MAGIC, version: protocol::VERSION });
+        // Who is refused is told so before it has said anything: then the socket takes no more, and has that to read behind its error.
+        let _ = socket::send(&raw.socket, &hello.expect("short"), &memories);
+        let answer = raw.receive().or_else(|| raw.receive());
+        (raw, answer)
     }
 
     /// Sends bytes.

@@ -2,24 +2,17 @@
 
 use std::{
     io::Write,
-    os::{
-        fd::{AsFd, OwnedFd},
-        unix::{fs::PermissionsExt, process::CommandExt},
-    },
+    os::unix::{fs::PermissionsExt, process::CommandExt},
     process::{Command, Stdio},
     ptr::NonNull,
 };
 
-use rustix::fs::{fcntl_add_seals, ftruncate, memfd_create, MemfdFlags, SealFlags};
-use viaduct_driver::{
-    kernel_agent::{ErrorClass, MemoryAttributes},
-    viad::protocol::{Answer, Request},
-};
+use viaduct_driver::viad::place::Place;
 use viaduct_viad_tests::{
     child::{self, child, lines, user, wait_for},
     honest::{beside_an_honest_client, honest},
+    hostile::bad_pools,
     program::program,
-    raw::Raw,
     skip::skip,
     stage::{until, Process, Stage, LONG},
 };
@@ -128,91 +121,10 @@ fn a_viad_of_a_user_of_its_own_serves_programs_that_hand_over_nothing_else() {
     assert!(run(&format!("{name},user={uid},way=pools")), "{}", said());
 }
 
-fn memfd(bytes: u64, seals: SealFlags) -> OwnedFd {
-    let file = memfd_create("pool", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).expect("a memfd");
-    ftruncate(&file, bytes).expect("room");
-    fcntl_add_seals(&file, seals).expect("a memfd");
-    file
-}
-
-/// The class of a refusal.
-fn refused(raw: &Raw, request: &Request, files: &[&OwnedFd]) -> ErrorClass {
-    let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
-    match raw.ask_with(request, &files).0 {
-        Err(refusal) => refusal.class,
-        Ok(answer) => panic!("{request:?}: {answer:?}"),
-    }
-}
-
 #[test]
 fn a_pool_that_could_hurt_viad_is_none() {
     let stage = Stage::new(1);
-    beside_an_honest_client(&stage, || {
-        let (raw, ..) = Raw::hello(stage.socket(0));
-        let share = |bytes, file: &OwnedFd| refused(&raw, &Request::SharePool(bytes), &[file]);
-        let plain: OwnedFd = tempfile::tempfile().expect("a file").into();
-        ftruncate(&plain, 1 << 20).expect("room");
-        assert_eq!(share(PAGE, &plain), ErrorClass::Parameter, "a file can be made shorter");
-        let socket = raw.socket.try_clone().expect("a descriptor");
-        assert_eq!(share(PAGE, &socket), ErrorClass::Parameter);
-        assert_eq!(
-            share(PAGE, &memfd(PAGE, SealFlags::GROW)),
-            ErrorClass::Parameter,
-            "it can become shorter"
-        );
-        let good = memfd(2 * PAGE, SealFlags::SHRINK | SealFlags::GROW);
-        for bytes in [0, 1, PAGE + 1, 3 * PAGE] {
-            assert_eq!(share(bytes, &good), ErrorClass::Parameter, "{bytes} bytes");
-        }
-        assert_eq!(share(1 << 62, &good), ErrorClass::Resource, "more than half of the machine's memory");
-        // Nothing of it is left: one that is good is taken, and is the first.
-        let (Ok(Answer::Pool(pool)), _) = raw.ask_with(&Request::SharePool(2 * PAGE), &[good.as_fd()]) else {
-            panic!("it is as it should be")
-        };
-        let (Ok(Answer::Tag(tag)), _) = raw.ask(&Request::CreateTag) else { panic!("no tag") };
-        let attributes = MemoryAttributes { tag, rdma_write: true, rdma_read: true };
-        let register = |pool, offset, address, length| {
-            Request::RegisterShared(pool, offset, address, length, attributes)
-        };
-        let address = 0x7f00_0000_0000;
-        for request in [
-            register(pool + 1, 0, address, PAGE),
-            register(pool, PAGE, address, PAGE + 1),
-            register(pool, 2 * PAGE, address, 1),
-            register(pool, 0, address, 0),
-            register(pool, u64::MAX, address, 2),
-            register(pool, 0, address, u64::MAX),
-            // Another place of the page than the address says.
-            register(pool, 8, address, 8),
-            register(pool, 0, u64::MAX - 100, PAGE),
-        ] {
-            assert_eq!(refused(&raw, &request, &[]), ErrorClass::Parameter, "{request:?}");
-        }
-        let (Ok(Answer::Handle(handle)), _) = raw.ask(&register(pool, 8, address + 8, PAGE)) else {
-            panic!("it is inside")
-        };
-        assert_eq!(refused(&raw, &Request::DropPool(pool), &[]), ErrorClass::State, "a region is in it");
-        // A number of one session means nothing in another.
-        let (other, ..) = Raw::hello(stage.socket(0));
-        assert_eq!(refused(&other, &Request::DropPool(pool), &[]), ErrorClass::Parameter);
-        assert_eq!(refused(&other, &Request::Deregister(handle), &[]), ErrorClass::Parameter);
-        // It has holes, which harm nobody.
-        rustix::fs::fallocate(
-            &good,
-            rustix::fs::FallocateFlags::PUNCH_HOLE | rustix::fs::FallocateFlags::KEEP_SIZE,
-            0,
-            2 * PAGE,
-        )
-        .expect("a memfd");
-        assert!(raw.ask(&Request::Deregister(handle)).0.is_ok());
-        assert!(raw.ask(&Request::DropPool(pool)).0.is_ok());
-        assert_eq!(refused(&raw, &Request::DropPool(pool), &[]), ErrorClass::Parameter, "it is gone");
-        // Descriptors where none belong, and none where one does, end the session.
-        let (raw, ..) = Raw::hello(stage.socket(0));
-        raw.send(&viaduct_driver::viad::protocol::encode(&Request::SharePool(PAGE)).expect("short"))
-            .expect("it listens");
-        assert!(raw.receive().is_none(), "it is closed");
-    });
+    beside_an_honest_client(&stage, || bad_pools(&Place::at(stage.socket(0))));
     assert!(!stage.log(0).contains("panicked"), "{}", stage.log(0));
 }
 

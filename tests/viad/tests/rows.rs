@@ -11,7 +11,10 @@ use viaduct_driver::{
         ViAttributes, ViName,
     },
     memory::Mapping,
-    viad::protocol::{self, Answer, Refusal, Request},
+    viad::{
+        place::{Place, Way},
+        protocol::{self, Answer, Refusal, Request},
+    },
 };
 use viaduct_spec::handle::queue_pair;
 use viaduct_viad_tests::{child::user, hand::vi_attributes, raw::Raw, skip::skip, stage::Stage};
@@ -70,13 +73,18 @@ fn discriminators() -> [Discriminator; 2] {
     [&b"row"[..], b"another's"].map(|bytes| Discriminator::try_from(bytes).expect("short"))
 }
 
+/// A session that has handed over no memory.
+fn without_memory(socket: &Path) -> Raw {
+    Raw::hello_at(&Place { way: Way::Pools, ..Place::at(socket) }).0
+}
+
 /// A session of another user's, which listens.
 fn stranger(socket: &Path, uid: u32) -> Raw {
     let listen = || {
         // SAFETY: three numbers. The kernel changes the user of this thread alone, which is what viad sees of who connects.
         let changed = unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) };
         assert_eq!(changed, 0);
-        let raw = Raw::hello_without_memory(socket);
+        let raw = without_memory(socket);
         let listen = Request::Listen(discriminators()[1]);
         assert!(matches!(ask(&raw, &listen), Ok(Answer::Listener(_))));
         raw
@@ -277,7 +285,7 @@ fn what_a_row_names_is_the_session_s_own() {
     };
     let stage = Stage::new(1);
     let [(owner, ..), (thief, ..)] = [(); 2].map(|()| Raw::hello(stage.socket(0)));
-    let bare = Raw::hello_without_memory(stage.socket(0));
+    let bare = without_memory(&stage.socket(0));
     let _listens = stranger(&stage.socket(0), another);
     let memories = [memory(), memory()];
     let mut others = Names::make(&owner, &memories[0]);

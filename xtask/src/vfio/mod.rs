@@ -4,6 +4,7 @@
 
 pub mod initramfs;
 pub mod log;
+mod outside;
 pub mod programs;
 mod qemu;
 pub mod run;
@@ -15,6 +16,7 @@ use crate::project::{write, Project};
 use crate::setup;
 use anyhow::{anyhow, ensure, Result};
 use clap::ValueEnum;
+use outside::Outside;
 pub use qemu::Machine;
 use std::fs;
 use std::path::Path;
@@ -51,6 +53,9 @@ pub struct Options {
     /// Only this job of xtask/guest/jobs (may be repeated)
     #[arg(long = "job", value_name = "NAME")]
     jobs: Vec<String>,
+    /// Only those tests of the job `suite` whose names contain this
+    #[arg(long, value_name = "TEXT")]
+    tests: Option<String>,
     /// Seconds after which a guest that is not done is ended
     #[arg(long, default_value_t = LIMIT, value_name = "SECONDS")]
     limit: u64,
@@ -61,7 +66,8 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { dma: Dma::Both, nic: None, size: 1 << 20, jobs: Vec::new(), limit: LIMIT, refresh: false }
+        let (jobs, tests) = (Vec::new(), None);
+        Options { dma: Dma::Both, nic: None, size: 1 << 20, jobs, tests, limit: LIMIT, refresh: false }
     }
 }
 
@@ -70,10 +76,12 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
     let known = initramfs::jobs(project)?;
     let unknown = options.jobs.iter().find(|job| !known.contains(job));
     ensure!(unknown.is_none(), "there is no job {unknown:?}; there are {}", known.join(", "));
+    let is_word = |text: &String| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    ensure!(options.tests.as_ref().is_none_or(is_word), "--tests is a part of a test's name");
     let cache = Cache::ready(project, options.refresh)?;
     if !built {
         setup::ensure(project, &[Need::Simulator])?;
-        project.cargo("build")?.args(["-p", "viaduct-sim"]).run()?;
+        project.cargo("build")?.args(["-p", "viaduct-sim", "-p", "viaduct-cli"]).run()?;
     }
     let programs = programs::build(project)?;
     let folder = project.scratch("vfio")?;
@@ -81,7 +89,6 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
     let scripts: Vec<_> = known.iter().map(|name| initramfs::script(project, name)).collect();
     write(&initramfs, initramfs::build(project, &cache, &programs, &scripts)?)?;
     let jobs = if options.jobs.is_empty() { &known } else { &options.jobs };
-    let jobs = jobs.join(",");
     // The two differ in what is in front of the NIC; it is the RTL where the kernel's log tells of what it reaches for.
     let (files, messages) = (("files", Kind::Model), ("messages", Kind::Rtl));
     let ways: &[(&'static str, Kind)] = match options.dma {
@@ -95,7 +102,7 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
     // At the same time: much of a guest's time is waiting, and each uses one processor.
     let failures: Vec<String> = std::thread::scope(|scope| {
         let guest = |way: (&'static str, Kind)| {
-            let (cache, initramfs, jobs) = (&cache, &initramfs, &jobs);
+            let (cache, initramfs) = (&cache, &initramfs);
             scope.spawn(move || one(project, cache, initramfs, way, jobs, options))
         };
         let guests: Vec<_> = ways.iter().map(|way| (way.0, guest(*way))).collect();
@@ -115,28 +122,38 @@ fn one(
     cache: &Cache,
     initramfs: &Path,
     (dma, kind): (&'static str, Kind),
-    jobs: &str,
+    jobs: &[String],
     options: &Options,
 ) -> Result<()> {
     let start = Instant::now();
     let sockets = Sockets::make(&format!("vfio-{dma}"))?;
-    let simulator = Simulator::start(project, sockets.path(), (NICS, kind), &["--dma", dma])?;
+    // One more NIC of RTL would slow all others down.
+    let has_outside = kind == Kind::Model && jobs.iter().any(|job| job == outside::JOB);
+    let jobs: Vec<&str> =
+        jobs.iter().map(String::as_str).filter(|job| has_outside || *job != outside::JOB).collect();
+    ensure!(!jobs.is_empty(), "the job {} is for functional models: --nic model", outside::JOB);
+    let all = NICS + usize::from(has_outside);
+    let simulator = Simulator::start(project, sockets.path(), (all, kind), &["--dma", dma])?;
     let log = initramfs.with_file_name(format!("kernel-{dma}.log"));
     if log.exists() {
         // What an earlier run left must not pass for this one's.
         fs::remove_file(&log)?;
     }
     let environment = [
-        format!("jobs={jobs}"),
+        format!("jobs={}", jobs.join(",")),
         format!("size={}", options.size),
         format!("dma={dma}"),
         format!("nic={}", kind.name()),
+        format!("tests={}", options.tests.as_deref().unwrap_or_default()),
     ];
     let nics = simulator.sockets();
-    let machine = Machine { initramfs, log: &log, nics: &nics, line: None, environment: &environment };
+    let (nics, others) = nics.split_at(NICS);
+    let outside = others.first().map(|socket| Outside::start(project, socket)).transpose()?;
+    let machine = Machine { initramfs, log: &log, nics, line: None, environment: &environment };
     let limit = Duration::from_secs(options.limit);
     let shown = run::run(dma, &machine.command(cache), &simulator, &log, limit)?;
     log::judge(&shown.log)?;
+    outside.map_or(Ok(()), Outside::judge)?;
     let cycles = simulator.judge()?;
     println!(
         "  {dma:8}  {} checks passed, {:.1} s, {cycles} cycles of the NICs' clock; the kernel's log: {}",

@@ -96,6 +96,10 @@ fn a_function_that_the_system_takes_away_is_gone_for_all_who_wait_look_or_ask() 
         let vectors = agent.vectors();
         let seen: Vec<u64> = (0..vectors).map(|n| agent.generation(n).expect("a vector")).collect();
         agent.check().expect("it is there");
+        assert!(agent.can_end_in_order());
+        ledger.books().busy = 1;
+        assert!(!agent.can_end_in_order(), "a command is under way that nobody waits for");
+        assert!(agent.can_end_in_order());
         std::thread::scope(|scope| {
             const LONG: Duration = Duration::from_secs(60);
             let waiter = scope.spawn(|| agent.wait_events(LONG));
@@ -117,6 +121,8 @@ fn a_function_that_the_system_takes_away_is_gone_for_all_who_wait_look_or_ask() 
         for error in [agent.check().err(), crate::kernel_agent::KernelAgent::check_here(&*agent).err()] {
             assert_eq!(error.expect("it is gone").class(), ErrorClass::Gone);
         }
+        // One that is wanted back still does what it is told, so that its VIs end before their memory goes.
+        assert_eq!(agent.can_end_in_order(), alarm == Alarm::Removal);
         // What is left is to close it: its memory is taken back as from any function that answers.
         drop(agent);
         assert!(ledger.books().maps.is_empty());
@@ -138,6 +144,7 @@ fn a_function_that_somebody_else_has_stopped_or_reset_is_gone() {
         agent.check().expect("it runs");
         meddle(&ledger);
         let error = agent.check().expect_err("it does nothing any more");
+        assert!(!agent.can_end_in_order());
         assert_eq!(error.class(), ErrorClass::Gone);
         assert!(error.to_string().contains(reason) && error.to_string().contains("somebody else"), "{error}");
         drop(agent);

@@ -1,8 +1,11 @@
-//! What hostile users do: each deed is a turn that is done again and again.
+//! Deeds against the NIC, against the protocol, and against those who connect.
 
 use std::{
     os::fd::AsFd,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        Arc,
+    },
     time::{Duration, Instant},
 };
 
@@ -19,23 +22,37 @@ use viaduct_driver::{
     memory::Mapping,
     queues::Direction,
     viad::{
+        place::{Place, Way},
         protocol::{Answer, Request},
         Client,
     },
 };
 use viaduct_spec::descriptor::{control, status};
-use viaduct_viad_tests::{
+
+use super::{greet, told::Told};
+use crate::{
     hand::{vi_attributes, Hand, Segment, DATA},
     raw::Raw,
     stage::{until, LONG},
 };
 
-use super::told::Told;
+/// A session.
+pub(super) fn open(place: &Place) -> Arc<Client> {
+    Client::open_at(place).expect("it serves")
+}
+
+/// A VI with memory that it may register.
+pub(super) fn hand(client: &Arc<Client>, place: &Place, service: Service) -> Hand {
+    match place.way {
+        Way::Pools => Hand::in_pool(client, service),
+        Way::Private | Way::Trusted => Hand::new(client, service),
+    }
+}
 
 /// Descriptors with somebody else's memory in them, here and there: each completes with an error.
-pub fn handles(socket: &str, told: Told) -> impl FnMut() {
-    let client = Client::open(socket).expect("it serves");
-    let [mut one, mut other] = [(); 2].map(|()| Hand::new(&client, Service::ReliableDelivery));
+pub fn handles(place: &Place, told: Told) -> impl FnMut() {
+    let client = open(place);
+    let [mut one, mut other] = [(); 2].map(|()| hand(&client, place, Service::ReliableDelivery));
     let mut turn = 0u32;
     move || {
         one.connect(&other);
@@ -71,8 +88,8 @@ pub fn handles(socket: &str, told: Told) -> impl FnMut() {
 }
 
 /// Requests about what is somebody else's: each is refused.
-pub fn numbers(socket: &str, told: Told, mut random: ChaCha8Rng) -> impl FnMut() {
-    let (raw, ..) = Raw::hello(socket);
+pub fn numbers(place: &Place, told: Told, mut random: ChaCha8Rng) -> impl FnMut() {
+    let (raw, ..) = greet(place);
     let (Ok(Answer::Tag(own)), _) = raw.ask(&Request::CreateTag) else { panic!("no tag") };
     move || {
         let tag = random.random();
@@ -111,8 +128,8 @@ pub fn numbers(socket: &str, told: Told, mut random: ChaCha8Rng) -> impl FnMut()
 }
 
 /// Anything at all in the rings and at every word of the doorbell pages, of VIs that are connected with each other.
-pub fn rings(socket: &str, random: &mut ChaCha8Rng) {
-    let (raw, welcome, files) = Raw::hello(socket);
+pub fn rings(place: &Place, random: &mut ChaCha8Rng) {
+    let (raw, welcome, files) = greet(place);
     let map = |file: &std::os::fd::OwnedFd, length| {
         Mapping::of(file.as_fd(), length, DmaAccess::ReadWrite).expect("ours")
     };
@@ -164,17 +181,17 @@ pub fn rings(socket: &str, random: &mut ChaCha8Rng) {
 }
 
 /// A flood of requests, of sessions, and of what is no request.
-pub fn requests(socket: &str, mut random: ChaCha8Rng) -> impl FnMut() {
-    let socket = socket.to_owned();
+pub fn requests(place: &Place, mut random: ChaCha8Rng) -> impl FnMut() {
+    let place = place.clone();
     move || {
-        let (raw, ..) = Raw::hello(&socket);
+        let (raw, ..) = greet(&place);
         let bytes = viaduct_driver::viad::protocol::encode(&Request::Counters).expect("short");
         // It never reads, until its replies have no room.
         for _ in 0..300 {
             let _ = raw.send(&bytes);
         }
         for _ in 0..5 {
-            let mute = Raw::connect(&socket);
+            let mute = Raw::connect(&place.socket);
             let mut garbage = vec![0; random.random_range(1..300)];
             random.fill(&mut garbage[..]);
             let _ = mute.send(&garbage);
@@ -183,9 +200,9 @@ pub fn requests(socket: &str, mut random: ChaCha8Rng) -> impl FnMut() {
 }
 
 /// Messages that nobody has posted a receive for: the NIC reports each.
-pub fn messages(socket: &str) -> impl FnMut() {
-    let client = Client::open(socket).expect("it serves");
-    let [mut one, other] = [(); 2].map(|()| Hand::new(&client, Service::UnreliableDelivery));
+pub fn messages(place: &Place) -> impl FnMut() {
+    let client = open(place);
+    let [mut one, other] = [(); 2].map(|()| hand(&client, place, Service::UnreliableDelivery));
     one.connect(&other);
     move || {
         for _ in 0..50 {
@@ -198,9 +215,9 @@ pub fn messages(socket: &str) -> impl FnMut() {
 }
 
 /// Connections with whoever it is not to have, and many that come to nothing.
-pub fn connections(socket: &str, told: Told, mut random: ChaCha8Rng) -> impl FnMut() {
-    let client = Client::open(socket).expect("it serves");
-    let end = Hand::new(&client, Service::ReliableDelivery);
+pub fn connections(place: &Place, told: Told, mut random: ChaCha8Rng) -> impl FnMut() {
+    let client = open(place);
+    let end = hand(&client, place, Service::ReliableDelivery);
     let name = |text: String| Discriminator::try_from(text.as_bytes()).expect("short");
     move || {
         let generation = random.random_range(0..1 << 14) << 10;

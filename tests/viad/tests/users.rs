@@ -1,29 +1,19 @@
 //! Many users of one NIC, some of them against the others: each a process of a user of its own.
 
-mod deeds;
-mod told;
+use std::time::Instant;
 
-use std::{io::Write, time::Instant};
-
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
+use viaduct_driver::viad::place::Place;
 use viaduct_viad_tests::{
     child::{self, child, lines, user, wait_for},
     honest::honest,
+    hostile::{go_on, Told, DEEDS, FLIGHT, HOSTILE},
     skip::skip,
     stage::{connect, until, End, Process, Stage, BUFFER, LONG},
 };
 use vipl::{MemAttributes, Nic, ViAttributes};
 
-use self::{
-    deeds::{connections, handles, messages, numbers, requests, rings},
-    told::Told,
-};
-
 /// Honest users, one process each.
 const HONEST: u32 = 8;
-/// What the others do, one user and one process each.
-const DEEDS: [&str; 6] = ["handles", "numbers", "rings", "requests", "messages", "connections"];
 /// Bytes of the memory that nobody may touch.
 const BAIT: usize = 8192;
 
@@ -37,29 +27,11 @@ fn a_client_process() {
         return honest(&Nic::open(&name).expect("it serves"), rest.parse().expect("a number"));
     }
     let socket = name.strip_prefix("viad:").expect("a viad's");
-    let seed: u64 = rand::random();
-    println!("\n{what}: seed {seed:#x}");
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let told = Told::of_text(rest);
-    let mut turn: Box<dyn FnMut()> = match what {
-        "handles" => Box::new(handles(socket, told)),
-        "numbers" => Box::new(numbers(socket, told, random)),
-        "rings" => Box::new(move || rings(socket, &mut random)),
-        "requests" => Box::new(requests(socket, random)),
-        "messages" => Box::new(messages(socket)),
-        "connections" => Box::new(connections(socket, told, random)),
-        _ => panic!("{role}"),
-    };
-    turn();
-    println!("\nhostile");
-    std::io::stdout().flush().expect("a pipe");
-    loop {
-        turn();
-    }
+    go_on(&[what], &Place::at(socket), Told::of_text(rest));
 }
 
 #[test]
-fn eight_honest_users_notice_nothing_of_six_hostile_ones() {
+fn eight_honest_users_notice_nothing_of_eight_hostile_ones() {
     if user(0).is_none() {
         return skip("we are not root, and cannot be other users");
     }
@@ -80,8 +52,10 @@ fn eight_honest_users_notice_nothing_of_six_hostile_ones() {
     let vi = other.vi.connection_info();
     let told = Told { address: bait.address() as u64, handle: bait.handle(), vi };
 
+    // One user and one process each.
     let mut hostile: Vec<(&str, Process)> = DEEDS
         .iter()
+        .chain([&FLIGHT])
         .zip(20..)
         .map(|(deed, n)| (*deed, child(&format!("{deed} {}", told.to_text()), &stage.name(0), user(n))))
         .collect();
@@ -89,7 +63,7 @@ fn eight_honest_users_notice_nothing_of_six_hostile_ones() {
         let mut said = lines(process);
         let begun = said.next();
         assert!(begun.is_some(), "{deed}");
-        wait_for(&mut said, "hostile");
+        wait_for(&mut said, HOSTILE);
         // What else it says is read, so that it never waits.
         std::thread::spawn(move || said.for_each(drop));
     }
@@ -99,7 +73,7 @@ fn eight_honest_users_notice_nothing_of_six_hostile_ones() {
     for process in &mut honest {
         assert!(process.0.wait().expect("it ends").success(), "an honest user was disturbed");
     }
-    println!("{:?} for {HONEST} users beside {} hostile ones", start.elapsed(), DEEDS.len());
+    println!("{:?} for {HONEST} users beside {} hostile ones", start.elapsed(), hostile.len());
     // They were at it all the time, and nothing of it went otherwise than they were to find.
     for (deed, process) in &mut hostile {
         assert!(process.0.try_wait().expect("a process").is_none(), "{deed} has ended before");
@@ -107,7 +81,7 @@ fn eight_honest_users_notice_nothing_of_six_hostile_ones() {
     // Killed as they are.
     drop(hostile);
     let over = |log: &str| {
-        log.matches("a client ").count()
+        log.matches("a client pid=").count()
             == log.matches("session ended").count() + log.matches("session closed").count() + 1
     };
     assert!(until(LONG, || over(&stage.log(0))), "{}", stage.log(0));
