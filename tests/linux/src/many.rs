@@ -13,7 +13,7 @@ use crate::Case;
 /// Clients at once.
 const AT_ONCE: usize = 50;
 /// Connections in a row. (`VIADUCT_CONNECTIONS` says otherwise: a thousand take minutes.)
-const IN_A_ROW: u32 = 40;
+const IN_A_ROW: u32 = 100;
 /// Bytes of a ping.
 const SIZE: usize = 100;
 /// Bytes of a page.

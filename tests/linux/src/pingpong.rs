@@ -104,12 +104,13 @@ fn play(stage: &mut Stage, transport: &str, level: ReliabilityLevel, size: usize
     }
     let printed = stage.guest.finish_command("pingpong", LIMIT)?;
     // 20 iters in 0.03 seconds = 1500.00 usec/iter
-    let time = printed.lines().find_map(|line| {
+    let micros = printed.lines().find_map(|line| {
         let (count, time) = line.split_once(" iters in ")?;
-        (count == BALLS.to_string()).then_some(time.split_once(" = ")?.1)
+        let micros: f64 = time.split_once(" = ")?.1.strip_suffix(" usec/iter")?.parse().ok()?;
+        (count == BALLS.to_string()).then_some(micros)
     });
-    let time = time.with_context(|| format!("the client gives no figures: {printed}"))?;
-    stage.figure(format!("{size} bytes: {}", time.replace("usec/iter", "us a ball")));
+    let micros = micros.with_context(|| format!("the client gives no figures: {printed}"))?;
+    stage.figure(format!("{size} bytes: {:.1} ms a ball", micros / 1000.0));
     Ok(vi.disconnect()?)
 }
 

@@ -64,7 +64,7 @@ impl Stage {
 
     /// What the last case has measured.
     pub fn take_figures(&mut self) -> String {
-        std::mem::take(&mut self.figures).join(", ")
+        std::mem::take(&mut self.figures).join("; ")
     }
 
     /// The NIC's name, for whoever opens it.
