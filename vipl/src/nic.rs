@@ -104,18 +104,26 @@ impl Nic {
     /// Behind a device, each after a comma: `mac=02:00:00:00:00:01`, `ip=10.0.0.1` (both random when not
     /// given; peers learn them when they connect), `seed=N` (random numbers repeat).
     ///
+    /// From here on peers that ask are answered, by a thread where the agent is in this process: where the NIC is (ARP), and that nobody waits for
+    /// their connections. Should that not be possible, [`Nic::connections`] says why.
+    ///
     /// # Errors
     /// A name of another form, no NIC there, or one that this library does not know. What keeps this
     /// user from a function of the kernel's is named, with the way to mend it.
     #[tracing::instrument(level = "debug", skip_all, fields(name = name), err(level = "debug"))]
     pub fn open(name: &str) -> Result<Self, Error> {
         match names::resolve(name)? {
-            Target::Device(device) => Self::open_device(name, device.open()?, device.options),
+            Target::Device(device) => {
+                let nic = Self::open_device(name, device.open()?, device.options)?;
+                drop(nic.connections());
+                Ok(nic)
+            }
             Target::Viad(place) => Ok(Self::of(name, Client::open_at(&place)?, false)),
         }
     }
 
-    /// Opens a NIC behind any [`PciDevice`].
+    /// Opens a NIC behind any [`PciDevice`]. Peers are answered from the first call of [`Nic::connections`] on: time may pass in the device's calls alone,
+    /// and then belongs to the caller.
     pub fn open_device(name: &str, device: Arc<dyn PciDevice>, options: Options) -> Result<Self, Error> {
         Ok(Self::of(name, Agent::open(device, options)?, true))
     }

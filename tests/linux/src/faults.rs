@@ -39,6 +39,7 @@ fn with(stage: &mut Stage, seed: u64, share: u32, of: fn(&mut Faults) -> &mut BT
     let hit = stage.clear_faults()? - before;
     done.with_context(|| format!("seed {seed}, {hit} frames were hit"))?;
     ensure!(hit > 0, "no frame was hit");
+    stage.figure(format!("{hit} frames were hit"));
     Ok(())
 }
 

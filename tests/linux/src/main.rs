@@ -8,9 +8,11 @@
 //! `cargo xtask linux` makes the guest's files and starts this program. It prints what libtest prints, and ends with its status. The simulated
 //! network is in this process; all cases share one guest, and run one after the other.
 
+mod bandwidth;
 mod example;
 mod faults;
 mod guest;
+mod killed;
 mod many;
 mod perftest;
 mod pingpong;
@@ -71,13 +73,15 @@ type Case = (&'static str, fn(&mut Stage) -> Result<()>);
 
 fn main() -> Result<ExitCode> {
     let Options { nic, sockets, qemu, log, only } = Options::parse();
-    let cases: [&[Case]; 8] = [
+    let cases: [&[Case]; 10] = [
         &rping::CASES,
         &example::CASES,
         &pingpong::CASES,
         &perftest::CASES,
+        &bandwidth::CASES,
         &faults::CASES,
         &refusals::CASES,
+        &killed::CASES,
         &private_data::CASES,
         &many::CASES,
     ];
@@ -96,23 +100,27 @@ fn main() -> Result<ExitCode> {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::default() };
     let stage = Arc::new(Mutex::new(None));
     let start = Arc::new(move || start(kind, &sockets, &command, &log));
-    let times = Arc::new(Mutex::new(Vec::new()));
+    let lines = Arc::new(Mutex::new(Vec::new()));
     let wanted = cases.into_iter().filter(|case| only.is_empty() || only.iter().any(|name| name == case.0));
     let trials = wanted.map(|(name, run)| {
-        let (stage, start, times) = (stage.clone(), start.clone(), times.clone());
+        let (stage, start, lines) = (stage.clone(), start.clone(), lines.clone());
         Trial::test(name, move || {
             let mut stage = stage.lock().unwrap_or_else(PoisonError::into_inner);
             // The first case starts it. Where that fails, each case says why.
             let stage = stage.get_or_insert_with(|| start()).as_mut().map_err(|reason| reason.clone())?;
             let begun = Instant::now();
             let outcome = stage.carry_out(run);
-            times.lock().unwrap_or_else(PoisonError::into_inner).push((name, begun.elapsed()));
+            let line =
+                format!("| {name} | {:.1} | {} |", begun.elapsed().as_secs_f64(), stage.take_figures());
+            lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             outcome.map_err(|error| format!("{error:#}").into())
         })
     });
     let end = libtest_mimic::run(&arguments, trials.collect()).exit_code();
-    for (name, time) in times.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        println!("{:6.1} s  {name}", time.as_secs_f64());
+    // As rows of a table: docs/linux.md has them.
+    println!("| case | s, {nic:?} | figures |");
+    for line in lines.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        println!("{line}");
     }
     Ok(end)
 }

@@ -1,5 +1,7 @@
 //! Many connections: at once, and one after the other. Nothing of them stays.
 
+use std::time::Instant;
+
 use anyhow::{ensure, Context, Result};
 use vipl::{MemAttributes, Region, ReliabilityLevel, Vi, ViAttributes};
 
@@ -11,7 +13,7 @@ use crate::Case;
 /// Clients at once.
 const AT_ONCE: usize = 50;
 /// Connections in a row. (`VIADUCT_CONNECTIONS` says otherwise: a thousand take minutes.)
-const IN_A_ROW: usize = 40;
+const IN_A_ROW: u32 = 100;
 /// Bytes of a ping.
 const SIZE: usize = 100;
 /// Bytes of a page.
@@ -30,11 +32,13 @@ fn at_once(stage: &mut Stage) -> Result<()> {
     let all = format!("for n in $(seq {AT_ONCE}); do {{ {client}; }} & done; wait");
     stage.guest.start_command("many", &all)?;
     let mut talks = Vec::new();
+    let start = Instant::now();
     for number in 0..AT_ONCE {
         let talk = Talk::of_several(&end, number, ReliabilityLevel::ReliableDelivery)?;
         listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
         talks.push(talk);
     }
+    let connected = start.elapsed().as_secs_f64();
     // They share the memory that is read and written: one is served after the other.
     for (number, talk) in talks.iter_mut().enumerate() {
         serve_round(talk, SIZE).with_context(|| format!("client {number}"))?;
@@ -44,6 +48,7 @@ fn at_once(stage: &mut Stage) -> Result<()> {
     let pings = printed.matches("ping data:").count();
     ensure!(pings == AT_ONCE && !printed.contains("failed"), "{pings} clients saw their ping: {printed}");
     drop(talks);
+    stage.figure(format!("connected in {connected:.1} s"));
     nothing_left(stage, &end, &before)
 }
 
@@ -60,6 +65,7 @@ fn in_a_row(stage: &mut Stage) -> Result<()> {
     stage
         .guest
         .start_command("row", &format!("for n in $(seq {connections}); do {client} || exit 1; done"))?;
+    let start = Instant::now();
     for number in 0..connections {
         let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
         listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
@@ -69,6 +75,8 @@ fn in_a_row(stage: &mut Stage) -> Result<()> {
         talk.vi.disconnect()?;
     }
     stage.guest.finish_command("row", LIMIT)?;
+    let each = start.elapsed().as_secs_f64() * 1000.0 / f64::from(connections);
+    stage.figure(format!("{connections} connections, {each:.0} ms each"));
     nothing_left(stage, &end, &before)
 }
 

@@ -17,12 +17,25 @@ pub struct Program {
 }
 
 impl Program {
-    /// Starts it.
+    /// Starts it. Its lines are those that it prints.
     pub fn start(command: &mut Command) -> Result<Self> {
-        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
-        let mut process = KillOnDrop(child.with_context(|| format!("{command:?}"))?);
+        let mut process = spawn(command.stdout(Stdio::piped()))?;
         let lines = Reader::new(process.0.stdout.take().context("a pipe")?);
         Ok(Self { process, lines })
+    }
+
+    /// Starts it. Its lines are those of its log, on standard error.
+    pub fn start_logged(command: &mut Command) -> Result<Self> {
+        let mut process = spawn(command.stderr(Stdio::piped()))?;
+        let lines = Reader::new(process.0.stderr.take().context("a pipe")?);
+        Ok(Self { process, lines })
+    }
+
+    /// Kills it with SIGKILL.
+    pub fn kill(mut self) -> Result<()> {
+        self.process.0.kill()?;
+        self.process.0.wait()?;
+        Ok(())
     }
 
     /// The next line that it says.
@@ -44,10 +57,20 @@ impl Program {
     }
 }
 
-/// An example of the library's, which is built beside this program.
-pub fn example(name: &str) -> Result<PathBuf> {
+fn spawn(command: &mut Command) -> Result<KillOnDrop> {
+    let child = command.stdin(Stdio::null()).spawn();
+    Ok(KillOnDrop(child.with_context(|| format!("{command:?}"))?))
+}
+
+/// A program that is built beside this one.
+pub fn beside(name: &str) -> Result<PathBuf> {
     let own = std::env::current_exe()?;
-    Ok(own.parent().context("this program is in no folder")?.join("examples").join(name))
+    Ok(own.parent().context("this program is in no folder")?.join(name))
+}
+
+/// An example of the library's.
+pub fn example(name: &str) -> Result<PathBuf> {
+    Ok(beside("examples")?.join(name))
 }
 
 /// A process that ends with this value.

@@ -4,6 +4,8 @@
 //! tells where its sink is; the server writes there what it has read (RDMA WRITE), and says so. What the source holds is a C string: the server
 //! writes back as many bytes as that has, with its end.
 
+use std::time::Instant;
+
 use anyhow::{ensure, Context, Result};
 use vipl::connections::NetAddress;
 use vipl::{Mtu, ReliabilityLevel};
@@ -64,6 +66,7 @@ pub fn client(stage: &mut Stage, level: ReliabilityLevel, size: usize, rounds: u
     let end = stage.open(BYTES)?;
     let mut talk = Talk::new(&end, level)?;
     connect(&end, &talk)?;
+    let start = Instant::now();
     for round in 0..rounds {
         end.memory.write(SOURCE, &text(round, size))?;
         talk.tell_place(SOURCE, size)?;
@@ -75,6 +78,7 @@ pub fn client(stage: &mut Stage, level: ReliabilityLevel, size: usize, rounds: u
         ensure!(back == text(round, size), "round {round}: what came back is not what went");
         end.memory.write(SINK, &vec![0; size])?;
     }
+    note(stage, "asks", size, rounds, start);
     talk.vi.disconnect()?;
     let printed = stage.guest.finish_command("rping", LIMIT)?;
     let pings = printed.matches("server ping data:").count();
@@ -100,6 +104,7 @@ pub fn server_with(
     let listener = connections.listen(&server_at(OWN_IP), 1)?;
     stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {size} -C {rounds} -V -v"))?;
     listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    let start = Instant::now();
     for round in 0..rounds {
         before(stage, round)?;
         let last = round + 1 == rounds;
@@ -107,9 +112,16 @@ pub fn server_with(
         serve(&mut talk, size).with_context(|| format!("round {round}"))?;
     }
     let printed = stage.guest.finish_command("rping", LIMIT)?;
+    note(stage, "serves", size, rounds, start);
     let pings = printed.matches("ping data:").count();
     ensure!(pings == rounds, "the client saw {pings} pings: {printed}");
     Ok(talk.vi.disconnect()?)
+}
+
+/// What a round has taken, our side in this role.
+fn note(stage: &mut Stage, role: &str, size: usize, rounds: usize, start: Instant) {
+    let each = start.elapsed().as_secs_f64() * 1000.0 / rounds as f64;
+    stage.figure(format!("{role}, {size} bytes: {each:.1} ms a round"));
 }
 
 /// A round of a server's.

@@ -32,6 +32,7 @@ pub struct Stage {
     served: Served,
     kind: Kind,
     mtu: Mtu,
+    figures: Vec<String>,
 }
 
 impl Stage {
@@ -40,14 +41,30 @@ impl Stage {
         let mut setup = Setup { nics: 1, kinds: vec![kind], ..Setup::default() };
         setup.network.ports = 1;
         setup.network.link = Link { rate: RATE, ..Link::default() };
+        setup.pcap = std::env::var_os("PCAP").map(Into::into);
         let served = Served::start(setup.build()?, folder)?;
         let guest = Guest::start(qemu, folder)?;
-        Ok(Self { guest, served, kind, mtu: Mtu::DEFAULT })
+        Ok(Self { guest, served, kind, mtu: Mtu::DEFAULT, figures: Vec::new() })
     }
 
     /// What the NIC is.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// The folder of the network's sockets.
+    pub fn folder(&self) -> &Path {
+        self.served.folder()
+    }
+
+    /// What the case has measured, for the line that is printed of it.
+    pub fn figure(&mut self, figure: String) {
+        self.figures.push(figure);
+    }
+
+    /// What the last case has measured.
+    pub fn take_figures(&mut self) -> String {
+        std::mem::take(&mut self.figures).join("; ")
     }
 
     /// The NIC's name, for whoever opens it.
@@ -104,7 +121,8 @@ impl Stage {
         let Err(error) = done else { return Ok(()) };
         self.clear_faults()?;
         self.set_mtu(Mtu::DEFAULT)?;
-        let programs = "rping rstream ibv_rc_pingpong ibv_uc_pingpong ib_send_lat ib_write_bw ib_read_bw";
+        let programs =
+            "rping rstream ucmatose ibv_rc_pingpong ibv_uc_pingpong ib_send_lat ib_write_bw ib_read_bw";
         let tidy =
             format!("killall -9 {programs} 2>/dev/null; tail -n 5 /tmp/* | cut -c 1-300; rm -f /tmp/*");
         let printed = self.guest.run(&tidy, LIMIT)?;

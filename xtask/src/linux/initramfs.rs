@@ -40,12 +40,13 @@ const MODULES: [&str; 9] = [
     "sch_netem",
 ];
 /// The programs.
-const PROGRAMS: [&str; 10] = [
+const PROGRAMS: [&str; 11] = [
     "ip",
     "tc",
     "rdma",
     "rping",
     "rstream",
+    "ucmatose",
     "ibv_rc_pingpong",
     "ibv_uc_pingpong",
     "ib_send_lat",

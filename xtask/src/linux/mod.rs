@@ -56,7 +56,7 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
     let cache = Cache::ready(project, options.refresh)?;
     if !built {
         setup::ensure(project, &[Need::Simulator])?;
-        project.cargo("build")?.args(["-p", PACKAGE]).run()?;
+        project.cargo("build")?.args(["-p", PACKAGE, "-p", "viad"]).run()?;
         project.cargo("build")?.args(["-p", "vipl", "--example", "rping"]).run()?;
     }
     let folder = project.scratch("linux")?;

@@ -13,6 +13,7 @@ use viaduct_viad_tests::{
     child::{self, child, lines, user, wait_for},
     skip::skip,
     stage::{until, End, Stage, BUFFER, LONG},
+    wire::on_each,
 };
 use vipl::{connections::NetAddress, Error, Mac, Nic, ViState};
 
@@ -272,4 +273,17 @@ fn a_discriminator_is_private_to_the_user_who_listens_on_it() {
     assert!(until(LONG, || {
         matches!(connections.wait(&address(1, "secret"), short, &|| false), Err(Error::Timeout))
     }));
+}
+
+#[test]
+fn a_nic_that_is_only_open_answers_where_it_is_and_that_nobody_waits() {
+    on_each(|[client, server]| {
+        let own = NetAddress { host: client.attributes().ip.into(), discriminator: b"client".to_vec() };
+        // ARP finds it.
+        let at = NetAddress { host: server.attributes().ip.into(), discriminator: b"nobody".to_vec() };
+        let end = End::new(client);
+        let connections = client.connections().expect("it asks");
+        let answer = connections.request(&end.vi, &own, &at, &[], Some(SOON));
+        assert!(matches!(answer, Err(Error::NoMatch)), "{answer:?}");
+    });
 }
