@@ -99,7 +99,7 @@ fn sends(frames: &[Frame], source: [u8; 4]) -> Result<Vec<Send>> {
         if !is_its || frame[bth] > 5 {
             continue;
         }
-        let (opcode, pad) = (frame[bth], usize::from(frame[bth + 1] >> 4 & 3));
+        let (opcode, pad) = (frame[bth], usize::from((frame[bth + 1] >> 4) & 3));
         let length = usize::from(u16::from_be_bytes([frame[udp + 4], frame[udp + 5]]));
         let immediate = if matches!(opcode, 3 | 5) { 4 } else { 0 };
         let overhead = payload - udp + ICRC + pad + immediate;
