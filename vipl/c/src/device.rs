@@ -96,6 +96,9 @@ impl Device {
             code(error)
         };
         let nic = Nic::open(target).map_err(said)?;
+        // From here on peers are answered, if only that nobody waits for them. Should that not be possible, the calls that connect
+        // say so.
+        drop(nic.connections());
         let device = Arc::new(Self {
             target: target.into(),
             mac: nic.attributes().local_nic_address,
