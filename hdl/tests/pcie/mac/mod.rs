@@ -13,4 +13,4 @@ mod skp;
 mod times;
 mod traffic;
 pub mod training;
-mod world;
+pub mod world;
