@@ -215,3 +215,33 @@ impl fmt::Display for Lane {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From each phase, and with the link's edges on either side of the core's: after any number of the core's cycles the link has had its share of
+    /// them, and not one more.
+    #[test]
+    fn the_link_runs_in_its_ratio_to_the_core_from_each_phase() {
+        for ratio in [(1, 1), (5, 4), (2, 1)] {
+            let (fast, slow) = (u64::from(ratio.0), u64::from(ratio.1));
+            for seed in 0..2 * slow {
+                let options = Options { ratio, ..Options::default() };
+                let mut lane = Lane::new(seed, &options, &Limits::default()).unwrap();
+                let (side, phase) = ((seed & 1) as usize, seed / 2);
+                let mut passed = 0;
+                for cycle in 1..=100 {
+                    let due = [0, 1].map(|side| u64::from(lane.due(side)));
+                    assert_eq!(due[1 - side], 0, "{ratio:?}, seed {seed}: on both sides of an edge");
+                    passed += due[side];
+                    assert_eq!(
+                        passed,
+                        (phase + fast * cycle) / slow,
+                        "{ratio:?}, seed {seed}, {cycle} cycles"
+                    );
+                }
+            }
+        }
+    }
+}
