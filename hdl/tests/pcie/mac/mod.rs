@@ -10,6 +10,7 @@ mod reset;
 mod rules;
 mod script;
 mod skp;
+mod steps;
 mod times;
 mod traffic;
 pub mod training;
