@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use viaduct_link::damage::Damage;
+use viaduct_link::damage::{Damage, Mischief};
 use viaduct_link::link::{Counters, Refused};
 use viaduct_link::monitor::{Monitor, MonitorOptions};
 use viaduct_link::port::Port;
@@ -58,8 +58,8 @@ impl Lane {
             max_payload: port.side.link.max_payload,
             polling_sets: port.side.times.polling_sets,
             generation: port.side.generation,
-            // What the wire does to the port's symbols is not the port's fault.
-            root: options.to_endpoint == Damage::default(),
+            // Neither what the wire does to the port's symbols nor what the port is told to do is its fault.
+            root: options.to_endpoint == Damage::default() && options.mischief == Mischief::default(),
         };
         Ok(Self {
             endpoint: Endpoint::new(seed)?,
@@ -155,6 +155,11 @@ impl Lane {
         if input.tlp_rx_valid || output.tlp_tx_valid {
             self.still = 0;
         }
+    }
+
+    /// Retrains the link: Recovery.
+    pub fn retrain(&mut self) {
+        self.port.retrain();
     }
 
     /// Starts a hot reset.
