@@ -227,6 +227,13 @@ impl Network {
         self.slots[nic].endpoint().link_down(now, cycles);
     }
 
+    /// Has a NIC's link to its root complex retrained: Recovery, which no packet is lost by. Without a link nothing happens.
+    pub fn retrain(&mut self, nic: usize) {
+        if let End::Nic(slot) = &mut self.slots[nic] {
+            slot.retrain();
+        }
+    }
+
     /// The root complex of a NIC, for tests that have it do what no driver can ask for; a model has none.
     pub fn root_complex(&mut self, nic: usize) -> Option<&mut RootComplex> {
         match &mut self.slots[nic] {

@@ -95,6 +95,9 @@ pub trait Nic: Send {
         0
     }
 
+    /// Its root port retrains its link, if it is behind one.
+    fn retrain(&mut self) {}
+
     /// What its root port has seen and done, if it is behind a link.
     fn link_counters(&self) -> Option<Counters> {
         None

@@ -88,6 +88,11 @@ impl Slot {
         &self.bus
     }
 
+    /// The root port of its link retrains it, if it has a link.
+    pub fn retrain(&mut self) {
+        self.nic.retrain();
+    }
+
     /// What the root port of its link has seen and done, if it has a link.
     pub fn link_counters(&self) -> Option<Counters> {
         self.nic.link_counters()

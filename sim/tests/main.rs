@@ -1,5 +1,6 @@
 //! The simulator from outside, one program: it is linked once. Each test runs in a process of its own all the same (nextest).
 
+mod card;
 mod exchange;
 mod faultless;
 mod held;

@@ -23,6 +23,8 @@ pub struct Load {
 pub const RECEIVED: u32 = status::DONE | status::OP_RECEIVE;
 /// Bytes of a message.
 pub const LENGTH: usize = 30_000;
+/// Where each host's message comes to.
+pub const RECEIVES: usize = 0x10000;
 
 impl Load {
     /// Connects two VIs of this service, and posts.
@@ -37,7 +39,7 @@ impl Load {
     pub fn post(&mut self) {
         let hosts = &mut self.scene.hosts;
         for n in [0, 1] {
-            let into = Descriptor::of(&hosts[n], 0x10000, LENGTH);
+            let into = Descriptor::of(&hosts[n], RECEIVES, LENGTH);
             self.receives[n] = self.vis[n].receive(&mut hosts[n], &into);
         }
         self.scene.world.run(600);
@@ -54,7 +56,7 @@ impl Load {
             let other = &scene.hosts[1 - n];
             let received = scene.world.complete(other, receives[1 - n]);
             assert_eq!((received.status, received.length), (RECEIVED, LENGTH as u32));
-            assert_eq!(other.memory.read(0x10000, LENGTH), scene.hosts[n].memory.read(0x1000, LENGTH));
+            assert_eq!(other.memory.read(RECEIVES, LENGTH), scene.hosts[n].memory.read(0x1000, LENGTH));
             assert_eq!(scene.world.complete(&scene.hosts[n], sends[n]).status & status::DONE, status::DONE);
         }
     }
@@ -64,10 +66,10 @@ impl Load {
     pub fn is_of_a_message_or_before(&self, host: usize, before: &[u8]) -> bool {
         let (seed, memory) = (self.scene.world.seed, &self.scene.hosts[host].memory);
         let sent = self.scene.hosts[1 - host].memory.read(0x1000, LENGTH);
-        let (into, now) = (0x10000..0x10000 + LENGTH, memory.snapshot());
+        let (into, now) = (RECEIVES..RECEIVES + LENGTH, memory.snapshot());
         for at in 0..LENGTH {
-            let byte = now[0x10000 + at];
-            let known = byte == sent[at] || byte == before[0x10000 + at];
+            let byte = now[RECEIVES + at];
+            let known = byte == sent[at] || byte == before[RECEIVES + at];
             assert!(known, "seed {seed}: byte {at} of host {host} is of neither message nor before");
         }
         let received = Completion::read(memory, self.receives[host]);

@@ -166,6 +166,65 @@ mod tests {
         assert_eq!(recorded(name, right).of(name, VERILOG, Some(&draw)).unwrap(), (right, true));
     }
 
+    /// The name of a block's entry: its layer, and its type in small letters.
+    fn entry(layer: &str, block: &str) -> String {
+        let mut name = String::new();
+        for letter in block.chars() {
+            if letter.is_uppercase() && !name.is_empty() {
+                name.push('_');
+            }
+            name.extend(letter.to_lowercase());
+        }
+        if name == format!("pcie_{layer}") {
+            format!("pcie/{layer}")
+        } else {
+            format!("pcie/{layer}/{name}")
+        }
+    }
+
+    /// The sizes of docs/pcie.md: of the endpoint in a sentence, of layers and blocks in tables.
+    #[test]
+    fn the_page_of_the_endpoint_has_the_sizes_that_were_measured() {
+        let Sizes(sizes) = Sizes::read(&file()).unwrap();
+        let page = fs::read_to_string(file().with_file_name("pcie.md")).unwrap();
+        let of = |name: &str| sizes.get(name).unwrap_or_else(|| panic!("there is no size of {name}")).size;
+        let all = of("pcie/endpoint");
+        let words = format!("{} LUT4, {} flip-flops and {} block RAMs", all.lut4, all.ff, all.dp16kd);
+        assert!(page.contains(&words), "the endpoint is {words}");
+        let (mut layer, mut found) = ("", 0);
+        for line in page.lines() {
+            layer = line.strip_prefix("### ").unwrap_or(layer);
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let Some(name) = cells.get(1).and_then(|cell| cell.strip_prefix('`')?.strip_suffix('`')) else {
+                continue;
+            };
+            let numbers: Vec<u32> = cells[2..].iter().filter_map(|cell| cell.parse().ok()).collect();
+            let expected = match (name.strip_suffix('/'), layer) {
+                // The row of `phy/` is of the blocks round a cell of the vendor's.
+                (Some("phy"), _) => continue,
+                _ if numbers.is_empty() => continue,
+                (Some(layer), _) => {
+                    let size = of(&format!("pcie/{layer}"));
+                    vec![size.lut4, size.dp16kd]
+                }
+                (None, "phy" | "mac" | "link") => {
+                    let size = of(&entry(layer, name));
+                    [size.lut4, size.ff, size.dp16kd].into_iter().take(numbers.len().max(2)).collect()
+                }
+                _ => continue,
+            };
+            assert_eq!(numbers, expected, "{line}");
+            found += 1;
+        }
+        assert_eq!(found, 4 + 4 + 9 + 11, "layers, and blocks of phy, mac and link");
+        let phy: u32 = sizes
+            .iter()
+            .filter(|(name, _)| name.starts_with("pcie/phy/"))
+            .map(|(_, block)| block.size.lut4)
+            .sum();
+        assert!(page.contains(&format!("| `phy/` | {phy}, and the DCU |")), "phy is {phy}");
+    }
+
     #[test]
     fn a_text_draws_one_block_of_a_dozen() {
         let drawn = (0..1200).filter(|n| draws("commit", &n.to_string())).count();

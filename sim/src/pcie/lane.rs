@@ -2,7 +2,7 @@
 
 use std::{fmt, io};
 
-use viaduct_link::damage::Damage;
+use viaduct_link::damage::{Damage, Mischief};
 use viaduct_link::link::{Counters, Refused};
 use viaduct_link::monitor::{Monitor, MonitorOptions};
 use viaduct_link::port::Port;
@@ -58,8 +58,8 @@ impl Lane {
             max_payload: port.side.link.max_payload,
             polling_sets: port.side.times.polling_sets,
             generation: port.side.generation,
-            // What the wire does to the port's symbols is not the port's fault.
-            root: options.to_endpoint == Damage::default(),
+            // Neither what the wire does to the port's symbols nor what the port is told to do is its fault.
+            root: options.to_endpoint == Damage::default() && options.mischief == Mischief::default(),
         };
         Ok(Self {
             endpoint: Endpoint::new(seed)?,
@@ -157,6 +157,11 @@ impl Lane {
         }
     }
 
+    /// Retrains the link: Recovery.
+    pub fn retrain(&mut self) {
+        self.port.retrain();
+    }
+
     /// Starts a hot reset.
     pub fn hot_reset(&mut self) {
         self.port.hot_reset();
@@ -213,5 +218,35 @@ impl fmt::Display for Lane {
             write!(f, ", and the core is held in reset")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From each phase, and with the link's edges on either side of the core's: after any number of the core's cycles the link has had its share of
+    /// them, and not one more.
+    #[test]
+    fn the_link_runs_in_its_ratio_to_the_core_from_each_phase() {
+        for ratio in [(1, 1), (5, 4), (2, 1)] {
+            let (fast, slow) = (u64::from(ratio.0), u64::from(ratio.1));
+            for seed in 0..2 * slow {
+                let options = Options { ratio, ..Options::default() };
+                let mut lane = Lane::new(seed, &options, &Limits::default()).unwrap();
+                let (side, phase) = ((seed & 1) as usize, seed / 2);
+                let mut passed = 0;
+                for cycle in 1..=100 {
+                    let due = [0, 1].map(|side| u64::from(lane.due(side)));
+                    assert_eq!(due[1 - side], 0, "{ratio:?}, seed {seed}: on both sides of an edge");
+                    passed += due[side];
+                    assert_eq!(
+                        passed,
+                        (phase + fast * cycle) / slow,
+                        "{ratio:?}, seed {seed}, {cycle} cycles"
+                    );
+                }
+            }
+        }
     }
 }

@@ -249,6 +249,10 @@ impl Nic for PcieNic {
         self.held.len() + self.lane.to_core()
     }
 
+    fn retrain(&mut self) {
+        self.lane.retrain();
+    }
+
     fn link_counters(&self) -> Option<Counters> {
         Some(self.lane.counters())
     }

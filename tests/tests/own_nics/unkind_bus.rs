@@ -17,7 +17,7 @@ use viaduct_tests::load::{Load, LENGTH, RECEIVED};
 use viaduct_tests::raw::Completion;
 use viaduct_tests::scene::Scene;
 use viaduct_tests::sent::SentPackets;
-use viaduct_tests::world::{quick, seeds, World, SEED};
+use viaduct_tests::world::{quick, seeds, World};
 
 const SENT: u32 = status::DONE | status::OP_SEND;
 /// Ticks of READ_TIMEOUT: 50.3 ms.
@@ -153,15 +153,21 @@ fn reads_that_fail_under_load_write_nothing_wrong() {
         ReadFault::Late(40_000),
     ];
     let mut met = [0; FAULTS.len()];
-    for seed in seeds(&[61, 62, 63, 64, 65, 66, 67, 68]) {
+    for seed in seeds(&[61]).into_iter().flat_map(|first| first..first + 8) {
         let service = [Service::UnreliableDelivery, Service::ReliableDelivery][seed as usize % 2];
         let mut load = Load::new(Scene::on(World::new(&rtl(kind(), seed))), service);
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let before = load.scene.snapshots();
         let faults = [0, 1].map(|nic| {
             let first = counters(&load.scene.world, nic).reads;
-            let fault = |_| (first + random.random_range(0..40), random.random_range(0..FAULTS.len()));
-            (0..3).map(fault).collect::<BTreeMap<u64, usize>>()
+            let fault = |_| (first + random.random_range(4..40), random.random_range(0..FAULTS.len()));
+            let mut faults: BTreeMap<u64, usize> = (0..2).map(fault).collect();
+            // The first of them is always met, and the sixteen NICs of eight seeds have each fault for the first.
+            faults.insert(
+                first + random.random_range(0..4),
+                (2 * (seed as usize % FAULTS.len()) + nic) % FAULTS.len(),
+            );
+            faults
         });
         for (nic, faults) in faults.iter().enumerate() {
             let faults = faults.iter().map(|(number, fault)| (*number, FAULTS[*fault])).collect();
@@ -184,7 +190,7 @@ fn reads_that_fail_under_load_write_nothing_wrong() {
         load.scene.others_go_on();
         load.anew();
     }
-    assert!(std::env::var(SEED).is_ok() || met.iter().all(|count| *count > 0), "{met:?} of {FAULTS:?}");
+    assert!(met.iter().all(|count| *count > 0), "{met:?} of {FAULTS:?}");
 }
 
 /// A host whose reads of a load fail: what it received is its peer's, and each error has its cause (docs/semantics.md, WQ-3, WQ-4 and WQ-8).

@@ -23,6 +23,9 @@ use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+/// MHz at which an ECP5 reads its flash unless its bitstream says otherwise.
+const SLOWEST: f64 = 2.4;
+
 /// What is to be built.
 #[derive(Clone, Debug)]
 pub struct Order {
@@ -140,6 +143,7 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
     let config = format!("top-{seed}.config");
     timed(&tool("yowasp-ecppack").args(["--compress", &config, "top.bit"]))?;
     let bitstream = digest(&folder.join("top.bit"))?;
+    let bytes = std::fs::metadata(folder.join("top.bit")).context("top.bit")?.len();
     let made = Made { reports, verilog, code, core, bitstream, budget };
 
     println!("\nby block:\n{}", Usage::of(&netlist).text());
@@ -148,6 +152,7 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
         println!("its core   {core}: what `viaduct sim status` shows as verilog_sha256 is simulated");
     }
     println!("bitstream  {}\n{}", made.bitstream, folder.join("top.bit").display());
+    println!("{bytes} bytes: {:.1} s to load by one wire at {SLOWEST} MHz", bytes as f64 * 8e-6 / SLOWEST);
     println!("{:.0} s from Verilog to bitstream", start.elapsed().as_secs_f64());
     Ok(made)
 }

@@ -2,24 +2,25 @@
 
 use viaduct_hdl::pcie::mac::state::codes::*;
 use viaduct_link::ordered_set::{self, Kind, TrainingSet, DISABLE, SKP_SET};
+use viaduct_link::symbol::Symbol;
 
 use super::script::Script;
 use super::world::{quick, seed, World, MS};
 
-fn ts(kind: Kind, link: Option<u8>, lane: Option<u8>) -> TrainingSet {
+pub fn ts(kind: Kind, link: Option<u8>, lane: Option<u8>) -> TrainingSet {
     TrainingSet::new(kind, link, lane)
 }
 
 /// TS1 or TS2 of the link that is up.
-fn ours(kind: Kind) -> TrainingSet {
+pub fn ours(kind: Kind) -> TrainingSet {
     ts(kind, Some(0), Some(0))
 }
 
-fn said(control: u8) -> TrainingSet {
+pub fn said(control: u8) -> TrainingSet {
     TrainingSet { control, ..ours(Kind::Ts1) }
 }
 
-const UNNAMED: TrainingSet = TrainingSet::new(Kind::Ts1, None, None);
+pub const UNNAMED: TrainingSet = TrainingSet::new(Kind::Ts1, None, None);
 
 /// A world in which a state has just been entered, for the first time or in Recovery.
 fn reached(state: u64) -> World {
@@ -45,7 +46,7 @@ fn reached(state: u64) -> World {
 
 /// The state that follows one in which this is sent, within so many cycles.
 #[track_caller]
-fn next(state: u64, script: Script, cycles: u64) -> (u64, World) {
+pub fn next(state: u64, script: Script, cycles: u64) -> (u64, World) {
     let mut world = reached(state);
     world.script = Some(script);
     world.until(cycles, |world| world.state() != state);
@@ -103,6 +104,48 @@ fn seven_sets_in_a_row_are_not_enough_and_skp_sets_do_not_count() {
     let alternating = [UNNAMED.encode().to_vec(), other].concat();
     let (state, _) = next(LINKWIDTH_START, Script::over(alternating), 25 * MS);
     assert_eq!(state, DETECT_QUIET);
+}
+
+/// Sets or symbols so often without a break as a state asks for lead on, and once less often never do: with others between them, and for longer than
+/// the 1024 TS1 of Polling take.
+#[test]
+fn one_less_in_a_row_than_a_state_asks_for_is_not_enough() {
+    let unnamed = |kind| ts(kind, None, None).encode().to_vec();
+    let named = |kind| ts(kind, Some(0), None).encode().to_vec();
+    let ours = |kind| ours(kind).encode().to_vec();
+    for (state, set, count, other, next) in [
+        (POLLING_ACTIVE, unnamed(Kind::Ts1), 8, named(Kind::Ts1), POLLING_CONFIGURATION),
+        (POLLING_ACTIVE, unnamed(Kind::Ts2), 8, named(Kind::Ts2), POLLING_CONFIGURATION),
+        (POLLING_CONFIGURATION, unnamed(Kind::Ts2), 8, unnamed(Kind::Ts1), LINKWIDTH_START),
+        (LINKWIDTH_START, named(Kind::Ts1), 2, unnamed(Kind::Ts1), LINKWIDTH_ACCEPT),
+        (LINKWIDTH_ACCEPT, ours(Kind::Ts1), 2, named(Kind::Ts1), LANENUM_WAIT),
+        (LANENUM_WAIT, ours(Kind::Ts2), 2, ours(Kind::Ts1), COMPLETE),
+        (COMPLETE, ours(Kind::Ts2), 8, ours(Kind::Ts1), CONFIGURATION_IDLE),
+        (RECOVERY_LOCK, ours(Kind::Ts2), 8, unnamed(Kind::Ts1), RECOVERY_CONFIGURATION),
+        (RECOVERY_CONFIGURATION, ours(Kind::Ts2), 8, ours(Kind::Ts1), RECOVERY_IDLE),
+    ] {
+        let mut world = reached(state);
+        world.script = Some(Script::over([other, set.repeat(count - 1)].concat()));
+        world.run(12_000);
+        assert_eq!(world.state(), state, "{} in a row", count - 1);
+        world.script = Some(Script::over(set));
+        world.reach(400, next);
+        world.assert_lane();
+    }
+    // Eight symbols of idle are four words; 16 of them are sent in any case.
+    let idle = |symbols| vec![Symbol::IDLE; symbols];
+    let other = vec![Symbol::data(0x55); 2];
+    for state in [CONFIGURATION_IDLE, RECOVERY_IDLE] {
+        let mut world = reached(state);
+        // A COM, from which on both ends scramble alike.
+        let synchronised = |over| Script::data(over).first(1, ts(Kind::Ts2, Some(0), Some(0)));
+        world.script = Some(synchronised([other.clone(), idle(6)].concat()));
+        world.run(12_000);
+        assert_eq!(world.state(), state, "six symbols of idle");
+        world.script = Some(synchronised([other.clone(), idle(8)].concat()));
+        world.reach(400, L0);
+        world.assert_lane();
+    }
 }
 
 #[test]

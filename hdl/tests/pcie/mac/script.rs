@@ -7,11 +7,16 @@ use viaduct_link::scrambler::Scrambler;
 use viaduct_link::seam::{FromEndpoint, Heard, ToEndpoint};
 use viaduct_link::symbol::Symbol;
 
+/// What a symbol belongs to: data of training sets is not scrambled.
+type Of = bool;
+const TRAINING: Of = true;
+const DATA: Of = false;
+
 /// What somebody else than a root port sends: symbols, and then something over and over.
 #[derive(Default)]
 pub struct Script {
-    symbols: VecDeque<Symbol>,
-    over: Vec<Symbol>,
+    symbols: VecDeque<(Symbol, Of)>,
+    over: Vec<(Symbol, Of)>,
     /// Idle, scrambled, and not `over`.
     idle: bool,
     scrambler: Scrambler,
@@ -25,7 +30,12 @@ impl Script {
 
     /// Sets over and over.
     pub fn over(over: Vec<Symbol>) -> Self {
-        Self { over, ..Self::default() }
+        Self { over: over.into_iter().map(|symbol| (symbol, TRAINING)).collect(), ..Self::default() }
+    }
+
+    /// Data over and over.
+    pub fn data(over: Vec<Symbol>) -> Self {
+        Self { over: over.into_iter().map(|symbol| (symbol, DATA)).collect(), ..Self::default() }
     }
 
     /// A training set over and over.
@@ -35,7 +45,7 @@ impl Script {
 
     /// So many sets before it.
     pub fn first(mut self, count: usize, set: TrainingSet) -> Self {
-        (0..count).for_each(|_| self.symbols.extend(set.encode()));
+        (0..count).for_each(|_| self.symbols.extend(set.encode().map(|symbol| (symbol, TRAINING))));
         self
     }
 
@@ -46,8 +56,7 @@ impl Script {
                 self.symbols.extend(self.over.iter().copied());
             }
             match self.symbols.pop_front() {
-                // All of it is training sets.
-                Some(symbol) => Some(self.scrambler.pass(symbol, true)),
+                Some((symbol, of)) => Some(self.scrambler.pass(symbol, of)),
                 None => self.idle.then(|| self.scrambler.pass(Symbol::IDLE, false)),
             }
         });

@@ -20,18 +20,29 @@ fn silent_in(before: u64, after: u64, state: u64, recovers: bool) -> (u64, u64) 
     (passed, world.state())
 }
 
+/// Milliseconds after which a state gives up, and whether it is one of Recovery.
+const LIMITS: [(u64, u64, bool); 8] = [
+    (POLLING_ACTIVE, 24, false),
+    (POLLING_CONFIGURATION, 48, false),
+    (LINKWIDTH_START, 24, false),
+    (LINKWIDTH_ACCEPT, 2, false),
+    (LANENUM_WAIT, 2, false),
+    (COMPLETE, 2, false),
+    (RECOVERY_LOCK, 24, true),
+    (RECOVERY_CONFIGURATION, 48, true),
+];
+/// States of logical idle, the states before them, and whether they are of Recovery.
+const IDLES: [(u64, u64, bool); 2] =
+    [(COMPLETE, CONFIGURATION_IDLE, false), (RECOVERY_CONFIGURATION, RECOVERY_IDLE, true)];
+
+/// The states that the tests below see give up.
+pub fn give_up() -> impl Iterator<Item = u64> {
+    LIMITS.iter().map(|row| row.0).chain(IDLES.iter().map(|row| row.1))
+}
+
 #[test]
 fn each_state_gives_up_after_its_time() {
-    for (state, time, recovers) in [
-        (POLLING_ACTIVE, 24, false),
-        (POLLING_CONFIGURATION, 48, false),
-        (LINKWIDTH_START, 24, false),
-        (LINKWIDTH_ACCEPT, 2, false),
-        (LANENUM_WAIT, 2, false),
-        (COMPLETE, 2, false),
-        (RECOVERY_LOCK, 24, true),
-        (RECOVERY_CONFIGURATION, 48, true),
-    ] {
+    for (state, time, recovers) in LIMITS {
         let (passed, next) = silent_in(state, 0, state, recovers);
         assert_eq!(next, DETECT_QUIET, "{state}");
         assert!((time * MS..time * MS + 10).contains(&passed), "{state}: {passed}");
@@ -41,9 +52,7 @@ fn each_state_gives_up_after_its_time() {
 #[test]
 fn states_of_logical_idle_give_up_after_2_ms() {
     // TS2 enough have come, and no idle.
-    for (before, state, recovers) in
-        [(COMPLETE, CONFIGURATION_IDLE, false), (RECOVERY_CONFIGURATION, RECOVERY_IDLE, true)]
-    {
+    for (before, state, recovers) in IDLES {
         let (passed, next) = silent_in(before, 100, state, recovers);
         assert_eq!(next, DETECT_QUIET, "{state}");
         assert!((2 * MS..2 * MS + 10).contains(&passed), "{state}: {passed}");

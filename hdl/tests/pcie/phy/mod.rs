@@ -1,5 +1,6 @@
 //! What stands round the DCU, as exported Verilog in Verilator. The cell itself has no model.
 
+mod budget;
 mod detector;
 mod options;
 mod pcs_words;

@@ -55,6 +55,12 @@ fn start(bench: &mut Bench) {
     assert_eq!(state(bench), RUNS);
 }
 
+/// Cycles from the first signal until symbols are good.
+pub fn takes() -> u64 {
+    start(&mut bench());
+    LISTEN + RESET + 2 * LONG + RESET + CLEAN
+}
+
 #[test]
 fn all_steps_come_in_their_order() {
     let mut bench = bench();

@@ -33,6 +33,14 @@ fn holds(bench: &mut Bench, most: u64) -> u64 {
     panic!("{before:?} for {most} cycles");
 }
 
+/// Cycles from `run` to `ready` with a PLL that locks at once.
+pub fn takes() -> u64 {
+    let mut bench = bench();
+    bench.set("unlocked", 0);
+    bench.set("run", 1);
+    (0..3).map(|_| holds(&mut bench, 70_000)).sum()
+}
+
 #[test]
 fn the_pll_locks_before_the_pcs_runs() {
     let mut bench = bench();

@@ -201,6 +201,7 @@ impl DataLink {
             self.rest = Rest::None;
         }
         self.counters.retrains += u64::from(self.replay.wants_recovery());
+        self.counters.recoveries += u64::from(self.is_active());
         self.replay.recovered();
     }
 
@@ -246,15 +247,14 @@ impl DataLink {
         self.replay_limit = self.trouble.replay(u64::from(self.options.replay));
     }
 
-    /// Nothing but UpdateFC is due, and after how many symbol times that is.
+    /// Nothing but UpdateFC is due, and after how many symbol times that is. A Nak without a reason may wait as long as anybody likes.
     pub fn idle_for(&self) -> Option<u64> {
         let idle = self.is_active()
             && self.rest == Rest::None
             && self.queue.is_empty()
             && self.replay.is_empty()
             && !self.inbound.is_pending()
-            && self.withheld.is_empty()
-            && self.trouble.settings().nak_storm == 0;
+            && self.withheld.is_empty();
         let due = self.grants.iter().filter_map(|grant| {
             grant.due(u64::from(self.options.update_delay), u64::from(self.options.update_interval))
         });

@@ -70,6 +70,8 @@ pub struct Counters {
     pub timeouts: u64,
     /// The link was retrained for replays without progress.
     pub retrains: u64,
+    /// The link came back from Recovery with its packets.
+    pub recoveries: u64,
     /// Damaged TLPs.
     pub bad_tlps: u64,
     /// TLPs with a number that leaves a gap.
