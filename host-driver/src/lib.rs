@@ -10,6 +10,7 @@
 //! posts and looks need, past the agent. [`cm`] makes connections over the wire. [`log`] is where a program starts the log.
 
 pub mod address;
+mod admin;
 pub mod agent;
 pub mod barrier;
 pub mod cm;

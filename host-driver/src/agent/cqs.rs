@@ -5,8 +5,9 @@ use std::sync::Arc;
 use rand::Rng;
 use viaduct_spec::{handle::memory_handle, tables::table};
 
-use super::{admin::Admin, interrupts::EVENT_VECTOR, regions::Request, Agent, AgentError, Limits, State};
+use super::{interrupts::EVENT_VECTOR, regions::Request, Agent, AgentError, Limits, State};
 use crate::{
+    admin::Admin,
     device::PciDevice,
     kernel_agent::{CqName, CreatedCq},
     memory::Mapping,

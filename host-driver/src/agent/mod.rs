@@ -5,7 +5,6 @@
 //! of it is [`crate::kernel_agent::KernelAgent`]; what viad asks for its clients, beside that, is to make queues in memory that
 //! it shares with them.
 
-mod admin;
 pub mod connector;
 mod counters;
 pub mod cqs;
@@ -43,13 +42,13 @@ pub use leases::Lease;
 
 use crate::{
     address::Mac,
+    admin::{self, Admin},
     device::{Alarm, Bar, DeviceError, PciDevice},
     dma_space::DmaSpace,
     fork::Birth,
     kernel_agent::{AgentError, Event, Limits, MemoryAttributes, NicKind},
     memory::Mapping,
 };
-use admin::Admin;
 use identify::identify;
 use interrupts::Interrupts;
 use regions::{Regions, Request};

@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use viaduct_spec::tables::{moderation, table};
 
-use super::{admin::Admin, Agent, AgentError, Interrupts, TICK_NS};
-use crate::wakeup::Wakeup;
+use super::{Agent, AgentError, Interrupts, TICK_NS};
+use crate::{admin::Admin, wakeup::Wakeup};
 
 impl Agent {
     /// How often an interrupt vector was raised, as far as one can tell; None where there are no interrupts to

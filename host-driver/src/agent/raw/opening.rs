@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     address::{Mtu, Service},
+    admin::Admin,
     agent::{
-        admin::Admin,
         vis::{set_state, ViState},
         Agent,
     },

@@ -21,8 +21,9 @@ use viaduct_spec::{handle::memory_handle, tables::table};
 pub use self::draft::{Draft, End};
 use self::place::{Place, Places};
 pub use self::request::{whole_pages, Request};
-use super::{admin::Admin, tags::Tags, AgentError};
+use super::{tags::Tags, AgentError};
 use crate::{
+    admin::Admin,
     device::{DeviceError, DmaAccess, PciDevice},
     dma_space::DmaSpace,
     kernel_agent::MemoryAttributes,

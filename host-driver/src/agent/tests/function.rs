@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::*;
-use crate::agent::admin::{Admin, MOST_LOOKS};
+use crate::admin::{Admin, MOST_LOOKS};
 
 fn refusal(register: u64, value: u64) -> String {
     let ledger = Ledger::new();

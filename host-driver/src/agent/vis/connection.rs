@@ -9,7 +9,8 @@ use super::{
 };
 use crate::{
     address::ConnectionInfo,
-    agent::{admin::Admin, Agent},
+    admin::Admin,
+    agent::Agent,
     cm::end::{Agreement, End},
     kernel_agent::ViAttributes,
     kernel_agent::{AgentError, ViName},

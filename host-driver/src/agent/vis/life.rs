@@ -8,7 +8,8 @@ use super::{
     state::set_state,
 };
 use crate::{
-    agent::{admin::Admin, interrupts::EVENT_VECTOR, Agent},
+    admin::Admin,
+    agent::{interrupts::EVENT_VECTOR, Agent},
     kernel_agent::AgentError,
     kernel_agent::ViAttributes,
     queues::{Direction, ViState},

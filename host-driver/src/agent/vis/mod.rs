@@ -27,13 +27,14 @@ use self::{
     life::end_life,
     state::{need_idle, query},
 };
-use super::{admin::Admin, Agent, AgentError};
+use super::{Agent, AgentError};
 pub use crate::queues::{
     ring::{arena_bytes, Ring, MAX_RING_LOG2, MIN_RING_LOG2},
     Direction, ViState,
 };
 use crate::{
     address::{ConnectionInfo, ACK_TIME},
+    admin::Admin,
     kernel_agent::{CreatedVi, ViAttributes, ViName},
     queues::{doorbells::Doorbells, ring::RING_BYTES, work_queues::WorkQueues},
 };

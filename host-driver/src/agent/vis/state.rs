@@ -10,7 +10,7 @@
 
 use viaduct_spec::tables::{table, vi_state, vi_states};
 
-use crate::{agent::admin::Admin, kernel_agent::AgentError, queues::ViState};
+use crate::{admin::Admin, kernel_agent::AgentError, queues::ViState};
 
 const ALL: [ViState; 3] = [ViState::Idle, ViState::Connected, ViState::Error];
 

@@ -8,15 +8,17 @@ use viaduct_spec::{
     tables::table,
 };
 
-use super::AgentError;
-use crate::device::{Bar, DeviceError, PciDevice};
+use crate::{
+    device::{Bar, DeviceError, PciDevice},
+    kernel_agent::AgentError,
+};
 
 /// How long the NIC may be busy with one command. A command takes some hundred cycles at most; a
 /// simulator on a loaded machine may be slow with them.
 const LIMIT: Duration = Duration::from_secs(5);
 
 /// How often it may be looked at where time passes in the device's calls alone: how long that takes on the wall says nothing then.
-pub(super) const MOST_LOOKS: usize = 100_000;
+pub(crate) const MOST_LOOKS: usize = 100_000;
 
 /// How often the agent looks whether a command is over before it sleeps between its looks. A look at a board takes about a microsecond, and so does a command.
 const LOOKS_AWAKE: usize = 64;
