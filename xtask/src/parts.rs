@@ -96,7 +96,7 @@ pub const PARTS: &[Part] = &[
     part("vipl-c", Cargo, &[Runner, Simulator, Need::C], Action::Unit("vipl-c"), "VIPL's C interface: the header, the library's symbols, C programs over functional models and RTL"),
     part("instructions", Cargo, &[Runner, Count], Action::Instructions, "a post and a look take as many instructions as they did, through libvipl as it is shipped"),
     part("fabric", Cargo, &[Runner, Lint, Simulator, Need::Libfabric], Action::Fabric, "unit tests and lints: libfabric's provider"),
-    part("mpi", Cargo, &[Simulator, Need::Libfabric, Need::Mpi], Action::Mpi, "hpcc under Open MPI, and mpi4py's own tests under MPICH, over libfabric's provider and functional models"),
+    part("mpi", Cargo, &[Simulator, Need::Libfabric, Need::Mpi], Action::Mpi, "Open MPI and MPICH over libfabric's provider and functional models: rings, hpcc, mpi4py's own tests, a flood, processes and viads that are killed"),
     part("mpi-guests", Cargo, &[Simulator, Need::Libfabric, Need::Mpi], Action::MpiGuests, "a ring of MPICH's in two guests, each with its own kernel's VFIO and a viad that trusts its rank"),
     part("doc", Cargo, &[], Action::Doc, "the examples in the documentation of what users link"),
     part("install", Cargo, &[Need::C], Action::Install, "VIPL's C interface and viad under a prefix, and a C program that is compiled as the quick start says"),

@@ -1,7 +1,7 @@
 /*
  * One-sided communication: rank 1 gets half of rank 0's window, and puts the other half there. It is the sibling
  * of vipl/examples/c/put_get.c, which does the same by RDMA read and write on a VI: there the two programs tell
- * each other where the memory is; here MPI does.
+ * each other where the memory is; here MPI does, and may use messages for it.
  *
  *     mpicc put_get.c -o put_get
  *     mpirun -np 2 ./put_get

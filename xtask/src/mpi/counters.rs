@@ -18,14 +18,16 @@ impl Counters {
 
     /// Those of all NICs of a bench together.
     pub fn of_all(bench: &Bench) -> Result<Counters> {
+        Ok(Counters::sum(of_each(bench)?))
+    }
+
+    /// Those of several NICs together.
+    pub fn sum(all: impl IntoIterator<Item = Counters>) -> Counters {
         let mut sums = BTreeMap::new();
-        for nic in 0..bench.stage.nics() {
-            let Counters(counters) = Counters::of(bench.project, &bench.stage.name(nic))?;
-            for (name, value) in counters {
-                *sums.entry(name).or_insert(0) += value;
-            }
+        for (name, value) in all.into_iter().flat_map(|Counters(one)| one) {
+            *sums.entry(name).or_insert(0) += value;
         }
-        Ok(Counters(sums))
+        Counters(sums)
     }
 
     fn read(look: &Value) -> Result<Counters> {
@@ -47,6 +49,11 @@ impl Counters {
     pub fn get(&self, name: &str) -> Result<u64> {
         self.0.get(name).copied().with_context(|| format!("there is no counter {name}"))
     }
+}
+
+/// The counters of each NIC of a bench.
+pub fn of_each(bench: &Bench) -> Result<Vec<Counters>> {
+    (0..bench.stage.nics()).map(|nic| Counters::of(bench.project, &bench.stage.name(nic))).collect()
 }
 
 /// VIs, completion queues and regions that the clients of a NIC's viad have.

@@ -2,6 +2,7 @@
 
 use super::{counters, pair, process::Process, Bench, Found};
 use anyhow::{ensure, Context, Result};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 /// How long anything may take that is not under test.
@@ -32,12 +33,23 @@ fn busy(bench: &Bench) -> Result<[Process; 2]> {
     Ok(ends)
 }
 
-/// Waits until the clients of a NIC's viad have nothing of it any more.
+/// A process has heard of an error and ended by itself: neither as if all were well, nor by a signal.
+fn is_an_error(status: ExitStatus) -> Result<()> {
+    ensure!(
+        status.code().is_some_and(|code| code != 0),
+        "it has ended with {status}, which tells of no error"
+    );
+    Ok(())
+}
+
+/// Waits until the clients of a NIC's viad have nothing of it any more, and nothing was left over.
 fn given_back(bench: &Bench, nic: usize) -> Result<()> {
     let (start, name) = (Instant::now(), bench.stage.name(nic));
     loop {
         let [vis, cqs, regions] = counters::held(bench.project, &name)?;
         if (vis, cqs, regions) == (0, 0, 0) {
+            let said = bench.stage.said(nic);
+            ensure!(!said.contains("not everything was given back"), "viad {nic} says:\n{said}");
             return Ok(());
         }
         ensure!(
@@ -57,7 +69,7 @@ pub fn rank(bench: &mut Bench) -> Result<Found> {
         let start = Instant::now();
         let other = &mut ends[1 - victim];
         let status = other.end(PROMPT).context("the process whose peer was killed")?;
-        ensure!(!status.success(), "its peer was killed, and it ended as if all were well");
+        is_an_error(status).context("the process whose peer was killed")?;
         notes.push(format!("{:.1} s", start.elapsed().as_secs_f64()));
         for nic in 0..bench.stage.nics() {
             given_back(bench, nic)?;
@@ -74,7 +86,7 @@ pub fn viad(bench: &mut Bench) -> Result<Found> {
     for (end, whose) in ends.iter_mut().zip(["whose viad was killed", "whose peer's viad was killed"]) {
         let left = SILENT.saturating_sub(start.elapsed());
         let status = end.end(left).with_context(|| format!("the process {whose}"))?;
-        ensure!(!status.success(), "the process {whose} ended as if all were well");
+        is_an_error(status).with_context(|| format!("the process {whose}"))?;
     }
     given_back(bench, 1)?;
     Ok(Found { note: format!("both have ended after {:.1} s", start.elapsed().as_secs_f64()), bytes: 0 })

@@ -192,13 +192,18 @@ fn one(
     let conditions = Conditions { kind, loss, seed, silence: case.silence, measured: None };
     let stage = Stage::start(project, case.nics, &conditions)?;
     let mut bench = Bench { project, kind: options.nic, stage, provider, programs, folder };
-    let before = Counters::of_all(&bench)?;
+    let before = counters::of_each(&bench)?;
     let found = (case.run)(&mut bench)?;
     bench.stage.judge()?;
     if found.bytes == 0 {
         return Ok(found.note);
     }
-    let counted = Counters::of_all(&bench)?.since(&before);
+    let each: Vec<Counters> =
+        counters::of_each(&bench)?.iter().zip(&before).map(|(now, before)| now.since(before)).collect();
+    for (nic, counted) in each.iter().enumerate() {
+        ensure!(counted.get("BYTES_RECEIVED")? > 0, "nothing has come to NIC {nic}: its rank did without it");
+    }
+    let counted = Counters::sum(each);
     let bytes = counted.get("BYTES_RECEIVED")?;
     ensure!(
         bytes >= found.bytes,
@@ -242,7 +247,10 @@ mod tests {
     #[test]
     fn the_quick_run_has_both_mpis_and_rtl_what_is_short() {
         let quick = names(&Options::quick());
-        assert!(quick.contains(&"hpcc") && quick.contains(&"mpi4py-p2p"), "{quick:?}");
+        assert!(
+            ["hpcc", "mpi4py-p2p", "flood", "rank-killed"].iter().all(|name| quick.contains(name)),
+            "{quick:?}"
+        );
         let rtl = names(&Options { quick: false, nic: Kind::Rtl, ..Options::quick() });
         assert!(rtl.contains(&"pingpong-msg") && rtl.contains(&"ring"), "{rtl:?}");
         assert!(!rtl.contains(&"hpcc"));

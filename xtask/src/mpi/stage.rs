@@ -97,6 +97,11 @@ impl Stage {
         Ok(())
     }
 
+    /// The last lines that a viad has said.
+    pub fn said(&self, nic: usize) -> String {
+        self.viads[nic].said()
+    }
+
     /// Kills a viad.
     pub fn kill(&mut self, nic: usize) -> Result<()> {
         self.viads[nic].kill()

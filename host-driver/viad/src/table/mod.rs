@@ -221,7 +221,6 @@ impl Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        self.nic.records.end(self.party.inbox.session);
         self.nic.forwarder.remove_client(&self.wake);
         let pages = self.vis.values().map(|vi| &vi.page).chain(self.cqs.values().map(|cq| &cq.page));
         for page in pages.flatten() {
@@ -230,5 +229,7 @@ impl Drop for Table {
         if let Err(error) = self.give_back() {
             tracing::warn!(pid = self.peer.pid.as_raw_nonzero(), %error, "not everything was given back");
         }
+        // Until here it had what the reports say.
+        self.nic.records.end(self.party.inbox.session);
     }
 }
