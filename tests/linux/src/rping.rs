@@ -177,6 +177,6 @@ fn refused(stage: &mut Stage) -> Result<()> {
     let answer = connections.request(&talk.vi, &own_address(), &server_at(GUEST_IP), &[], Some(LIMIT));
     ensure!(matches!(answer, Err(vipl::Error::NoMatch)), "nobody listens there: {answer:?}");
     let printed = stage.guest.run(&format!("rping -c -a {OWN_IP} -C 1 -v; true"), LIMIT)?;
-    ensure!(printed.contains("error 8") || printed.contains("REJECTED"), "nobody listens here: {printed}");
+    ensure!(printed.contains("REJECTED") && printed.contains("error 8"), "nobody listens here: {printed}");
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use viaduct_driver::{
-    address::{Mac, Service},
+    address::{Mac, Mtu, Service},
     cm::{
         arp::Arp,
         config::Network as Subnet,
@@ -11,7 +11,7 @@ use viaduct_driver::{
         ethernet::BROADCAST,
         mad::Mad,
         manager::Heard,
-        message::{Message, Rej, Req, Rtu, SidrReq},
+        message::{Message, Rej, Rep, Req, Rtu, SidrReq},
         CmError, Config, Discriminator, Event, Host, Manager, Refusal, Request, Target,
     },
     rows,
@@ -214,6 +214,58 @@ fn another_version_of_via_s_private_data_is_refused_and_named() {
     net.pump();
     let (_, event) = net.events.pop().expect("an event");
     assert!(matches!(event, Event::Refused { refusal: Refusal::Version(3), .. }), "{event:?}");
+}
+
+/// So is a REP's, and whoever has asked is told that the ends do not fit.
+#[test]
+fn another_version_in_an_answer_is_refused_and_named() {
+    let mut net = Network::new(31, 2);
+    net.fate = Box::new(|_, frame| frame.message.as_ref().is_some_and(is_req));
+    let id = net.connect(0, 1, ["x", "a"]);
+    net.run(5 * MS);
+    let mut rep = Rep { local_id: 9, remote_id: id.number(), queue_pair: 1 << 10, ..Rep::blank() };
+    via::MAGIC.put(&mut rep.private, VIA_MAGIC.into());
+    via::VERSION.put(&mut rep.private, 1);
+    let heard = say(&mut net, 1, 0, Message::Rep(rep));
+    assert!(
+        matches!(&heard, Heard::Wrong(wrong) if wrong.to_string().contains("VIA's version")),
+        "{heard:?}"
+    );
+    let answer = net.managers[0].next_frame().expect("an answer");
+    let mad = Mad::decode(&Datagram::decode(&answer).expect("right").expect("a MAD").mad);
+    let Message::Rej(rej) = mad.expect("right").message else { panic!("a REJ") };
+    assert_eq!((rej.reason, rej.subject, rej.remote_id), (reason::UNSUPPORTED, subject::REP, 9));
+    assert_eq!((rej.additional_length, rej.additional[0]), (1, VIA_VERSION));
+    net.pump();
+    let (_, event) = net.events.pop().expect("an event");
+    assert!(matches!(event, Event::Refused { refusal: Refusal::Mismatch, .. }), "{event:?}");
+}
+
+/// A program of rdma_cm's has no MaxTransferSize, but packets of its own length, and its level is Reliable Delivery: a VI that differs does not accept it.
+#[test]
+fn a_vi_of_another_level_or_with_shorter_packets_accepts_no_program_of_rdma_cm_s() {
+    let mut net = Network::new(32, 2);
+    net.managers[1].listen(Discriminator::of_port(7174), true);
+    let service = TCP_SERVICE | 7174;
+    let mut req = Req { local_id: 5, service, queue_pair: 17, mtu: 5, rnr_retries: 7, ..Req::blank() };
+    req.private[1] = 0x40;
+    say(&mut net, 0, 1, Message::Req(req));
+    net.pump();
+    let (_, event) = net.events.pop().expect("an event");
+    let before = net.sent.len();
+    let mut own = net.end(1);
+    assert_eq!(own.info.mtu.bytes(), 1024);
+    let error = net.managers[1].accept(event.id(), own, &[], net.now).expect_err("longer packets");
+    let is_named = |why: &str| why.contains("4096 bytes") && why.contains("1024");
+    assert!(matches!(&error, CmError::Peer(why) if is_named(why)), "{error}");
+    own.info.mtu = Mtu::MAX;
+    own.info.service = Service::ReliableReception;
+    let error = net.managers[1].accept(event.id(), own, &[], net.now).expect_err("another level");
+    assert!(matches!(&error, CmError::Peer(why) if why.contains("Reliable Reception")), "{error}");
+    net.pump();
+    assert_eq!(net.sent.len(), before, "nothing was said");
+    own.info.service = Service::ReliableDelivery;
+    net.managers[1].accept(event.id(), own, &[], net.now).expect("they fit now");
 }
 
 /// Each end waits as long as the other one says that it needs, and never less than among ours.
