@@ -148,7 +148,7 @@ fn a_killed_simulator_ends_both_applications_within_five_seconds_with_the_reason
     let text = said(&output);
     assert!(!output.status.success(), "{text}");
     assert!(text.contains("signal") && text.contains("gone"), "{text}");
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(5), "{took:?}; it said: {text}");
     for (pid, name) in family {
         let alive =
             fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| name.starts_with(comm.trim()));
