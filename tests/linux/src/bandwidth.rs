@@ -49,7 +49,7 @@ fn reads_and_writes(stage: &mut Stage) -> Result<()> {
     end.memory.write(SOURCE, &ping())?;
     talk.write(sink)?;
     talk.tell_last(sink)?;
-    // It compares.
+    // rping compares its memory with its ping, prints that, and fails if they differ.
     let printed = stage.guest.finish_command("rping", LIMIT)?;
     ensure!(printed.contains("ping data:"), "{printed}");
     let rate = |count: usize, time: std::time::Duration| {

@@ -15,20 +15,13 @@ impl Client {
     /// # Errors
     /// viad is gone.
     pub fn sessions(&self) -> Result<Vec<SessionReport>, AgentError> {
-        let mut all: Vec<SessionReport> = Vec::new();
-        loop {
-            let from = all.last().map_or(0, |last| last.session + 1);
+        self.all(|last: Option<&SessionReport>| {
+            let from = last.map_or(0, |last| last.session + 1);
             match self.call(&Request::Sessions(from))?.0 {
-                Answer::Sessions(some) => {
-                    let last = some.len() < MOST_REPORTS;
-                    all.extend(some);
-                    if last {
-                        return Ok(all);
-                    }
-                }
-                other => return Err(self.wrong(&other)),
+                Answer::Sessions(some) => Ok(some),
+                other => Err(self.wrong(&other)),
             }
-        }
+        })
     }
 
     /// What all other sessions of this viad have together. Every user may know that.
@@ -47,18 +40,27 @@ impl Client {
     /// # Errors
     /// There is no such session, or this user may not know of it.
     pub fn vis(&self, session: u64) -> Result<Vec<ViReport>, AgentError> {
-        let mut all: Vec<ViReport> = Vec::new();
-        loop {
-            let from = all.last().map_or(0, |last| last.name.index.saturating_add(1));
+        self.all(|last: Option<&ViReport>| {
+            let from = last.map_or(0, |last| last.name.index.saturating_add(1));
             match self.call(&Request::Vis(session, from))?.0 {
-                Answer::Vis(some) => {
-                    let last = some.len() < MOST_REPORTS;
-                    all.extend(some);
-                    if last {
-                        return Ok(all);
-                    }
-                }
-                other => return Err(self.wrong(&other)),
+                Answer::Vis(some) => Ok(some),
+                other => Err(self.wrong(&other)),
+            }
+        })
+    }
+
+    /// All reports, of which an answer has [`MOST_REPORTS`] at most: `behind` asks for those behind the last one so far.
+    fn all<T>(
+        &self,
+        behind: impl Fn(Option<&T>) -> Result<Vec<T>, AgentError>,
+    ) -> Result<Vec<T>, AgentError> {
+        let mut all = Vec::new();
+        loop {
+            let some = behind(all.last())?;
+            let is_last = some.len() < MOST_REPORTS;
+            all.extend(some);
+            if is_last {
+                return Ok(all);
             }
         }
     }

@@ -177,6 +177,16 @@ fn datagram_services_are_not_offered_and_that_is_said() {
     assert_eq!((rep.request, rep.status, rep.service), (9, 1, 0x0111_1c08));
 }
 
+/// A message with another version of VIA's private data was heard as wrong, and is refused by a REJ of it that names the version.
+fn check_version_is_refused(by: &mut Manager, heard: &Heard, refused: (u8, u32)) {
+    assert!(matches!(heard, Heard::Wrong(wrong) if wrong.to_string().contains("VIA's version")), "{heard:?}");
+    let answer = by.next_frame().expect("an answer");
+    let mad = Mad::decode(&Datagram::decode(&answer).expect("right").expect("a MAD").mad);
+    let Message::Rej(rej) = mad.expect("right").message else { panic!("a REJ") };
+    assert_eq!((rej.reason, (rej.subject, rej.remote_id)), (reason::UNSUPPORTED, refused));
+    assert_eq!((rej.additional_length, rej.additional[0]), (1, VIA_VERSION));
+}
+
 /// VIA's private data of another version cannot be read: the REJ tells the version that can, and who is refused so says it.
 #[test]
 fn another_version_of_via_s_private_data_is_refused_and_named() {
@@ -194,15 +204,7 @@ fn another_version_of_via_s_private_data_is_refused_and_named() {
     via::MAGIC.put(via, VIA_MAGIC.into());
     via::VERSION.put(via, 1);
     let heard = say(&mut net, 0, 1, Message::Req(req));
-    assert!(
-        matches!(&heard, Heard::Wrong(wrong) if wrong.to_string().contains("VIA's version")),
-        "{heard:?}"
-    );
-    let answer = net.managers[1].next_frame().expect("an answer");
-    let mad = Mad::decode(&Datagram::decode(&answer).expect("right").expect("a MAD").mad);
-    let Message::Rej(rej) = mad.expect("right").message else { panic!("a REJ") };
-    assert_eq!((rej.reason, rej.subject, rej.remote_id), (reason::UNSUPPORTED, subject::REQ, 5));
-    assert_eq!((rej.additional_length, rej.additional[0]), (1, VIA_VERSION));
+    check_version_is_refused(&mut net.managers[1], &heard, (subject::REQ, 5));
 
     net.fate = Box::new(|_, frame| frame.message.as_ref().is_some_and(is_req));
     let id = net.connect(0, 1, ["x", "b"]);
@@ -216,7 +218,7 @@ fn another_version_of_via_s_private_data_is_refused_and_named() {
     assert!(matches!(event, Event::Refused { refusal: Refusal::Version(3), .. }), "{event:?}");
 }
 
-/// So is a REP's, and whoever has asked is told that the ends do not fit.
+/// A REP with another version is refused as such a REQ is, and whoever has asked is told that the ends do not fit.
 #[test]
 fn another_version_in_an_answer_is_refused_and_named() {
     let mut net = Network::new(31, 2);
@@ -227,15 +229,7 @@ fn another_version_in_an_answer_is_refused_and_named() {
     via::MAGIC.put(&mut rep.private, VIA_MAGIC.into());
     via::VERSION.put(&mut rep.private, 1);
     let heard = say(&mut net, 1, 0, Message::Rep(rep));
-    assert!(
-        matches!(&heard, Heard::Wrong(wrong) if wrong.to_string().contains("VIA's version")),
-        "{heard:?}"
-    );
-    let answer = net.managers[0].next_frame().expect("an answer");
-    let mad = Mad::decode(&Datagram::decode(&answer).expect("right").expect("a MAD").mad);
-    let Message::Rej(rej) = mad.expect("right").message else { panic!("a REJ") };
-    assert_eq!((rej.reason, rej.subject, rej.remote_id), (reason::UNSUPPORTED, subject::REP, 9));
-    assert_eq!((rej.additional_length, rej.additional[0]), (1, VIA_VERSION));
+    check_version_is_refused(&mut net.managers[0], &heard, (subject::REP, 9));
     net.pump();
     let (_, event) = net.events.pop().expect("an event");
     assert!(matches!(event, Event::Refused { refusal: Refusal::Mismatch, .. }), "{event:?}");
