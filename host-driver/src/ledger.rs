@@ -25,6 +25,14 @@ pub enum Deed {
         length: u64,
         access: DmaAccess,
     },
+    /// Of a file with this inode.
+    MapMemfd {
+        start: u64,
+        inode: u64,
+        offset: u64,
+        length: u64,
+        access: DmaAccess,
+    },
     Unmap {
         start: u64,
     },
@@ -79,6 +87,8 @@ pub struct Books {
     pub pauses: usize,
     /// Maps that still succeed.
     pub maps_left: usize,
+    /// It maps memfds by themselves.
+    pub maps_memfds: bool,
     /// Somebody is in the call that maps or unmaps.
     pub mapping: bool,
     /// What other processes have mapped: bytes by first address.
@@ -125,6 +135,24 @@ impl Ledger {
         if let Some(event) = books.events.get(vector) {
             rustix::io::write(event, &1u64.to_ne_bytes()).expect("an eventfd");
         }
+    }
+
+    /// Maps what lies where `deed` says.
+    fn map(&self, start: u64, length: u64, access: DmaAccess, deed: Deed) -> Result<(), DeviceError> {
+        self.take_time();
+        let mut books = self.books();
+        assert!(start % 4096 == 0 && length % 4096 == 0 && length > 0);
+        assert!(books.dma_ranges.iter().any(|r| r.contains(&start) && r.contains(&(start + length - 1))));
+        if books.maps.iter().any(|(s, (l, _))| start < s + l && *s < start + length) {
+            return Err(refused(format!("map {start:#x}"), "an address is mapped once"));
+        }
+        if books.maps_left == 0 {
+            return Err(refused(format!("map {start:#x}"), "there is no room"));
+        }
+        books.maps_left -= 1;
+        books.maps.insert(start, (length, access));
+        books.deeds.push(deed);
+        Ok(())
     }
 
     /// Pins pages, or lets go of them.
@@ -224,21 +252,27 @@ impl PciDevice for Ledger {
         length: usize,
         access: DmaAccess,
     ) -> Result<(), DeviceError> {
-        self.take_time();
-        let mut books = self.books();
+        assert_eq!(address % 4096, 0);
         let (start, length) = (iova, length as u64);
-        assert!(start % 4096 == 0 && address % 4096 == 0 && length % 4096 == 0 && length > 0);
-        assert!(books.dma_ranges.iter().any(|r| r.contains(&start) && r.contains(&(start + length - 1))));
-        if books.maps.iter().any(|(s, (l, _))| start < s + l && *s < start + length) {
-            return Err(refused(format!("map {start:#x}"), "an address is mapped once"));
-        }
-        if books.maps_left == 0 {
-            return Err(refused(format!("map {start:#x}"), "there is no room"));
-        }
-        books.maps_left -= 1;
-        books.maps.insert(start, (length, access));
-        books.deeds.push(Deed::Map { start, address: address as u64, length, access });
-        Ok(())
+        self.map(start, length, access, Deed::Map { start, address: address as u64, length, access })
+    }
+
+    fn maps_memfds(&self) -> bool {
+        self.books().maps_memfds
+    }
+
+    fn map_memfd(
+        &self,
+        iova: u64,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+        access: DmaAccess,
+    ) -> Result<(), DeviceError> {
+        assert!(self.maps_memfds() && offset % 4096 == 0);
+        let inode = rustix::fs::fstat(file).expect("a file").st_ino;
+        let (start, length) = (iova, length as u64);
+        self.map(start, length, access, Deed::MapMemfd { start, inode, offset, length, access })
     }
 
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError> {

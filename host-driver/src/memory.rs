@@ -245,6 +245,8 @@ fn line(line: &str) -> Option<(u64, u64, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
+
     use super::*;
     use crate::fork::tests::drop_in_child;
 
@@ -316,6 +318,23 @@ mod tests {
         let mapping = unsafe { drop_in_child(mapping, start, 8192) };
         // SAFETY: the parent has it as ever.
         unsafe { mapping.start().as_ptr().write(1) };
+    }
+
+    /// So a view shows that its owner may write the file, now and as long as it is there: a device may then be given the file itself.
+    #[test]
+    fn a_file_that_may_not_be_written_has_no_view_for_writing_and_one_with_a_view_is_not_sealed() {
+        let length = 4096;
+        let (view, file) = Mapping::shared("pool", length).expect("memory");
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let reader = File::open(path).expect("for reading");
+        Mapping::of(reader.as_fd(), length, DmaAccess::Read).expect("it may be read");
+        let error = Mapping::of(reader.as_fd(), length, DmaAccess::ReadWrite).expect_err("not written");
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        let sealed = fcntl_add_seals(&file, SealFlags::WRITE);
+        assert_eq!(sealed, Err(rustix::io::Errno::BUSY), "a view for writing is there");
+        drop(view);
+        fcntl_add_seals(&file, SealFlags::WRITE).expect("nothing is mapped for writing");
+        Mapping::of(file.as_fd(), length, DmaAccess::ReadWrite).expect_err("it is sealed");
     }
 
     #[test]

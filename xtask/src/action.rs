@@ -249,7 +249,8 @@ impl Tests<'_> {
         if self.whole {
             return Ok(());
         }
-        let programs = ["-p", "viaduct-sim", "-p", "viaduct-cli", "-p", "viad", "-p", "vipl-c"];
+        let programs =
+            ["-p", "viaduct-sim", "-p", "viaduct-cli", "-p", "viad", "-p", "vipl-c", "-p", "vipl-heap"];
         self.project.cargo("build")?.args(programs).run()?;
         self.project.cargo("build")?.args(["-p", "vipl", "--examples"]).run()
     }

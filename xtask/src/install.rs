@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 /// What the loader looks for: the soname that vipl/c/build.rs gives.
 pub const SONAME: &str = "libvipl.so.1";
+/// The allocator to preload: nobody links it.
+const HEAP: &str = "libvipl_heap.so";
 /// The folder of libraries under a prefix, unless somebody says otherwise.
 const LIBRARIES: &str = "lib";
 
@@ -56,7 +58,7 @@ pub struct Options {
 impl Options {
     /// What is built.
     fn packages(&self) -> Vec<&'static str> {
-        let mut packages = vec!["vipl-c", "viad", "viaduct-cli"];
+        let mut packages = vec!["vipl-c", "vipl-heap", "viad", "viaduct-cli"];
         packages.extend(self.simulator.then_some("viaduct-sim"));
         packages
     }
@@ -105,6 +107,7 @@ pub fn run(project: &Project, options: &Options) -> Result<()> {
     place.link(&file, &format!("{libdir}/{SONAME}"))?;
     place.link(SONAME, &format!("{libdir}/libvipl.so"))?;
     place.copy(&built.join("libvipl.a"), &format!("{libdir}/libvipl.a"))?;
+    place.copy(&built.join(HEAP), &format!("{libdir}/viaduct/{HEAP}"))?;
     let text = read(&project.root.join("vipl/c/vipl.pc.in"))?;
     place.write(&pkg_config(&text, prefix, libdir, &version), &format!("{libdir}/pkgconfig/vipl.pc"))?;
     let sources = project.root.join("host-driver/viad");

@@ -94,6 +94,7 @@ pub const PARTS: &[Part] = &[
     part("linked", Cargo, &[Runner, Simulator, Decode], Action::Linked, "a part of the co-simulation suite, with the RTL NICs behind PCI Express links"),
     part("viad-stack", Cargo, &[Runner, Simulator, Decode, Need::C], Action::Unit("viaduct-viad-tests"), "viad and its clients, honest and hostile, in Rust and in C"),
     part("vipl-c", Cargo, &[Runner, Simulator, Need::C], Action::Unit("vipl-c"), "VIPL's C interface: the header, the library's symbols, C programs over functional models and RTL"),
+    quick("vipl-heap", Cargo, &[Runner], Action::Unit("vipl-heap"), "unit tests: the allocator to preload, its runs of pages and its arenas"),
     part("instructions", Cargo, &[Runner, Count], Action::Instructions, "a post and a look take as many instructions as they did, through libvipl as it is shipped"),
     part("fabric", Cargo, &[Runner, Lint, Simulator, Need::Libfabric], Action::Fabric, "unit tests and lints: libfabric's provider"),
     part("mpi", Cargo, &[Simulator, Need::Libfabric, Need::Mpi], Action::Mpi, "Open MPI and MPICH over libfabric's provider and functional models: rings, hpcc, mpi4py's own tests, a flood, processes and viads that are killed"),

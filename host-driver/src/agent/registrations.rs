@@ -39,12 +39,15 @@ impl Agent {
 
     /// Registers memory of another process, of which this one has a view: `length` bytes from `address` on there lie at `offset` of `view`. As
     /// [`Agent::register`], but that it takes `most_pages` rows of the NIC's page table at most. The view stays until the region is deregistered, whoever drops it.
+    /// With `file`, the memfd that the view is of, the device maps that, and the view only shows that it may be written: see
+    /// [`map_memfd`](crate::device::PciDevice::map_memfd).
     ///
     /// # Errors
     /// Pages that are not in the view; an address and an offset that are not the same place of a page; as [`Agent::register`].
     pub fn register_view(
         &self,
         view: &Arc<Mapping>,
+        file: Option<BorrowedFd<'_>>,
         offset: u64,
         (address, length): (u64, u64),
         attributes: MemoryAttributes,
@@ -58,7 +61,14 @@ impl Agent {
         let mut mapped = false;
         // SAFETY: the pages are the view's, into which no reference is made; it stays until the region is deregistered (`views`), or for
         // ever.
-        let map = |draft: &Draft| unsafe { draft.map_view(&*self.device, from) }.inspect(|()| mapped = true);
+        let map_view = |draft: &Draft| unsafe { draft.map_view(&*self.device, from) };
+        let map = |draft: &Draft| {
+            let done = match file {
+                Some(file) => draft.map_memfd(&*self.device, file, first),
+                None => map_view(draft),
+            };
+            done.inspect(|()| mapped = true)
+        };
         let registered =
             self.register_as((address, length), DmaAccess::ReadWrite, attributes, most_pages, None, map);
         match &registered {

@@ -150,6 +150,26 @@ pub trait PciDevice: Send + Sync {
                 .into(),
         })
     }
+    /// Whether [`PciDevice::map_memfd`] is the way to memory of which this process has a descriptor. Else it maps its view of it.
+    fn maps_memfds(&self) -> bool {
+        false
+    }
+    /// Lets the device reach `length` bytes of a memfd, from `offset` on. All three numbers are multiples of 4096. With [`DmaAccess::ReadWrite`] the caller
+    /// knows that the descriptor is open for writing, and that the memfd is not sealed against that.
+    fn map_memfd(
+        &self,
+        iova: u64,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+        access: DmaAccess,
+    ) -> Result<(), DeviceError> {
+        let _ = (file, access);
+        Err(DeviceError::Refused {
+            request: format!("a map of {length:#x} bytes at {offset:#x} of a memfd to DMA address {iova:#x}"),
+            reason: "it maps memory of this process".into(),
+        })
+    }
     /// Takes the memory back; returns when no access of the device can still come.
     fn unmap_dma(&self, iova: u64, length: usize) -> Result<(), DeviceError>;
     /// DMA addresses at which memory may be mapped, first and last, lowest first: what the IOMMU

@@ -143,6 +143,22 @@ impl Vfio {
         }
     }
 
+    /// Maps memory by `map`, and keeps a record of it.
+    fn map(
+        &self,
+        iova: u64,
+        from: u64,
+        length: usize,
+        request: &dyn Fn() -> String,
+        map: impl FnOnce() -> io::Result<()>,
+    ) -> Result<(), DeviceError> {
+        check_pages(&[iova, from, length as u64], request)?;
+        let mut maps = lock(&self.maps);
+        map().map_err(|error| self.map_failed(request, iova, length as u64, error))?;
+        maps.insert(iova, length);
+        Ok(())
+    }
+
     /// A map failed.
     fn map_failed(
         &self,
@@ -236,13 +252,29 @@ impl PciDevice for Vfio {
     ) -> Result<(), DeviceError> {
         self.born.check()?;
         let request = || format!("a map of {length:#x} bytes at {address:#x} to DMA address {iova:#x}");
-        check_pages(&[iova, address as u64, length as u64], &request)?;
-        let mut maps = lock(&self.maps);
         // SAFETY: the caller's promise.
-        unsafe { self.space.map(iova, address, length, access == DmaAccess::ReadWrite) }
-            .map_err(|error| self.map_failed(&request, iova, length as u64, error))?;
-        maps.insert(iova, length);
-        Ok(())
+        let map = || unsafe { self.space.map(iova, address, length, access == DmaAccess::ReadWrite) };
+        self.map(iova, address as u64, length, &request, map)
+    }
+
+    fn maps_memfds(&self) -> bool {
+        self.space.maps_memfds()
+    }
+
+    #[tracing::instrument(level = "debug", skip_all, fields(iova = iova, offset = offset, length = length, access = ?access), ret, err(level = "debug"))]
+    fn map_memfd(
+        &self,
+        iova: u64,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+        access: DmaAccess,
+    ) -> Result<(), DeviceError> {
+        self.born.check()?;
+        let request =
+            || format!("a map of {length:#x} bytes at {offset:#x} of a memfd to DMA address {iova:#x}");
+        let map = || self.space.map_memfd(iova, file, offset, length, access == DmaAccess::ReadWrite);
+        self.map(iova, offset, length, &request, map)
     }
 
     #[tracing::instrument(level = "debug", skip_all, fields(iova = iova, length = length), ret, err(level = "debug"))]

@@ -13,6 +13,22 @@ pub trait AddressSpace: Send + Sync {
     /// # Safety
     /// As [`crate::device::PciDevice::map_dma`].
     unsafe fn map(&self, iova: u64, address: usize, length: usize, write: bool) -> io::Result<()>;
+    /// Whether it maps memfds by themselves ([`AddressSpace::map_memfd`]): known since it was opened.
+    fn maps_memfds(&self) -> bool {
+        false
+    }
+    /// Maps `length` bytes of a memfd, from `offset` on, at the DMA address `iova`, for reading, and with `write` for writing too.
+    fn map_memfd(
+        &self,
+        iova: u64,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+        write: bool,
+    ) -> io::Result<()> {
+        let _ = (iova, file, offset, length, write);
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Unmaps; how many bytes it were.
     fn unmap(&self, iova: u64, length: usize) -> io::Result<u64>;
     /// What it can translate.

@@ -13,6 +13,7 @@ use crate::program::program;
 pub struct Example {
     program: PathBuf,
     folder: PathBuf,
+    preload: Option<PathBuf>,
 }
 
 impl Example {
@@ -42,12 +43,20 @@ impl Example {
             .output()
             .expect("cc runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        Self { program, folder: folder.into() }
+        Self { program, folder: folder.into(), preload: None }
+    }
+
+    /// With a library that is loaded before all others.
+    pub fn preloading(self, library: &Path) -> Self {
+        Self { preload: Some(library.into()), ..self }
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(arguments).env("LD_LIBRARY_PATH", &self.folder).env_remove("VIPL_HOSTS");
+        if let Some(library) = &self.preload {
+            command.env("LD_PRELOAD", library);
+        }
         command
     }
 
@@ -74,6 +83,13 @@ impl Example {
         let output = self.command(arguments).stderr(Stdio::inherit()).output().expect("the client starts");
         assert!(output.status.success(), "{arguments:?}: {}", output.status);
         String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// Runs a program that fails; why.
+    pub fn fail(&self, arguments: &[&str]) -> String {
+        let output = self.command(arguments).output().expect("it starts");
+        assert!(!output.status.success(), "{arguments:?}: {}", output.status);
+        String::from_utf8(output.stderr).expect("UTF-8")
     }
 }
 

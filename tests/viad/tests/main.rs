@@ -5,6 +5,7 @@ mod clients;
 mod connections;
 mod endpoints;
 mod examples;
+mod heap;
 mod hostile;
 mod kills;
 mod log;

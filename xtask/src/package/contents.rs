@@ -27,6 +27,7 @@ fn place(file: &str, multiarch: &str) -> Result<(&'static str, String)> {
         "bin/viaduct" => "viaduct",
         "bin/viad" => "viad",
         _ if rest.strip_prefix(&libraries).is_some_and(|name| name.starts_with("libvipl.so.")) => "libvipl1",
+        _ if rest.strip_prefix(&libraries).is_some_and(|name| name.starts_with("viaduct/")) => "libvipl1",
         _ if rest.starts_with(&libraries) || rest.starts_with("include/") => "libvipl-dev",
         _ if rest.starts_with("lib/systemd/") => "viad",
         _ => match rest.strip_prefix("share/").and_then(|rest| rest.split_once('/')) {
@@ -205,6 +206,7 @@ mod tests {
         for (file, package) in [
             ("usr/lib/x-linux-gnu/libvipl.so.1", "libvipl1"),
             ("usr/lib/x-linux-gnu/libvipl.so.0.1.0", "libvipl1"),
+            ("usr/lib/x-linux-gnu/viaduct/libvipl_heap.so", "libvipl1"),
             ("usr/lib/x-linux-gnu/libvipl.so", "libvipl-dev"),
             ("usr/lib/x-linux-gnu/libvipl.a", "libvipl-dev"),
             ("usr/lib/x-linux-gnu/pkgconfig/vipl.pc", "libvipl-dev"),

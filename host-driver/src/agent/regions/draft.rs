@@ -40,6 +40,17 @@ impl Draft {
         unsafe { device.map_dma(iova, view, bytes as usize, self.access) }
     }
 
+    /// Maps its memory, which is a memfd's: its pages, from `offset` on.
+    pub fn map_memfd(
+        &self,
+        device: &dyn PciDevice,
+        file: BorrowedFd<'_>,
+        offset: u64,
+    ) -> Result<(), DeviceError> {
+        let Place { iova, bytes, .. } = self.place;
+        device.map_memfd(iova, file, offset, bytes as usize, self.access)
+    }
+
     /// Maps its memory, of another process, which is `file`.
     pub fn map_file(&self, device: &dyn PciDevice, file: BorrowedFd<'_>) -> Result<(), DeviceError> {
         let Place { iova, bytes, .. } = self.place;

@@ -5,7 +5,7 @@
 //!
 //! | | first: what is free of the tables is taken, or the NIC's row is cleared | then, without the lock | last |
 //! |---|---|---|---|
-//! | a registration | [`Regions::reserve`] | [`Draft::map`], [`Draft::map_view`], [`Draft::map_file`] | [`Regions::enter`] |
+//! | a registration | [`Regions::reserve`] | [`Draft::map`], [`Draft::map_view`], [`Draft::map_memfd`], [`Draft::map_file`] | [`Regions::enter`] |
 //! | its end | [`Regions::end`] | [`End::unmap`] | [`Regions::forget`] |
 //!
 //! So the NIC never has a row whose memory is not mapped. For the agent's own rings [`Regions::register`] and [`Regions::deregister`] do all three.

@@ -1,5 +1,7 @@
 //! DMA addresses are leased to somebody who maps memory there, and come back only when nothing is left in them.
 
+use std::os::fd::AsFd;
+
 use super::*;
 use crate::device::DmaAccess;
 
@@ -128,8 +130,9 @@ fn a_view_of_another_process_s_memory_is_mapped_where_it_lies_and_stays() {
     ledger.take_deeds();
     // The owner's byte 0x1234 of its third page.
     let address = 0x7f00_0000_2234;
-    let register =
-        |offset, length| agent.register_view(&view, offset, (address, length), attributes(tag), u64::MAX);
+    let register = |offset, length| {
+        agent.register_view(&view, None, offset, (address, length), attributes(tag), u64::MAX)
+    };
     let handle = register(0x3234, 0x1000).expect("inside");
     let deeds = ledger.take_deeds();
     let mapped = deeds.iter().find_map(|deed| match deed {
@@ -148,4 +151,41 @@ fn a_view_of_another_process_s_memory_is_mapped_where_it_lies_and_stays() {
     assert_eq!(Arc::strong_count(&view), 2, "kept as long as it is registered");
     agent.deregister(handle).expect("it is registered");
     assert_eq!(Arc::strong_count(&view), 1);
+}
+
+#[test]
+fn a_memfd_that_the_device_maps_itself_is_mapped_from_where_the_memory_lies_in_it() {
+    let (ledger, agent) = open();
+    ledger.books().maps_memfds = true;
+    let tag = agent.create_tag().expect("a tag");
+    let (view, file) = Mapping::shared("pool", 8 * 4096).expect("memory");
+    let view = Arc::new(view);
+    let register = |offset, length| {
+        let range = (0x7f00_0000_2234, length);
+        agent.register_view(&view, Some(file.as_fd()), offset, range, attributes(tag), u64::MAX)
+    };
+    ledger.take_deeds();
+    let handle = register(0x3234, 0x1000).expect("inside");
+    let maps = |deed: &Deed| matches!(deed, Deed::Map { .. } | Deed::MapMemfd { .. } | Deed::Unmap { .. });
+    let maps = || ledger.take_deeds().into_iter().filter(maps).collect::<Vec<_>>();
+    let deeds = maps();
+    let &[Deed::MapMemfd { start, inode, offset, length, access }] = &deeds[..] else {
+        panic!("one map, of the file: {deeds:?}")
+    };
+    assert_eq!(inode, rustix::fs::fstat(&file).expect("a file").st_ino);
+    assert_eq!((offset, length, access), (0x3000, 0x2000, DmaAccess::ReadWrite));
+    assert!(register(0x7234, 0x1000).is_err() && register(0x3235, 1).is_err());
+    assert_eq!(
+        Arc::strong_count(&view),
+        2,
+        "nobody can seal the file against writing while it is registered"
+    );
+    agent.deregister(handle).expect("it is registered");
+    assert_eq!(maps(), [Deed::Unmap { start }]);
+    assert_eq!(Arc::strong_count(&view), 1);
+    // What the device refuses is given back.
+    ledger.books().maps_left = 0;
+    register(0x3234, 0x1000).expect_err("there is no room");
+    ledger.books().maps_left = 1;
+    register(0x3234, 0x1000).expect("nothing of the first is left");
 }

@@ -138,7 +138,11 @@ impl KernelAgent for Client {
             // SAFETY: the caller's promise.
             return unsafe { self.register_leased(leased, address, length, attributes) };
         }
-        self.handle(&match self.pools.find(address, length) {
+        let pool = match self.pools.find(address, length) {
+            Some(found) => Some(found),
+            None => self.find_in_heap(address, length)?,
+        };
+        self.handle(&match pool {
             Some((pool, offset)) => Request::RegisterShared(pool, offset, address, length, attributes),
             None => Request::Register(address, length, attributes),
         })

@@ -5,6 +5,7 @@ mod bell;
 mod connections;
 mod doorbell;
 mod exchange;
+mod heap;
 mod leased;
 mod pools;
 mod reports;
@@ -28,6 +29,7 @@ use self::{
     connections::Heard,
     doorbell::Polled,
     exchange::{exchange, of_number, unexpected},
+    heap::Heap,
     leased::Leased,
     pools::Pools,
     waiting::Waiting,
@@ -67,6 +69,8 @@ pub struct Client {
     arena: Arc<Mapping>,
     /// Memory that viad has a view of.
     pools: Pools,
+    /// And of a preloaded allocator's.
+    heap: Heap,
     /// The function itself, where viad trusts this process.
     leased: Option<Arc<Leased>>,
     connection_events: Mutex<Heard>,
@@ -151,7 +155,7 @@ impl Client {
         let born = Birth::now();
         let (turn, connection_events, events_seen) =
             (Mutex::new(buffer), Mutex::default(), AtomicU32::new(0));
-        let (watched, pools) = (Mutex::new(false), Pools::default());
+        let (watched, pools, heap) = (Mutex::new(false), Pools::default(), Heap::default());
         Ok(Arc::new(Self {
             born,
             bell,
@@ -160,6 +164,7 @@ impl Client {
             welcome,
             arena,
             pools,
+            heap,
             leased,
             connection_events,
             events_seen,

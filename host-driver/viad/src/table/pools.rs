@@ -1,6 +1,9 @@
 //! A session has pools: memory that its library has made, of which viad has a view. viad never looks into it: it has the NIC reach it.
 
-use std::{os::fd::AsFd, sync::Arc};
+use std::{
+    os::fd::{AsFd, OwnedFd},
+    sync::Arc,
+};
 
 use viaduct_driver::{
     device::DmaAccess,
@@ -14,7 +17,11 @@ use crate::accounts::{Quota, Share};
 
 /// A pool.
 pub(super) struct Pool {
-    view: Arc<Mapping>,
+    /// It is mapped for writing: so the client may write the memory, and nobody can seal it against that while it is a pool. Who looks at
+    /// descriptors reads it, too.
+    pub(super) view: Arc<Mapping>,
+    /// Its memfd, if the device maps that and not the view.
+    pub(super) file: Option<OwnedFd>,
     /// Itself, and its bytes.
     _shares: [Share; 2],
 }
@@ -38,7 +45,8 @@ impl Table {
         let view =
             view.map_err(|error| refused(format!("it is no memfd that stays as long as that: {error}")))?;
         self.last_pool = number;
-        self.pools.insert(number, Pool { view: Arc::new(view), _shares: shares });
+        let file = self.nic.agent.device().maps_memfds().then_some(file);
+        self.pools.insert(number, Pool { view: Arc::new(view), file, _shares: shares });
         Ok(number)
     }
 
@@ -56,10 +64,9 @@ impl Table {
         Ok(())
     }
 
-    /// The view of a pool.
-    pub(super) fn pool(&self, pool: u32) -> Result<&Arc<Mapping>, AgentError> {
-        let found = self.pools.get(&pool).map(|found| &found.view);
-        found.ok_or_else(|| AgentError::Remote {
+    /// A pool.
+    pub(super) fn pool(&self, pool: u32) -> Result<&Pool, AgentError> {
+        self.pools.get(&pool).ok_or_else(|| AgentError::Remote {
             class: ErrorClass::Parameter,
             text: format!("there is no pool {pool} in this session"),
         })

@@ -58,7 +58,7 @@ impl Table {
         self.memories.as_ref().ok_or_else(|| {
             refused(format!(
                 "the memory at {address:#x} is not the library's, and this session (way=pools) has handed over no other: Nic::allocate and \
-                 VipExtAllocateMem make memory that can be registered. With way=trusted, if viad trusts the user, or without a way, any can"
+                 VipExtAllocateMem make memory that can be registered, and so does malloc(3) with libvipl_heap.so preloaded. With way=trusted, if viad trusts the user, or without a way, any can"
             ))
         })
     }
@@ -92,7 +92,7 @@ impl Table {
         attributes: MemoryAttributes,
         shares: [Share; 2],
     ) -> Result<u32, AgentError> {
-        let view = Arc::clone(self.pool(pool)?);
+        let view = Arc::clone(&self.pool(pool)?.view);
         let end = offset.checked_add(length).filter(|end| *end <= view.length() as u64);
         if end.is_none() || offset % pages::PAGE_BYTES != address % pages::PAGE_BYTES {
             return Err(refused(format!(
@@ -103,7 +103,8 @@ impl Table {
         let memory = Memory::View(Arc::clone(&view), offset);
         let range = (address, length);
         self.enter(range, Of::Pool(pool), memory, shares, |table, most| {
-            table.nic.agent.register_view(&view, offset, range, attributes, most)
+            let file = table.pool(pool)?.file.as_ref().map(AsFd::as_fd);
+            table.nic.agent.register_view(&view, file, offset, range, attributes, most)
         })
     }
 

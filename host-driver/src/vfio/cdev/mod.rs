@@ -1,10 +1,15 @@
 //! The function's own node and iommufd: VFIO's interface since Linux 6.6, on kernels that have
 //! CONFIG_IOMMUFD and CONFIG_VFIO_DEVICE_CDEV. No kernel that the tests of this project can run has them
-//! (no Debian kernel does), so this file is compiled and reviewed, and has never met a device.
+//! (no Debian kernel does), so it is compiled and reviewed, and has never met a device. Its maps are tested on a stand-in of the kernel's.
 //!
 //! By hand, because the feature of vfio-ioctls that does it brings the crates for KVM along.
 
+mod memfd;
+#[cfg(test)]
+mod tests;
+
 use std::{
+    ffi::c_void,
     fs::{File, OpenOptions},
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
@@ -34,15 +39,55 @@ const IOAS_UNMAP: libc::Ioctl = iommu(iommufd::IOMMUFD_CMD_IOAS_UNMAP);
 const DEVICE_BIND_IOMMUFD: libc::Ioctl = vfio_number(18);
 const DEVICE_ATTACH_IOMMUFD_PT: libc::Ioctl = vfio_number(19);
 
+/// Who answers the calls of an iommufd: the kernel, or its stand-in in tests.
+trait Calls: AsFd + Send + Sync {
+    /// One ioctl.
+    ///
+    /// # Safety
+    /// `argument` is what the call with this number takes, and may be written as the call does.
+    unsafe fn call(&self, number: libc::Ioctl, argument: *mut c_void) -> io::Result<i32>;
+}
+
+impl Calls for File {
+    unsafe fn call(&self, number: libc::Ioctl, argument: *mut c_void) -> io::Result<i32> {
+        // SAFETY: the caller's promise.
+        unsafe { call(self.as_fd(), number, argument) }
+    }
+}
+
 /// An I/O address space of an iommufd.
-struct Space {
-    iommufd: File,
+struct Space<C> {
+    iommufd: C,
     id: u32,
+    /// The kernel maps memfds by themselves.
+    maps_memfds: bool,
+}
+
+impl<C: Calls> Space<C> {
+    fn new(iommufd: C, id: u32) -> Self {
+        let maps_memfds = memfd::is_mapped_by(&iommufd, id);
+        Self { iommufd, id, maps_memfds }
+    }
+
+    /// # Safety
+    /// As [`Calls::call`].
+    unsafe fn call<T>(&self, number: libc::Ioctl, argument: &mut T) -> io::Result<i32> {
+        // SAFETY: the caller's promise.
+        unsafe { self.iommufd.call(number, (&raw mut *argument).cast()) }
+    }
 }
 
 /// The DMA addresses of an iommufd's address space that somebody else has made.
 pub fn space(iommufd: OwnedFd, id: u32) -> Box<dyn AddressSpace> {
-    Box::new(Space { iommufd: iommufd.into(), id })
+    Box::new(Space::new(File::from(iommufd), id))
+}
+
+/// The flags of a map at the address that it names.
+fn map_flags(write: bool) -> u32 {
+    let writable = if write { iommufd::iommufd_ioas_map_flags_IOMMU_IOAS_MAP_WRITEABLE } else { 0 };
+    iommufd::iommufd_ioas_map_flags_IOMMU_IOAS_MAP_FIXED_IOVA
+        | iommufd::iommufd_ioas_map_flags_IOMMU_IOAS_MAP_READABLE
+        | writable
 }
 
 /// Opens the function with the node `device`; `iommu` is `/dev/iommu`.
@@ -70,17 +115,14 @@ pub fn open(device: &Path, iommu: &Path) -> io::Result<Opened> {
     // SAFETY: the kernel reads the structure and writes its `pt_id`.
     unsafe { call(device.as_fd(), DEVICE_ATTACH_IOMMUFD_PT, &mut attach) }?;
     // Closing the files undoes all of it.
-    Ok(Opened { device, space: Box::new(Space { iommufd, id: alloc.out_ioas_id }) })
+    Ok(Opened { device, space: Box::new(Space::new(iommufd, alloc.out_ioas_id)) })
 }
 
-impl AddressSpace for Space {
+impl<C: Calls> AddressSpace for Space<C> {
     unsafe fn map(&self, iova: u64, address: usize, length: usize, write: bool) -> io::Result<()> {
-        let writable = if write { iommufd::iommufd_ioas_map_flags_IOMMU_IOAS_MAP_WRITEABLE } else { 0 };
         let mut map = iommu_ioas_map {
             size: size_of::<iommu_ioas_map>() as u32,
-            flags: iommufd::iommufd_ioas_map_flags_IOMMU_IOAS_MAP_FIXED_IOVA
-                | iommufd::iommufd_ioas_map_flags_IOMMU_IOAS_MAP_READABLE
-                | writable,
+            flags: map_flags(write),
             ioas_id: self.id,
             user_va: address as u64,
             length: length as u64,
@@ -89,7 +131,22 @@ impl AddressSpace for Space {
         };
         // SAFETY: the kernel reads the structure and writes its `iova`; what the device then does with
         // the memory is the caller's promise.
-        unsafe { call(self.iommufd.as_fd(), IOAS_MAP, &mut map) }.map(drop)
+        unsafe { self.call(IOAS_MAP, &mut map) }.map(drop)
+    }
+
+    fn maps_memfds(&self) -> bool {
+        self.maps_memfds
+    }
+
+    fn map_memfd(
+        &self,
+        iova: u64,
+        file: BorrowedFd<'_>,
+        offset: u64,
+        length: usize,
+        write: bool,
+    ) -> io::Result<()> {
+        memfd::map(&self.iommufd, self.id, iova, file.as_raw_fd(), offset, length, write)
     }
 
     fn unmap(&self, iova: u64, length: usize) -> io::Result<u64> {
@@ -100,7 +157,7 @@ impl AddressSpace for Space {
             length: length as u64,
         };
         // SAFETY: the kernel reads the structure and writes its `length`.
-        unsafe { call(self.iommufd.as_fd(), IOAS_UNMAP, &mut unmap) }?;
+        unsafe { self.call(IOAS_UNMAP, &mut unmap) }?;
         Ok(unmap.length)
     }
 
@@ -115,7 +172,7 @@ impl AddressSpace for Space {
                 ..Default::default()
             };
             // SAFETY: the kernel writes the structure, and as many ranges as it says there is room for.
-            let result = unsafe { call(self.iommufd.as_fd(), IOAS_IOVA_RANGES, &mut ranges) };
+            let result = unsafe { self.call(IOAS_IOVA_RANGES, &mut ranges) };
             (result, ranges)
         };
         let (mut result, mut ranges) = ask(&mut found);
@@ -132,7 +189,7 @@ impl AddressSpace for Space {
     }
 
     fn hand_over(&self) -> io::Result<OpenSpace> {
-        Ok(OpenSpace::Iommufd { iommufd: self.iommufd.try_clone()?.into(), ioas: self.id })
+        Ok(OpenSpace::Iommufd { iommufd: self.iommufd.as_fd().try_clone_to_owned()?, ioas: self.id })
     }
 
     fn let_go(&self, null: BorrowedFd<'_>) -> io::Result<()> {
