@@ -58,8 +58,8 @@ const fn rtl(case: Case) -> Case {
 #[rustfmt::skip]
 pub const CASES: &[Case] = &[
     rtl(quick(case("info", 1, info, "fi_info finds the provider, and ofi_rxm on it"))),
-    rtl(quick(case("pingpong-msg", 2, |bench| pingpong(bench, "via", "msg"), "fi_pingpong over FI_EP_MSG, each byte compared"))),
-    rtl(quick(case("pingpong-rdm", 2, |bench| pingpong(bench, "via;ofi_rxm", "rdm"), "fi_pingpong over FI_EP_RDM, each byte compared: large messages go by RDMA read"))),
+    rtl(quick(case("pingpong-msg", 2, |bench| pingpong(bench, pair::MSG), "fi_pingpong over FI_EP_MSG, each byte compared"))),
+    rtl(quick(case("pingpong-rdm", 2, |bench| pingpong(bench, pair::RDM), "fi_pingpong over FI_EP_RDM, each byte compared: large messages go by RDMA read"))),
     rtl(quick(case("ring", 2, |bench| ring(bench, &[0, 1]), "Open MPI: a token goes round two ranks, and an Allreduce"))),
     quick(case("ring-4", 4, |bench| ring(bench, &[0, 1, 2, 3]), "the same, four ranks over four NICs")),
     quick(case("ring-shared", 1, |bench| ring(bench, &[0, 0]), "the same, two ranks on one NIC, which viad shares")),
@@ -85,7 +85,7 @@ fn info(bench: &mut Bench) -> Result<Found> {
     Ok(Found { note: "both are there".into(), bytes: 0 })
 }
 
-fn pingpong(bench: &mut Bench, provider: &'static str, endpoint: &'static str) -> Result<Found> {
+fn pingpong(bench: &mut Bench, way: pair::Way) -> Result<Found> {
     // Sizes below and above what ofi_rxm sends at once; of RTL a wall second moves little.
     let sizes: &[(u64, u64)] = match bench.kind {
         Kind::Model => &[(64, 300), (16 << 10, 50), (1 << 20, 5)],
@@ -94,7 +94,7 @@ fn pingpong(bench: &mut Bench, provider: &'static str, endpoint: &'static str) -
     let mut found = Found { note: String::new(), bytes: 0 };
     let mut rows = Vec::new();
     for (size, count) in sizes {
-        let exchange = pair::Exchange { provider, endpoint, size: *size, count: *count };
+        let exchange = pair::Exchange { way, size: *size, count: *count };
         rows.push(pair::run(bench, exchange, LIMIT)?);
         found.bytes += exchange.bytes();
     }
