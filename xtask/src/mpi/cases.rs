@@ -3,6 +3,7 @@
 use super::{counters::Counters, faults, job, pair, suite, Bench, Found};
 use crate::command::Cmd;
 use crate::guest::simulator::Kind;
+use crate::install;
 use crate::project::{read, write};
 use anyhow::{ensure, Context, Result};
 use std::time::Duration;
@@ -58,6 +59,7 @@ const fn rtl(case: Case) -> Case {
 #[rustfmt::skip]
 pub const CASES: &[Case] = &[
     rtl(quick(case("info", 1, info, "fi_info finds the provider, and ofi_rxm on it"))),
+    quick(case("installed", 1, installed, "the same, of the provider that `install --libfabric` puts under a prefix")),
     rtl(quick(case("pingpong-msg", 2, |bench| pingpong(bench, pair::MSG), "fi_pingpong over FI_EP_MSG, each byte compared"))),
     rtl(quick(case("pingpong-rdm", 2, |bench| pingpong(bench, pair::RDM), "fi_pingpong over FI_EP_RDM, each byte compared: large messages go by RDMA read"))),
     rtl(quick(case("ring", 2, |bench| ring(bench, &[0, 1]), "Open MPI: a token goes round two ranks, and an Allreduce"))),
@@ -77,11 +79,31 @@ pub const CASES: &[Case] = &[
 ];
 
 fn info(bench: &mut Bench) -> Result<Found> {
+    is_found(bench)?;
+    Ok(Found { note: "both are there".into(), bytes: 0 })
+}
+
+/// Fails unless fi_info finds the provider in the bench's folder of it, with the bench's first NIC.
+fn is_found(bench: &Bench) -> Result<()> {
     for (provider, wanted) in [("via", "FI_EP_MSG"), ("via;ofi_rxm", "FI_EP_RDM")] {
         let told = job::bare(bench, 0, "fi_info").args(["-p", provider]).limit(60).read()?;
         let names = format!("provider: {provider}");
-        ensure!(told.contains(&names) && told.contains(wanted), "fi_info -p {provider} says:\n{told}");
+        let domain = format!("domain: {}", bench.stage.name(0));
+        ensure!(
+            [names.as_str(), wanted, &domain].iter().all(|said| told.contains(said)),
+            "fi_info -p {provider} says:\n{told}"
+        );
     }
+    Ok(())
+}
+
+/// `install --libfabric` into a prefix of the case's own. What was built for the other cases is not looked at.
+fn installed(bench: &mut Bench) -> Result<Found> {
+    let prefix = bench.folder.join("prefix");
+    let options = install::Options { libfabric: true, ..install::Options::test(&prefix) };
+    install::run(bench.project, &options)?;
+    bench.provider = prefix.join(install::LIBRARIES).join("libfabric");
+    is_found(bench)?;
     Ok(Found { note: "both are there".into(), bytes: 0 })
 }
 
