@@ -61,7 +61,8 @@ pub const CASES: &[Case] = &[
     rtl(quick(case("info", 1, info, "fi_info finds the provider, and ofi_rxm on it"))),
     quick(case("installed", 1, installed, "the same, of the provider that `install --libfabric` puts under a prefix")),
     rtl(quick(case("pingpong-msg", 2, |bench| pingpong(bench, pair::MSG), "fi_pingpong over FI_EP_MSG, each byte compared"))),
-    rtl(quick(case("pingpong-rdm", 2, |bench| pingpong(bench, pair::RDM), "fi_pingpong over FI_EP_RDM, each byte compared: large messages go by RDMA read"))),
+    rtl(quick(case("pingpong-rdm", 2, |bench| fetched(bench, pair::RDM), "fi_pingpong over FI_EP_RDM, each byte compared: large messages go by RDMA read"))),
+    rtl(quick(case("pingpong-rdm-write", 2, |bench| fetched(bench, pair::RDM_WRITE), "the same, but large messages go by RDMA write"))),
     rtl(quick(case("ring", 2, |bench| ring(bench, &[0, 1]), "Open MPI: a token goes round two ranks, and an Allreduce"))),
     quick(case("ring-4", 4, |bench| ring(bench, &[0, 1, 2, 3]), "the same, four ranks over four NICs")),
     quick(case("ring-shared", 1, |bench| ring(bench, &[0, 0]), "the same, two ranks on one NIC, which viad shares")),
@@ -108,10 +109,10 @@ fn installed(bench: &mut Bench) -> Result<Found> {
 }
 
 fn pingpong(bench: &mut Bench, way: pair::Way) -> Result<Found> {
-    // Sizes below and above what ofi_rxm sends at once; of RTL a wall second moves little.
+    // Sizes that ofi_rxm sends at once, that it cuts, and that it says where to find; of RTL a wall second moves little.
     let sizes: &[(u64, u64)] = match bench.kind {
-        Kind::Model => &[(64, 300), (16 << 10, 50), (1 << 20, 5)],
-        Kind::Rtl => &[(64, 20), (20 << 10, 2)],
+        Kind::Model => &[(64, 300), (20 << 10, 50), (1 << 20, 5)],
+        Kind::Rtl => &[(64, 20), (20 << 10, 2), (160 << 10, 1)],
     };
     let mut found = Found { note: String::new(), bytes: 0 };
     let mut rows = Vec::new();
@@ -122,6 +123,15 @@ fn pingpong(bench: &mut Bench, way: pair::Way) -> Result<Found> {
     }
     found.note = rows.join(" | ");
     Ok(found)
+}
+
+/// The same over ofi_rxm. The NICs say whether they have served reads: the long messages, or none of them, have gone so.
+fn fetched(bench: &mut Bench, way: pair::Way) -> Result<Found> {
+    let before = Counters::of_all(bench)?;
+    let found = pingpong(bench, way)?;
+    let reads = Counters::of_all(bench)?.since(&before).get("READS_SERVED")?;
+    ensure!((reads == 0) == way.by_writes, "the NICs have served {reads} RDMA reads");
+    Ok(Found { note: format!("{}; {reads} RDMA reads", found.note), ..found })
 }
 
 /// The path of a program that was compiled for this.

@@ -24,6 +24,8 @@ pub struct Way {
 pub const MSG: Way = Way { provider: "via", endpoint: "msg", by_writes: false };
 /// ofi_rxm on it: who gets a message longer than 128 KiB fetches it by RDMA read.
 pub const RDM: Way = Way { provider: "via;ofi_rxm", endpoint: "rdm", by_writes: false };
+/// The same, but who sends such a message puts it there by RDMA write.
+pub const RDM_WRITE: Way = Way { by_writes: true, ..RDM };
 /// libfabric's own provider for TCP, on the loopback interface.
 pub const TCP: Way = Way { provider: "tcp", endpoint: "msg", by_writes: false };
 
