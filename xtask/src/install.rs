@@ -17,7 +17,7 @@ pub const SONAME: &str = "libvipl.so.1";
 /// The allocator to preload: nobody links it.
 const HEAP: &str = "libvipl_heap.so";
 /// The folder of libraries under a prefix, unless somebody says otherwise.
-const LIBRARIES: &str = "lib";
+pub const LIBRARIES: &str = "lib";
 
 /// viad's documented configuration, under a prefix.
 pub const CONFIG: &str = "share/doc/viaduct/viad.toml";
@@ -56,6 +56,13 @@ pub struct Options {
 }
 
 impl Options {
+    /// What tests install: as it is built for them.
+    pub fn test(prefix: &Path) -> Options {
+        let (libdir, profile) = (LIBRARIES.into(), "dev".into());
+        let prefix = prefix.to_path_buf();
+        Options { prefix, libdir, profile, destdir: None, simulator: false, libfabric: false }
+    }
+
     /// What is built.
     fn packages(&self) -> Vec<&'static str> {
         let mut packages = vec!["vipl-c", "vipl-heap", "viad", "viaduct-cli"];
@@ -248,15 +255,7 @@ fn pkg_config(text: &str, prefix: &Path, libdir: &str, version: &str) -> String 
 /// `install` into a folder, and the quick start as its advice says it.
 pub fn smoke(project: &Project) -> Result<()> {
     let prefix = project.scratch("install")?;
-    let (libdir, profile) = (LIBRARIES.into(), "dev".into());
-    let options = Options {
-        prefix: prefix.clone(),
-        libdir,
-        profile,
-        destdir: None,
-        simulator: false,
-        libfabric: false,
-    };
+    let options = Options::test(&prefix);
     run(project, &options)?;
     // Again: the same.
     run(project, &options)?;

@@ -345,20 +345,31 @@ mod tests {
 
     #[test]
     fn what_is_not_offered_is_refused() {
-        for caps in [ffi::FI_TAGGED, ffi::FI_ATOMIC, ffi::FI_SOURCE, ffi::FI_FENCE, ffi::FI_MULTI_RECV] {
+        let bits = || (0..u64::BITS).map(|n| 1u64 << n);
+        for caps in bits().filter(|bit| CAPS & bit == 0) {
             assert_eq!(ask(NEW, FI_MSG | caps, u64::MAX, None), Err(Errno::NO_DATA), "{caps:#x}");
         }
-        // SAFETY: structures of C's, of which nothing but zeros is a value, here and below.
+        for msg_order in bits() {
+            // SAFETY: structures of C's, of which nothing but zeros is a value, here and below.
+            let mut sends = ffi::fi_tx_attr { msg_order, ..unsafe { std::mem::zeroed() } };
+            // SAFETY: as above.
+            let hints = ffi::fi_info { tx_attr: &mut sends, ..unsafe { std::mem::zeroed() } };
+            // SAFETY: its pointers are NULL, or to what lives here, here and below.
+            let found = unsafe { Offer::to(NEW, Some(&hints)) };
+            assert_eq!(found.is_ok(), ORDER & msg_order != 0, "{msg_order:#x}");
+        }
+        // SAFETY: as above.
         let endpoint = || -> ffi::fi_ep_attr { unsafe { std::mem::zeroed() } };
         let wrong = [
             ffi::fi_ep_attr { type_: ffi::FI_EP_RDM, ..endpoint() },
             ffi::fi_ep_attr { rx_ctx_cnt: SHARED_CONTEXT, ..endpoint() },
             ffi::fi_ep_attr { max_msg_size: MESSAGE + 1, ..endpoint() },
+            ffi::fi_ep_attr { max_order_war_size: 1, ..endpoint() },
         ];
         for mut attributes in wrong {
             // SAFETY: as above.
             let hints = ffi::fi_info { ep_attr: &mut attributes, ..unsafe { std::mem::zeroed() } };
-            // SAFETY: its pointers are NULL, or to what lives here.
+            // SAFETY: as above.
             assert_eq!(unsafe { Offer::to(NEW, Some(&hints)) }, Err(Errno::NO_DATA));
         }
     }

@@ -3,6 +3,7 @@
 use super::{counters::Counters, faults, job, pair, suite, Bench, Found};
 use crate::command::Cmd;
 use crate::guest::simulator::Kind;
+use crate::install;
 use crate::project::{read, write};
 use anyhow::{ensure, Context, Result};
 use std::time::Duration;
@@ -58,8 +59,10 @@ const fn rtl(case: Case) -> Case {
 #[rustfmt::skip]
 pub const CASES: &[Case] = &[
     rtl(quick(case("info", 1, info, "fi_info finds the provider, and ofi_rxm on it"))),
-    rtl(quick(case("pingpong-msg", 2, |bench| pingpong(bench, "via", "msg"), "fi_pingpong over FI_EP_MSG, each byte compared"))),
-    rtl(quick(case("pingpong-rdm", 2, |bench| pingpong(bench, "via;ofi_rxm", "rdm"), "fi_pingpong over FI_EP_RDM, each byte compared: large messages go by RDMA read"))),
+    quick(case("installed", 1, installed, "the same, of the provider that `install --libfabric` puts under a prefix")),
+    rtl(quick(case("pingpong-msg", 2, |bench| pingpong(bench, pair::MSG), "fi_pingpong over FI_EP_MSG, each byte compared"))),
+    rtl(quick(case("pingpong-rdm", 2, |bench| fetched(bench, pair::RDM), "fi_pingpong over FI_EP_RDM, each byte compared: large messages go by RDMA read"))),
+    rtl(quick(case("pingpong-rdm-write", 2, |bench| fetched(bench, pair::RDM_WRITE), "the same, but large messages go by RDMA write"))),
     rtl(quick(case("ring", 2, |bench| ring(bench, &[0, 1]), "Open MPI: a token goes round two ranks, and an Allreduce"))),
     quick(case("ring-4", 4, |bench| ring(bench, &[0, 1, 2, 3]), "the same, four ranks over four NICs")),
     quick(case("ring-shared", 1, |bench| ring(bench, &[0, 0]), "the same, two ranks on one NIC, which viad shares")),
@@ -77,29 +80,58 @@ pub const CASES: &[Case] = &[
 ];
 
 fn info(bench: &mut Bench) -> Result<Found> {
-    for (provider, wanted) in [("via", "FI_EP_MSG"), ("via;ofi_rxm", "FI_EP_RDM")] {
-        let told = job::bare(bench, 0, "fi_info").args(["-p", provider]).limit(60).read()?;
-        let names = format!("provider: {provider}");
-        ensure!(told.contains(&names) && told.contains(wanted), "fi_info -p {provider} says:\n{told}");
-    }
+    is_found(bench)?;
     Ok(Found { note: "both are there".into(), bytes: 0 })
 }
 
-fn pingpong(bench: &mut Bench, provider: &'static str, endpoint: &'static str) -> Result<Found> {
-    // Sizes below and above what ofi_rxm sends at once; of RTL a wall second moves little.
+/// Fails unless fi_info finds the provider in the bench's folder of it, with the bench's first NIC.
+fn is_found(bench: &Bench) -> Result<()> {
+    for (provider, wanted) in [("via", "FI_EP_MSG"), ("via;ofi_rxm", "FI_EP_RDM")] {
+        let told = job::bare(bench, 0, "fi_info").args(["-p", provider]).limit(60).read()?;
+        let names = format!("provider: {provider}");
+        let domain = format!("domain: {}", bench.stage.name(0));
+        ensure!(
+            [names.as_str(), wanted, &domain].iter().all(|said| told.contains(said)),
+            "fi_info -p {provider} says:\n{told}"
+        );
+    }
+    Ok(())
+}
+
+/// `install --libfabric` into a prefix of the case's own. What was built for the other cases is not looked at.
+fn installed(bench: &mut Bench) -> Result<Found> {
+    let prefix = bench.folder.join("prefix");
+    let options = install::Options { libfabric: true, ..install::Options::test(&prefix) };
+    install::run(bench.project, &options)?;
+    bench.provider = prefix.join(install::LIBRARIES).join("libfabric");
+    is_found(bench)?;
+    Ok(Found { note: "both are there".into(), bytes: 0 })
+}
+
+fn pingpong(bench: &mut Bench, way: pair::Way) -> Result<Found> {
+    // Sizes that ofi_rxm sends at once, that it cuts, and that it says where to find; of RTL a wall second moves little.
     let sizes: &[(u64, u64)] = match bench.kind {
-        Kind::Model => &[(64, 300), (16 << 10, 50), (1 << 20, 5)],
-        Kind::Rtl => &[(64, 20), (20 << 10, 2)],
+        Kind::Model => &[(64, 300), (20 << 10, 50), (1 << 20, 5)],
+        Kind::Rtl => &[(64, 20), (20 << 10, 2), (160 << 10, 1)],
     };
     let mut found = Found { note: String::new(), bytes: 0 };
     let mut rows = Vec::new();
     for (size, count) in sizes {
-        let exchange = pair::Exchange { provider, endpoint, size: *size, count: *count };
+        let exchange = pair::Exchange { way, size: *size, count: *count };
         rows.push(pair::run(bench, exchange, LIMIT)?);
         found.bytes += exchange.bytes();
     }
     found.note = rows.join(" | ");
     Ok(found)
+}
+
+/// The same over ofi_rxm. The NICs say whether they have served reads: the long messages, or none of them, have gone so.
+fn fetched(bench: &mut Bench, way: pair::Way) -> Result<Found> {
+    let before = Counters::of_all(bench)?;
+    let found = pingpong(bench, way)?;
+    let reads = Counters::of_all(bench)?.since(&before).get("READS_SERVED")?;
+    ensure!((reads == 0) == way.by_writes, "the NICs have served {reads} RDMA reads");
+    Ok(Found { note: format!("{}; {reads} RDMA reads", found.note), ..found })
 }
 
 /// The path of a program that was compiled for this.

@@ -16,8 +16,8 @@ const CYCLE: u64 = 8;
 /// Sizes of messages, and how many go each way.
 const SIZES: &[(u64, u64)] =
     &[(64, 20), (1 << 10, 20), (4 << 10, 10), (16 << 10, 10), (64 << 10, 6), (256 << 10, 4), (1 << 20, 3)];
-/// Types of endpoints, and what offers them.
-const ENDPOINTS: [(&str, &str); 2] = [("via", "msg"), ("via;ofi_rxm", "rdm")];
+/// What is measured.
+const WAYS: [pair::Way; 2] = [pair::MSG, pair::RDM];
 
 /// Measures, and prints a table for docs/mpi.md. Each exchange has NICs of its own, and a capture.
 pub fn measure<'a>(
@@ -30,8 +30,8 @@ pub fn measure<'a>(
     );
     for (size, count) in SIZES {
         let mut row = format!("| {size} |");
-        for (provider, endpoint) in ENDPOINTS {
-            let exchange = pair::Exchange { provider, endpoint, size: *size, count: *count };
+        for way in WAYS {
+            let (endpoint, exchange) = (way.endpoint, pair::Exchange { way, size: *size, count: *count });
             let file = folder.join(format!("{endpoint}-{size}.pcap"));
             let bench = start(&Conditions { measured: Some((&file, QUIET)), ..*conditions })?;
             pair::run(&bench, exchange, LIMIT)?;
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_round_trip_is_from_one_message_of_the_client_s_to_its_next() {
-        let exchange = pair::Exchange { provider: "via", endpoint: "msg", size: 64, count: 3 };
+        let exchange = pair::Exchange { way: pair::MSG, size: 64, count: 3 };
         let mut frames: Vec<Frame> = [(100, 2), (250, 1), (400, 2), (550, 1), (720, 2)]
             .map(|(time, nic)| packet(time, nic, 4, 64))
             .to_vec();

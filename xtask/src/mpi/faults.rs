@@ -14,8 +14,7 @@ const PROMPT: Duration = Duration::from_secs(8);
 /// case, and knows after 2.9 s.
 const SILENT: Duration = Duration::from_secs(8);
 /// An exchange that would last longer than anybody waits.
-const ENDLESS: pair::Exchange =
-    pair::Exchange { provider: "via", endpoint: "msg", size: 1024, count: 1 << 30 };
+const ENDLESS: pair::Exchange = pair::Exchange { way: pair::MSG, size: 1024, count: 1 << 30 };
 
 /// A pair that exchanges messages, after some have gone both ways.
 fn busy(bench: &Bench) -> Result<[Process; 2]> {

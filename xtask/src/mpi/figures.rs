@@ -1,69 +1,80 @@
-//! Latency and bandwidth by size, beside libfabric's own provider for TCP on the same machine: measured in turns, since the machine is busy with the
-//! simulation, and not equally so at all times.
+//! Latency and bandwidth by size, beside libfabric's own provider for TCP on the same machine. The machine is busy with the simulation, and not equally
+//! so at all times: the two are measured in pairs, one right after the other, and what a pair's two times are to each other tells most.
 
 use super::{pair, Bench};
 use anyhow::{Context, Result};
 use std::time::Duration;
 
-/// How often each is measured; the median counts.
-const ROUNDS: usize = 5;
+/// How many pairs are measured: an odd number has a middle one.
+const PAIRS: usize = 7;
 /// How long one exchange may take.
 const LIMIT: Duration = Duration::from_secs(600);
 /// Sizes of messages, and how many go each way.
 const SIZES: &[(u64, u64)] = &[(64, 500), (1 << 10, 500), (4 << 10, 200), (64 << 10, 50), (1 << 20, 10)];
-/// What is measured beside the provider, on the loopback interface.
-const BESIDE: &str = "tcp";
 
-/// What one exchange has taken.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Figure {
-    /// Of a message one way, in microseconds of the wall's time.
-    micros: f64,
-    /// In 10^6 bytes a second of the wall's time.
-    rate: f64,
+/// The middle one of several figures, the least and the most.
+#[derive(Debug, PartialEq)]
+struct Spread {
+    middle: f64,
+    least: f64,
+    most: f64,
 }
 
 /// Measures, and prints a table for docs/mpi.md.
 pub fn measure(bench: &Bench) -> Result<()> {
-    println!("| bytes | via, us | MB/s | {BESIDE}, us | MB/s |");
-    println!("|---|---|---|---|---|");
+    let mut table = format!(
+        "| bytes | via, us | MB/s | {beside}, us | MB/s | via's time to {beside}'s |\n|---|---|---|---|---|---|\n",
+        beside = pair::TCP.provider
+    );
     for (size, count) in SIZES {
-        let mut found = [Vec::new(), Vec::new()];
-        for _ in 0..ROUNDS {
-            for (found, provider) in found.iter_mut().zip(["via", BESIDE]) {
-                let exchange = pair::Exchange { provider, endpoint: "msg", size: *size, count: *count };
-                found.push(one(bench, exchange)?);
-            }
+        let mut pairs = Vec::new();
+        for _ in 0..PAIRS {
+            let via = one(bench, pair::MSG, (*size, *count))?;
+            pairs.push((via, one(bench, pair::TCP, (*size, *count))?));
         }
-        let [via, tcp] = found;
-        println!(
-            "| {size} | {:.1} | {:.2} | {:.1} | {:.2} |",
-            median(&via, |figure| figure.micros),
-            median(&via, |figure| figure.rate),
-            median(&tcp, |figure| figure.micros),
-            median(&tcp, |figure| figure.rate),
-        );
+        let row = row(*size, &pairs)?;
+        println!("{row}");
+        table += &(row + "\n");
     }
+    println!("\n{table}");
     Ok(())
 }
 
-fn one(bench: &Bench, exchange: pair::Exchange) -> Result<Figure> {
-    let (rate, micros) = read(&pair::run(bench, exchange, LIMIT)?)?;
-    Ok(Figure { micros, rate })
+/// Microseconds of a message one way.
+fn one(bench: &Bench, way: pair::Way, (size, count): (u64, u64)) -> Result<f64> {
+    micros(&pair::run(bench, pair::Exchange { way, size, count }, LIMIT)?)
 }
 
-/// MB/s and microseconds a message, of the last row that fi_pingpong has written: its columns before the last one.
-fn read(row: &str) -> Result<(f64, f64)> {
-    let words: Vec<&str> = row.split_whitespace().collect();
-    let number = |from_end: usize| words.len().checked_sub(from_end).and_then(|at| words[at].parse().ok());
-    number(3).zip(number(2)).with_context(|| format!("fi_pingpong's last row is {row:?}"))
+/// A row of the table, of the times of each pair.
+fn row(size: u64, pairs: &[(f64, f64)]) -> Result<String> {
+    let via = spread(pairs.iter().map(|(via, _)| *via))?;
+    let tcp = spread(pairs.iter().map(|(_, tcp)| *tcp))?;
+    let ratio = spread(pairs.iter().map(|(via, tcp)| via / tcp))?;
+    let time = |Spread { middle, least, most }: &Spread| format!("{middle:.0} ({least:.0} to {most:.0})");
+    let rate = |time: &Spread| format!("{:.2}", size as f64 / time.middle);
+    let Spread { middle, least, most } = ratio;
+    Ok(format!(
+        "| {size} | {} | {} | {} | {} | {middle:.2} ({least:.2} to {most:.2}) |",
+        time(&via),
+        rate(&via),
+        time(&tcp),
+        rate(&tcp)
+    ))
 }
 
-/// The middle one of an odd number.
-fn median(figures: &[Figure], of: impl Fn(&Figure) -> f64) -> f64 {
-    let mut all: Vec<f64> = figures.iter().map(of).collect();
+/// Microseconds a message, of the last row that fi_pingpong has written: its column before the last one.
+fn micros(row: &str) -> Result<f64> {
+    let word = row.split_whitespace().rev().nth(1);
+    let number = word.and_then(|word| word.parse().ok()).filter(|micros| *micros > 0.0);
+    number.with_context(|| format!("fi_pingpong's last row is {row:?}"))
+}
+
+/// Of an odd number of figures.
+fn spread(figures: impl Iterator<Item = f64>) -> Result<Spread> {
+    let mut all: Vec<f64> = figures.collect();
     all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied().unwrap_or_default()
+    let (least, most) = all.first().zip(all.last()).context("nothing was measured")?;
+    Ok(Spread { middle: all[all.len() / 2], least: *least, most: *most })
 }
 
 #[cfg(test)]
@@ -71,15 +82,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_of_pingpong_s_has_rate_and_time() {
-        let row = "64 500 =500 62k 0.05s 1.28 49.90 0.02";
-        assert_eq!(read(row).unwrap(), (1.28, 49.9));
-        assert!(read("bytes").is_err() && read("").is_err() && read("a b c d").is_err());
+    fn a_row_of_pingpong_s_has_the_time() {
+        assert_eq!(micros("64 500 =500 62k 0.05s 1.28 49.90 0.02").unwrap(), 49.9);
+        assert!(micros("bytes").is_err() && micros("").is_err() && micros("a b c d").is_err());
+        assert!(micros("64 500 =500 62k 0.00s 0.00 0.00 0.02").is_err(), "no time to divide by");
     }
 
     #[test]
-    fn the_median_is_none_of_the_extremes() {
-        let figures = [5.0, 1.0, 100.0].map(|micros| Figure { micros, rate: 0.0 });
-        assert_eq!(median(&figures, |figure| figure.micros), 5.0);
+    fn a_row_has_the_middle_and_the_extremes_and_a_ratio_is_that_of_a_pair() {
+        // The medians of both are 200: it is the pairs that say that one took twice as long.
+        let pairs = [(200.0, 100.0), (400.0, 200.0), (100.0, 400.0)];
+        let wanted = "| 400 | 200 (100 to 400) | 2.00 | 200 (100 to 400) | 2.00 | 2.00 (0.25 to 2.00) |";
+        assert_eq!(row(400, &pairs).unwrap(), wanted);
+        assert!(row(64, &[]).is_err());
     }
 }

@@ -126,7 +126,7 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
             (false, true) => "rtl",
             (false, false) => "",
         };
-        let line = |case: &Case| format!("{:14} {:5}  {}\n", case.name, words(case), case.about);
+        let line = |case: &Case| format!("{:18} {:5}  {}\n", case.name, words(case), case.about);
         return doctor::show(&CASES.iter().map(line).collect::<String>());
     }
     let chosen = options.chosen()?;
@@ -161,9 +161,9 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
         let found = one(project, case, options, (provider.clone(), programs.clone()));
         let seconds = start.elapsed().as_secs_f64();
         match found {
-            Ok(note) => println!("{:14} {seconds:6.1} s  passed  {note}", case.name),
+            Ok(note) => println!("{:18} {seconds:6.1} s  passed  {note}", case.name),
             Err(error) => {
-                println!("{:14} {seconds:6.1} s  FAILED  {error:#}", case.name);
+                println!("{:18} {seconds:6.1} s  FAILED  {error:#}", case.name);
                 failed.push(case.name);
             }
         }

@@ -189,10 +189,24 @@ fn hints_of_what_is_not_offered_find_nothing() {
         ffi::fi_info { tx_attr: &mut ffi::fi_tx_attr { inject_size: 65, ..nothing() }, ..nothing() },
         ffi::fi_info { rx_attr: &mut ffi::fi_rx_attr { size: 1025, ..nothing() }, ..nothing() },
         ffi::fi_info { domain_attr: &mut named(c"no such NIC".as_ptr().cast_mut()), ..nothing() },
+        ffi::fi_info { domain_attr: &mut ffi::fi_domain_attr { mr_iov_limit: 2, ..any() }, ..nothing() },
+        ffi::fi_info { domain_attr: &mut ffi::fi_domain_attr { cq_data_size: 5, ..any() }, ..nothing() },
+        ffi::fi_info { domain_attr: &mut ffi::fi_domain_attr { cntr_cnt: 1, ..any() }, ..nothing() },
     ];
+    // What they have beside that is offered.
+    for hints in [nothing(), ffi::fi_info { domain_attr: &mut any(), ..nothing() }] {
+        let found = World::find(Some(&hints)).expect("offered");
+        // SAFETY: it was given to this.
+        drop(unsafe { Info::take(found) });
+    }
     for (number, hints) in wrong.into_iter().enumerate() {
         assert_eq!(find(hints), Err(-libc::ENODATA), "{number}");
     }
+}
+
+/// Attributes of any domain.
+fn any() -> ffi::fi_domain_attr {
+    named(null_mut())
 }
 
 /// Attributes of a domain of this name, for a program that does all that VIA wants of it.

@@ -169,6 +169,28 @@ fn flags_that_ofi_rxm_has_for_other_providers_are_taken_and_unknown_ones_are_not
 }
 
 #[test]
+fn a_region_is_one_piece_of_memory() {
+    let world = World::new();
+    let mut bytes = [[0u64; 8]; 2];
+    let pieces = bytes
+        .each_mut()
+        .map(|piece| ffi::iovec { iov_base: piece.as_mut_ptr().cast(), iov_len: size_of_val(piece) });
+    let register = |count| {
+        let (start, fid, mut mr) = (pieces.as_ptr(), world.domain.cast(), null_mut());
+        // SAFETY: the domain lives, and the memory stays until it is closed.
+        let registered = unsafe {
+            let regv = (*(*world.domain).mr).regv.expect("it is there");
+            regv(fid, start, count, FI_SEND, 0, 0, 0, &mut mr, null_mut())
+        };
+        (registered, mr)
+    };
+    assert_eq!([register(0).0, register(2).0], [-libc::EINVAL; 2]);
+    let (registered, mr) = register(1);
+    assert_eq!(registered, 0);
+    close(mr.cast());
+}
+
+#[test]
 fn a_queue_that_is_full_is_to_be_tried_again() {
     let world = World::new();
     let [client, server] = world.connected();
