@@ -75,6 +75,7 @@ impl Agent {
         place: Option<usize>,
         attributes: ViAttributes,
     ) -> Result<NewVi, AgentError> {
+        self.check_alarm()?;
         attributes.check()?;
         let mut guard = self.state()?;
         let state = &mut *guard;
