@@ -112,6 +112,7 @@ impl Agent {
     /// Creates a completion queue with this ring: its name and interrupt vector.
     #[tracing::instrument(level = "debug", skip_all, ret, err(level = "debug"))]
     pub fn new_cq(&self, entries: &Entries) -> Result<(CqName, u8), AgentError> {
+        self.check_alarm()?;
         let mut guard = self.state()?;
         let state = &mut *guard;
         let count = state.cqs.len();

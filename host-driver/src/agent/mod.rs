@@ -299,7 +299,8 @@ impl Agent {
         state.is_ok_and(|register| register != u32::MAX && state::COMMAND_BUSY.get(&[register.into()]) == 0)
     }
 
-    /// What the system has said of the function, as an error: from then on the device is gone, as far as who waits or asks is concerned.
+    /// What the system has said of the function, as an error: from then on the device is gone, as far as who waits or asks is concerned, or wants
+    /// something new of it. What is there is ended as ever.
     pub(crate) fn check_alarm(&self) -> Result<(), DeviceError> {
         let reason = match self.interrupts.as_ref().and_then(Interrupts::alarm) {
             None => return Ok(()),

@@ -28,6 +28,7 @@ impl Agent {
         length: usize,
         attributes: MemoryAttributes,
     ) -> Result<u32, AgentError> {
+        self.check_alarm()?;
         let (address, length) = (address as u64, length as u64);
         let (start, bytes) = regions::whole_pages(address, length)?;
         let access = memory::access(start, start + bytes)?;

@@ -1,17 +1,15 @@
-//! The bus gives a function up. Nobody can have a sound bus do so; but vfio-pci signals the eventfd that a real error of PCIe AER is told by
-//! when its owner asks for that (`VFIO_IRQ_SET_DATA_BOOL` in linux/vfio.h).
+//! The bus gives a function up, as far as its owner can tell ([`signal_bus_error`]).
 
-use std::{fs, os::fd::AsFd, thread, time::Duration};
+use std::{fs, thread, time::Duration};
 
 use anyhow::{ensure, Context, Result};
 use libtest_mimic::Completion;
-use rustix::ioctl::{ioctl, opcode, Setter};
-use vfio_bindings::bindings::vfio;
 use viaduct_driver::device::PciDevice;
 use vipl::{Descriptor, Error, ReliabilityLevel, Return};
 
 use crate::{
     bench::{Bench, LIMIT},
+    function::signal_bus_error,
     note::note,
     setting::Setting,
     Body, Test,
@@ -21,8 +19,6 @@ use crate::{
 pub const TESTS: &[Test] =
     &[Test { name: "an_error_of_the_bus_is_told_to_who_waits_and_to_who_asks", body: Body::Names(told) }];
 
-/// VFIO_DEVICE_SET_IRQS.
-const SET_IRQS: u32 = opcode::none(vfio::VFIO_TYPE, (vfio::VFIO_BASE + 10) as u8);
 /// Time in which who waits has gone to sleep.
 const ASLEEP: Duration = Duration::from_millis(500);
 /// Bytes of the receive that nothing comes for.
@@ -30,13 +26,7 @@ const BYTES: usize = 100;
 
 /// Has the kernel say that the bus has found an error that it cannot mend.
 fn signal(device: &dyn PciDevice) -> Result<()> {
-    let function = device.sharing().context("a function of the kernel's")?.hand_over()?;
-    let header = size_of::<vfio::vfio_irq_set>() as u32;
-    // One interrupt, number 0 of its kind, with one byte behind the header: true.
-    let flags = vfio::VFIO_IRQ_SET_DATA_BOOL | vfio::VFIO_IRQ_SET_ACTION_TRIGGER;
-    let set = [header + 1, flags, vfio::VFIO_PCI_ERR_IRQ_INDEX, 0, 1, 1u32.to_le()];
-    // SAFETY: the call takes a `vfio_irq_set` as long as it says, and only reads it.
-    unsafe { ioctl(function.device.as_fd(), Setter::<SET_IRQS, _>::new(set)) }.context("VFIO_DEVICE_SET_IRQS")
+    signal_bus_error(device.sharing().context("a function of the kernel's")?.hand_over()?.device)
 }
 
 fn told(setting: &Setting) -> Result<Completion> {

@@ -1,4 +1,4 @@
-//! What is done in a process of its own: this binary again, with other arguments.
+//! What is done in a process of its own: this binary again, with other arguments; or another program.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -75,6 +75,11 @@ impl Child {
         Self(command)
     }
 
+    /// Another program.
+    pub fn program(command: Command) -> Self {
+        Self(command)
+    }
+
     /// As another user.
     pub fn user(mut self, uid: u32) -> Self {
         self.0.arg("--as-user").arg(uid.to_string());
@@ -105,9 +110,9 @@ impl Child {
         self
     }
 
-    /// Starts it.
+    /// Starts it. Its input ends when somebody waits for its end.
     pub fn start(mut self) -> Result<Running> {
-        let child = self.0.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let child = self.0.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         Ok(Running(child.context("another process")?))
     }
 

@@ -18,6 +18,7 @@ mod bus_error;
 mod bus_master;
 mod child;
 mod figures;
+mod function;
 mod handed;
 mod held;
 mod hostile;
@@ -29,6 +30,7 @@ mod memory;
 mod note;
 mod own;
 mod owner;
+mod program;
 mod ranks;
 mod refusals;
 mod regions;
@@ -149,6 +151,7 @@ const TESTS: &[&[Test]] = &[
     hostile::TESTS,
     stopped::TESTS,
     bus_error::TESTS,
+    program::TESTS,
     held::TESTS,
     own::TESTS,
     figures::TESTS,

@@ -1,23 +1,19 @@
 //! The function of a viad is reset, stopped or taken away by somebody else, in the middle of what its clients do.
 
 use std::{
-    fs::{self, OpenOptions},
-    io,
-    os::unix::fs::FileExt,
-    path::PathBuf,
-    sync::mpsc::{self, Receiver},
     thread,
     time::{Duration, Instant},
 };
 
-use anyhow::{ensure, Context, Result};
+use anyhow::{ensure, Result};
 use libtest_mimic::Completion;
 use vipl::Nic;
 
 use crate::{
     bench::LIMIT,
+    function::{Function, Unbinding},
     ranks::PLAYING,
-    setting::{Place, Setting},
+    setting::Setting,
     shared::{game, hears_of_the_end, lacking, trust, trusted_pair, trusting},
     viads::Viad,
     Body, Test,
@@ -33,53 +29,19 @@ pub const TESTS: &[Test] = &[
     },
 ];
 
-/// Configuration space: the command register.
-const COMMAND: u64 = 4;
-/// Command register: the function may send memory requests.
-const BUS_MASTER: u16 = 1 << 2;
-
-/// The folder of the first NIC's function.
-fn function(setting: &Setting) -> Result<PathBuf> {
-    match &setting.places()?[0] {
-        Place::Vfio(address) => Ok(PathBuf::from("/sys/bus/pci/devices").join(address)),
-        Place::VfioUser(_) => anyhow::bail!("a function of this machine"),
-    }
-}
-
 fn reset(setting: &Setting) -> Result<Completion> {
-    let one_way = || fs::write(function(setting)?.join("reset"), "1").context("its reset");
-    under_way(setting, "somebody else", one_way, Ok)
+    under_way(setting, "somebody else", Function::reset, Ok)
 }
 
 fn stop(setting: &Setting) -> Result<Completion> {
-    let clear = || {
-        let config = OpenOptions::new().read(true).write(true).open(function(setting)?.join("config"))?;
-        let mut command = [0; 2];
-        config.read_exact_at(&mut command, COMMAND)?;
-        let stopped = u16::from_le_bytes(command) & !BUS_MASTER;
-        config.write_all_at(&stopped.to_le_bytes(), COMMAND).context("its command register")
-    };
-    under_way(setting, "somebody else", clear, Ok)
+    under_way(setting, "somebody else", Function::stop, Ok)
 }
 
-/// Who unbinds a function that is open makes the kernel ask for it back (REQ), as who unplugs it does, and waits until nobody has it open. Until then the
-/// NIC does what it is told: viad ends all VIs before a trusted program hears of the end and unmaps its memory, so the IOMMU has nothing to refuse.
+/// Until nobody has the function open the NIC does what it is told: viad ends all VIs before a trusted program hears of the end and unmaps its memory, so
+/// the IOMMU has nothing to refuse.
 fn unbind(setting: &Setting) -> Result<Completion> {
-    let begin = || {
-        let folder = function(setting)?;
-        let address = folder.file_name().context("an address")?.to_owned();
-        let (told, unbound) = mpsc::channel();
-        thread::spawn(move || told.send(fs::write(folder.join("driver/unbind"), address.as_encoded_bytes())));
-        Ok(unbound)
-    };
-    let bind_again = |unbound: Receiver<io::Result<()>>| {
-        let written = unbound.recv_timeout(LIMIT).context("somebody has the function open still")?;
-        written.context("its driver's unbind")?;
-        let address = function(setting)?.file_name().context("an address")?.to_owned();
-        // Its driver_override names vfio-pci since `viaduct bind`.
-        fs::write("/sys/bus/pci/drivers_probe", address.as_encoded_bytes()).context("drivers_probe")
-    };
-    under_way(setting, "the system wants it back", begin, bind_again)
+    let begin = |function: &Function| function.clone().unbind();
+    under_way(setting, "the system wants it back", begin, Unbinding::bind_again)
 }
 
 /// Two trusted ranks play, and a third program looks on; then it `happens` to the NIC of the one who returns the ball. All hear of it, and
@@ -87,7 +49,7 @@ fn unbind(setting: &Setting) -> Result<Completion> {
 fn under_way<T>(
     setting: &Setting,
     reason: &str,
-    happens: impl FnOnce() -> Result<T>,
+    happens: impl FnOnce(&Function) -> Result<T>,
     behind: impl FnOnce(T) -> Result<()>,
 ) -> Result<Completion> {
     if let Some(reason) = lacking(setting) {
@@ -99,7 +61,7 @@ fn under_way<T>(
     let returns = returns.start()?;
     let mut serves = serves.start()?;
     serves.wait_for(PLAYING)?;
-    let happened = happens()?;
+    let happened = happens(&Function::of(setting, 0)?)?;
     let [viad, other] = viads;
     viad.wait_end(reason)?;
     for end in [returns.end()?, serves.end()?] {

@@ -2,7 +2,7 @@
 //! through viad. Both in one run, in turns, so that they can be compared.
 //!
 //! `cargo xtask bench --connections`. It prints the bar beside the rates and fails on none: how fast this machine is today is no fact about the
-//! library. What makes the rate is held by `host-driver/src/agent/tests/rate.rs`.
+//! library. What makes the rate is held by `host-driver/src/agent/tests/rate.rs` and `tests/viad/tests/rate.rs`.
 
 use std::time::Instant;
 

@@ -16,6 +16,7 @@ mod orphans;
 mod perf;
 mod pools;
 mod queues;
+mod rate;
 mod requests;
 mod rows;
 mod service;

@@ -13,6 +13,8 @@ const EXAMPLES: [&str; 5] = ["hello", "pingpong", "put_get", "server", "dsm"];
 /// Programs of the conformance tests (vipl/c/tests/conformance.rs): those of data. The others open a NIC some hundred times, or measure how soon something
 /// comes, for which an emulated processor is too slow.
 const CONFORMANCE: [&str; 4] = ["cq", "data_path", "rdma", "transfer"];
+/// Another one of them, which the job `suite` starts and makes the NICs of fail (tests/guest/src/program.rs).
+const FAILURE: &str = "failure";
 /// They are emulated, instruction by instruction: fewer of them are worth the compilation, and debug information is not worth its place in the
 /// guest's memory.
 const PROFILE: [&str; 4] = ["--config", "profile.dev.opt-level=1", "--config", "profile.dev.debug=false"];
@@ -38,10 +40,12 @@ pub fn build(project: &Project) -> Result<Vec<Program>> {
         let file = compile(project, &built, &source, "-std=gnu99", &folder)?;
         programs.push(Program { place: format!("examples/c/{name}"), file });
     }
-    for name in CONFORMANCE {
+    let placed = CONFORMANCE.map(|name| (name, format!("examples/conformance/{name}")));
+    // Beside the suite, which looks for it there.
+    for (name, place) in placed.into_iter().chain([(FAILURE, format!("bin/{FAILURE}"))]) {
         let source = format!("vipl/c/tests/c/{name}.c");
         let file = compile(project, &built, &source, "-std=gnu89", &folder)?;
-        programs.push(Program { place: format!("examples/conformance/{name}"), file });
+        programs.push(Program { place, file });
     }
     Ok(programs)
 }

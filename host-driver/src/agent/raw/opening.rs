@@ -13,7 +13,7 @@ use crate::{
     address::{Mtu, Service},
     admin::Admin,
     agent::{
-        vis::{set_state, ViState},
+        vis::{enter, Change},
         Agent,
     },
     cm::NotReady,
@@ -113,6 +113,6 @@ impl RawChannel {
         receive::TAG.put(&mut row, self.tag.into());
         receive::SERVICE.put(&mut row, raw);
         admin.commit(table::RECEIVE, vi, &row)?;
-        set_state(&admin, self.vi.index, ViState::Connected)
+        enter(&admin, self.vi.index, Change::Connect)
     }
 }

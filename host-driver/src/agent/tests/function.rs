@@ -121,6 +121,13 @@ fn a_function_that_the_system_takes_away_is_gone_for_all_who_wait_look_or_ask() 
         for error in [agent.check().err(), crate::kernel_agent::KernelAgent::check_here(&*agent).err()] {
             assert_eq!(error.expect("it is gone").class(), ErrorClass::Gone);
         }
+        // Nobody gets anything new of it.
+        let tag = agent.create_tag().expect("a tag");
+        let vi = create_vi(&agent, vi_attributes(tag)).map(drop);
+        let cq = create_cq(&agent, 64).map(drop);
+        for error in [vi, cq] {
+            assert_eq!(error.expect_err("it is gone").class(), ErrorClass::Gone);
+        }
         // One that is wanted back still does what it is told, so that its VIs end before their memory goes.
         assert_eq!(agent.can_end_in_order(), alarm == Alarm::Removal);
         // What is left is to close it: its memory is taken back as from any function that answers.

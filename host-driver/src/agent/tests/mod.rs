@@ -6,6 +6,7 @@ mod leases;
 mod rate;
 mod regions;
 mod rings;
+mod states;
 mod vis;
 
 use viaduct_spec::{

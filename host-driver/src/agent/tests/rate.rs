@@ -1,5 +1,5 @@
 //! What a connection costs the agent, of which its rate comes (`tests/viad/examples/connect_rate.rs` measures that): commands, each of them a round
-//! trip where the device is behind a socket; and sleeps, of which there are none.
+//! trip where the device is behind a socket; and sleeps, of which there are none. Through viad: `tests/viad/tests/rate.rs`.
 
 use super::*;
 

@@ -5,7 +5,7 @@ use viaduct_spec::tables::{table, transmit};
 
 use super::{
     life::close,
-    state::{need_idle, set_state},
+    state::{check, enter, Change},
 };
 use crate::{
     address::ConnectionInfo,
@@ -14,7 +14,7 @@ use crate::{
     cm::end::{Agreement, End},
     kernel_agent::ViAttributes,
     kernel_agent::{AgentError, ViName},
-    queues::{Direction, ViState},
+    queues::Direction,
     rows, template,
 };
 
@@ -53,7 +53,7 @@ impl Agent {
         let own = entry.info;
         own.check(peer)?;
         let admin = Admin::of(&*self.device);
-        need_idle(&admin, vi.index, "only an idle one can be connected")?;
+        check(&admin, vi.index, Change::Connect)?;
         let mtu = entry.attributes.mtu.min(peer.mtu);
         let index = u32::from(vi.index);
         for (word, row) in template::words(&own, peer, self.pkey).iter().zip(8 * index..) {
@@ -75,7 +75,7 @@ impl Agent {
         admin.commit(table::GATHER, index, &rows::gather(tag, service, mtu, max_transfer))?;
         let (row, words) = self.work_queue(Direction::Send, entry);
         admin.commit(table::WORK_QUEUE, row, &words)?;
-        set_state(&admin, vi.index, ViState::Connected)
+        enter(&admin, vi.index, Change::Connect)
     }
 
     /// Breaks a VI: the NIC flushes all that is posted.
@@ -83,7 +83,7 @@ impl Agent {
     pub(in crate::agent) fn break_vi(&self, vi: ViName) -> Result<(), AgentError> {
         let mut state = self.state()?;
         state.vi(vi)?;
-        set_state(&Admin::of(&*self.device), vi.index, ViState::Error)
+        enter(&Admin::of(&*self.device), vi.index, Change::Break)
     }
 
     /// Makes a VI idle, and begins its next life: what its next peer is to know.
@@ -92,11 +92,11 @@ impl Agent {
         let mut state = self.state()?;
         state.vi(vi)?;
         let admin = Admin::of(&*self.device);
-        set_state(&admin, vi.index, ViState::Idle)?;
+        enter(&admin, vi.index, Change::MakeIdle)?;
         let next = state.next_connection(vi.index.into());
         let entry = state.vi(vi)?;
         (entry.info.queue_pair, entry.info.starting_psn) = next;
-        self.begin_life(&admin, entry)?;
+        self.begin_life(&admin, entry, Change::MakeIdle)?;
         Ok(entry.info)
     }
 }

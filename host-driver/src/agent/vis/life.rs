@@ -5,14 +5,14 @@ use viaduct_spec::tables::table;
 
 use super::{
     entry::{row, Entry},
-    state::set_state,
+    state::{enter, Change},
 };
 use crate::{
     admin::Admin,
     agent::{interrupts::EVENT_VECTOR, Agent},
     kernel_agent::AgentError,
     kernel_agent::ViAttributes,
-    queues::{Direction, ViState},
+    queues::Direction,
     rows,
 };
 
@@ -21,11 +21,12 @@ pub(super) fn close(admin: &Admin<'_>, vi: u16, direction: Direction) -> Result<
     admin.commit(table::WORK_QUEUE, row(vi, direction), &[0, 0])
 }
 
-/// Ends the life of a VI that is not connected, whatever the NIC still has of it (LIFE-3). It is idle then,
-/// with these rows, and its work queues are closed.
+/// Ends the life of a VI that is not connected, whatever the NIC still has of it (LIFE-3), by a change behind which it is idle: with these rows, and
+/// its work queues closed.
 pub(super) fn end_life(
     admin: &Admin<'_>,
     vi: u16,
+    by: Change,
     transmit: &[u64; 2],
     receive: &[u64; 2],
 ) -> Result<(), AgentError> {
@@ -36,7 +37,7 @@ pub(super) fn end_life(
     // Nothing that was granted reaches memory later,
     admin.drain()?;
     // and what was wrong with the old queues breaks nothing any more.
-    set_state(admin, vi, ViState::Idle)
+    enter(admin, vi, by)
 }
 
 impl Agent {
@@ -67,10 +68,10 @@ impl Agent {
         rows::Rights { write, read, reads: self.limits.read_depth }
     }
 
-    /// Begins a life of an idle VI, with both queues empty; the doorbells open last.
-    pub(super) fn begin_life(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
+    /// Begins a life of a VI that this change makes idle, or finds so, with both queues empty; the doorbells open last.
+    pub(super) fn begin_life(&self, admin: &Admin<'_>, entry: &Entry, by: Change) -> Result<(), AgentError> {
         let (transmit, receive) = self.idle_transmit_and_receive(entry);
-        end_life(admin, entry.name.index, &transmit, &receive)?;
+        end_life(admin, entry.name.index, by, &transmit, &receive)?;
         self.idle_gather(admin, entry)?;
         for direction in [Direction::Send, Direction::Receive] {
             entry.ring(direction).clear();

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `arena` | the memory of rings |
 //! | `entry` | what the agent remembers of a VI |
-//! | `state` | idle, connected, in error: the NIC knows |
+//! | `state` | idle, connected, in error: the table of what changes it |
 //! | `life` | the rows of an idle VI, which begin a life |
 //! | `connection` | connect, break, disconnect |
 //! | `queue_pair` | the number of a connection |
@@ -21,11 +21,11 @@ mod state;
 
 use std::sync::Arc;
 
-pub use self::arena::Arena;
-pub(super) use self::{entry::Entry, state::set_state};
+pub use self::{arena::Arena, state::Change};
+pub(super) use self::{entry::Entry, state::enter};
 use self::{
     life::end_life,
-    state::{need_idle, query},
+    state::{check, query},
 };
 use super::{Agent, AgentError};
 pub use crate::queues::{
@@ -75,6 +75,7 @@ impl Agent {
         place: Option<usize>,
         attributes: ViAttributes,
     ) -> Result<NewVi, AgentError> {
+        self.check_alarm()?;
         attributes.check()?;
         let mut guard = self.state()?;
         let state = &mut *guard;
@@ -117,8 +118,8 @@ impl Agent {
             }
         }
         let admin = Admin::of(&*self.device);
-        set_state(&admin, name.index, ViState::Idle)?;
-        self.begin_life(&admin, &entry)?;
+        enter(&admin, name.index, Change::Make)?;
+        self.begin_life(&admin, &entry, Change::Make)?;
         state.tags.take(attributes.tag)?;
         let vectors =
             [Direction::Send, Direction::Receive].map(|direction| self.vi_vector(&entry, direction));
@@ -136,6 +137,18 @@ impl Agent {
         query(&Admin::of(&*self.device), vi.index)
     }
 
+    /// Whether a VI is in a state in which this may be done to it. The agent looks itself before it connects a VI or gives it other attributes. That a VI
+    /// is broken which is to be made idle it takes its program's word for, since a look is a round trip of each connection; viad, which takes no
+    /// client's word, looks.
+    ///
+    /// # Errors
+    /// It is in another state, or does not exist; the device's.
+    pub fn check_vi(&self, vi: ViName, change: Change) -> Result<(), AgentError> {
+        let mut state = self.state()?;
+        state.vi(vi)?;
+        check(&Admin::of(&*self.device), vi.index, change)
+    }
+
     /// Gives an idle VI other attributes: what its next peer is to know. With `anew` both its rings begin anew, else what is posted to receive stays.
     #[tracing::instrument(level = "debug", skip_all, fields(vi = ?vi, attributes = ?new), ret, err(level = "debug"))]
     pub(super) fn set_vi_attributes(
@@ -150,7 +163,7 @@ impl Agent {
         let mut entry = state.vi(vi)?.clone();
         let old = entry.attributes;
         let admin = Admin::of(&*self.device);
-        need_idle(&admin, vi.index, "only an idle one can have other attributes")?;
+        check(&admin, vi.index, Change::SetAttributes)?;
         self.check_not_system(new.tag)?;
         if !anew && new.tag != old.tag {
             return Err(AgentError::UnknownTag(new.tag));
@@ -162,7 +175,7 @@ impl Agent {
         (info.mtu, info.service, info.max_transfer) = (new.mtu, new.service, new.max_transfer);
         let info = *info;
         if anew {
-            self.begin_life(&admin, &entry)?;
+            self.begin_life(&admin, &entry, Change::SetAttributes)?;
         } else {
             self.idle_rows(&admin, &entry)?;
         }
@@ -177,9 +190,9 @@ impl Agent {
         let mut state = self.state()?;
         let ViAttributes { tag, send_cq, receive_cq, .. } = state.vi(vi)?.attributes;
         let admin = Admin::of(&*self.device);
-        set_state(&admin, vi.index, ViState::Idle)?;
+        enter(&admin, vi.index, Change::Destroy)?;
         // Whoever has the index next finds nothing of this life. Generation 0 is in no queue pair number.
-        end_life(&admin, vi.index, &[0, 0], &[0, 0])?;
+        end_life(&admin, vi.index, Change::Destroy, &[0, 0], &[0, 0])?;
         self.empty_error_ring(&mut state)?;
         state.tags.give_back(tag);
         for cq in [send_cq, receive_cq].into_iter().flatten() {

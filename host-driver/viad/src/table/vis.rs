@@ -6,7 +6,7 @@ use super::{answer::Answered, Table, Vi};
 use crate::{accounts::Share, events::Subject, record};
 use viaduct_driver::{
     address::ConnectionInfo,
-    agent::vis::NewVi,
+    agent::vis::{Change, NewVi},
     kernel_agent::{AgentError, KernelAgent, ViAttributes, ViName},
     queues::ViState,
     viad::{doorbell_page::Kind, protocol::Answer},
@@ -81,11 +81,7 @@ impl Table {
     /// Makes a broken VI idle.
     pub(super) fn idle_vi(&self, vi: ViName) -> Result<ConnectionInfo, AgentError> {
         let page = &self.vi(vi)?.page;
-        let state = self.nic.agent.vi_state(vi)?;
-        if state != ViState::Error {
-            let state = if state == ViState::Idle { "idle" } else { "connected" };
-            return Err(AgentError::State { vi: vi.index, state, rule: "only a broken one is made idle" });
-        }
+        self.nic.agent.check_vi(vi, Change::MakeIdle)?;
         // Nobody is connected with it any more, whoever has not said so.
         self.nic.connections.leave_vi(&self.party, vi)?;
         if let Some(page) = page {

@@ -1,0 +1,92 @@
+//! A NIC's function as the system has it, and what somebody else may do to it: through sysfs, or with a file of its device.
+
+use std::{
+    fs::{self, OpenOptions},
+    io,
+    os::{fd::AsFd, unix::fs::FileExt},
+    path::PathBuf,
+    sync::mpsc::{self, Receiver},
+    thread,
+};
+
+use anyhow::{bail, Context, Result};
+use rustix::ioctl::{ioctl, opcode, Setter};
+use vfio_bindings::bindings::vfio;
+
+use crate::{
+    bench::LIMIT,
+    setting::{Place, Setting},
+};
+
+/// VFIO_DEVICE_SET_IRQS.
+const SET_IRQS: u32 = opcode::none(vfio::VFIO_TYPE, (vfio::VFIO_BASE + 10) as u8);
+/// Configuration space: the command register.
+const COMMAND: u64 = 4;
+/// Command register: the function may send memory requests.
+const BUS_MASTER: u16 = 1 << 2;
+
+/// A function of this machine, by its folder in sysfs.
+#[derive(Debug, Clone)]
+pub struct Function(PathBuf);
+
+/// A function's driver is told to let go of it, and does so when nobody has it open any more.
+pub struct Unbinding {
+    function: Function,
+    written: Receiver<io::Result<()>>,
+}
+
+impl Function {
+    /// A NIC's.
+    pub fn of(setting: &Setting, nic: usize) -> Result<Self> {
+        match &setting.places()?[nic] {
+            Place::Vfio(address) => Ok(Self(PathBuf::from("/sys/bus/pci/devices").join(address))),
+            Place::VfioUser(_) => bail!("a function of this machine"),
+        }
+    }
+
+    /// Resets it.
+    pub fn reset(&self) -> Result<()> {
+        fs::write(self.0.join("reset"), "1").context("its reset")
+    }
+
+    /// Takes its Bus Master Enable away.
+    pub fn stop(&self) -> Result<()> {
+        let config = OpenOptions::new().read(true).write(true).open(self.0.join("config"))?;
+        let mut command = [0; 2];
+        config.read_exact_at(&mut command, COMMAND)?;
+        let stopped = u16::from_le_bytes(command) & !BUS_MASTER;
+        config.write_all_at(&stopped.to_le_bytes(), COMMAND).context("its command register")
+    }
+
+    /// Begins to take it from vfio-pci. The kernel asks who has it open for it (REQ), as when somebody unplugs it, and waits until nobody has.
+    pub fn unbind(self) -> Result<Unbinding> {
+        let address = self.0.file_name().context("an address")?.to_owned();
+        let unbind = self.0.join("driver/unbind");
+        let (told, written) = mpsc::channel();
+        thread::spawn(move || told.send(fs::write(unbind, address.as_encoded_bytes())));
+        Ok(Unbinding { function: self, written })
+    }
+}
+
+impl Unbinding {
+    /// Waits until nobody has the function, and gives it to vfio-pci again.
+    pub fn bind_again(self) -> Result<()> {
+        let written = self.written.recv_timeout(LIMIT).context("somebody has the function open still")?;
+        written.context("its driver's unbind")?;
+        let address = self.function.0.file_name().context("an address")?;
+        // Its driver_override names vfio-pci since `viaduct bind`.
+        fs::write("/sys/bus/pci/drivers_probe", address.as_encoded_bytes()).context("drivers_probe")
+    }
+}
+
+/// Has the kernel say to who has this file of a function's device that the bus has found an error that it cannot mend. Nobody can have a sound bus do
+/// so; but vfio-pci signals the eventfd that a real error of PCIe AER is told by when that is asked for by a file of the device
+/// (`VFIO_IRQ_SET_DATA_BOOL` in linux/vfio.h).
+pub fn signal_bus_error(device: impl AsFd) -> Result<()> {
+    let header = size_of::<vfio::vfio_irq_set>() as u32;
+    // One interrupt, number 0 of its kind, with one byte behind the header: true.
+    let flags = vfio::VFIO_IRQ_SET_DATA_BOOL | vfio::VFIO_IRQ_SET_ACTION_TRIGGER;
+    let set = [header + 1, flags, vfio::VFIO_PCI_ERR_IRQ_INDEX, 0, 1, 1u32.to_le()];
+    // SAFETY: the call takes a `vfio_irq_set` as long as it says, and only reads it.
+    unsafe { ioctl(device, Setter::<SET_IRQS, _>::new(set)) }.context("VFIO_DEVICE_SET_IRQS")
+}
