@@ -1,15 +1,14 @@
 //! rping on a network that is not perfect. It compares what comes back itself; faults count only if frames were hit.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{ensure, Context, Result};
-use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::Kind;
 use vipl::ReliabilityLevel;
 
 use crate::rping::{client, server, server_with};
 use crate::stage::Stage;
+use crate::strikes::Fault;
 use crate::talk::LIMIT;
 use crate::Case;
 
@@ -21,31 +20,48 @@ const SMALL: (usize, usize) = (4096, 40);
 /// The seed of the first case; each has its own.
 const SEED: u64 = 0x26;
 
+/// Our side as the server, and as the client.
+const ROLES: [fn(&mut Stage) -> Result<()>; 2] = [serves, asks];
+
 /// The cases.
 pub const CASES: [Case; 6] = [
-    ("frames_are_lost", |stage| with(stage, SEED, 10, |faults| &mut faults.drop)),
-    ("frames_come_twice", |stage| with(stage, SEED + 1, 30, |faults| &mut faults.duplicate)),
-    ("frames_are_overtaken", |stage| with(stage, SEED + 2, 30, |faults| &mut faults.delay)),
-    ("icrcs_are_wrong", |stage| with(stage, SEED + 3, 10, |faults| &mut faults.flip_icrc)),
+    ("frames_are_lost", |stage| with(stage, Fault::Lost, SEED, 10)),
+    ("frames_come_twice", |stage| with(stage, Fault::Twice, SEED + 1, 30)),
+    ("frames_are_overtaken", |stage| with(stage, Fault::Overtaken, SEED + 2, 30)),
+    ("icrcs_are_wrong", |stage| with(stage, Fault::WrongIcrc, SEED + 3, 10)),
     ("the_guest_loses_doubles_and_delays_frames", netem),
     ("the_guest_s_link_goes_down_and_up", down_and_up),
 ];
 
-/// Both roles while of 1000 frames `share` are hit.
-fn with(stage: &mut Stage, seed: u64, share: u32, of: fn(&mut Faults) -> &mut BTreeSet<u64>) -> Result<()> {
-    let before = stage.clear_faults()?;
-    stage.set_faults(seed, share, of)?;
-    let done = both(stage);
-    let hit = stage.clear_faults()? - before;
-    done.with_context(|| format!("seed {seed}, {hit} frames were hit"))?;
-    ensure!(hit > 0, "no frame was hit");
-    stage.figure(format!("{hit} frames were hit"));
+/// Both roles while of 1000 frames `share` are hit. In each role requests and answers of both ends are hit.
+fn with(stage: &mut Stage, fault: Fault, seed: u64, share: u32) -> Result<()> {
+    for role in ROLES {
+        stage.strikes.begin(fault, seed, share);
+        let done = role(stage);
+        let hits = stage.strikes.end();
+        done.with_context(|| format!("seed {seed}, {hits}"))?;
+        hits.of_each_kind()?;
+        stage.figure(hits.to_string());
+    }
     Ok(())
 }
 
-fn both(stage: &mut Stage) -> Result<()> {
-    let (size, rounds) = if stage.kind() == Kind::Rtl { SMALL } else { LARGE };
-    server(stage, size, rounds).context("the client is Linux'")?;
+/// Bytes of a ping, and how many rounds.
+fn pings(stage: &Stage) -> (usize, usize) {
+    if stage.kind() == Kind::Rtl {
+        SMALL
+    } else {
+        LARGE
+    }
+}
+
+fn serves(stage: &mut Stage) -> Result<()> {
+    let (size, rounds) = pings(stage);
+    server(stage, size, rounds).context("the client is Linux'")
+}
+
+fn asks(stage: &mut Stage) -> Result<()> {
+    let (size, rounds) = pings(stage);
     client(stage, ReliabilityLevel::ReliableDelivery, size, rounds).context("the client is ours")
 }
 
@@ -55,7 +71,7 @@ fn netem(stage: &mut Stage) -> Result<()> {
     stage.guest.run(&format!("/usr/bin/tc qdisc add dev eth0 root {netem}"), LIMIT)?;
     let shown = stage.guest.run("/usr/bin/tc qdisc show dev eth0", LIMIT)?;
     ensure!(shown.contains("netem") && shown.contains("loss 1%"), "{shown}");
-    let done = both(stage);
+    let done = ROLES.iter().try_for_each(|role| role(stage));
     let shown = stage.guest.run("/usr/bin/tc -s qdisc show dev eth0", LIMIT)?;
     stage.guest.run("/usr/bin/tc qdisc del dev eth0 root", LIMIT)?;
     done?;

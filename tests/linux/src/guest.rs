@@ -11,6 +11,7 @@ use anyhow::{bail, ensure, Context, Result};
 
 use crate::program::KillOnDrop;
 use crate::reader::Reader;
+use crate::talk::LIMIT;
 
 /// How long QEMU may take to make the console's socket.
 const START: Duration = Duration::from_secs(20);
@@ -30,8 +31,9 @@ pub struct Guest {
     commands: u32,
     /// The other end of the guest's TCP connections.
     pub numbers: UnixStream,
-    /// QEMU's monitor.
+    /// QEMU's monitor, and what it says.
     monitor: UnixStream,
+    said: Reader,
 }
 
 impl Guest {
@@ -53,7 +55,8 @@ impl Guest {
         let monitor = connect("monitor.sock")?;
         numbers.set_read_timeout(Some(BOOT))?;
         let lines = Reader::new(console.try_clone()?);
-        let mut guest = Self { _qemu: qemu, console, lines, commands: 0, numbers, monitor };
+        let said = Reader::new(monitor.try_clone()?);
+        let mut guest = Self { _qemu: qemu, console, lines, commands: 0, numbers, monitor, said };
         // The kernel tells the device some time after the card that there is a link.
         guest.run(&format!("until grep -qs ACTIVE {PORT_STATE}; do usleep 20000; done"), BOOT)?;
         Ok(guest)
@@ -95,6 +98,18 @@ impl Guest {
             thread::sleep(time);
             writeln!(monitor, "set_link wire on")
         }))
+    }
+
+    /// From when this returns until [`Guest::go_on`] the guest stands still: its processor, its clock and its network card.
+    pub fn stand_still(&mut self) -> Result<()> {
+        writeln!(self.monitor, "stop\ninfo status").context("QEMU's monitor")?;
+        while !self.said.next(LIMIT).context("QEMU's monitor")?.contains("VM status: paused") {}
+        Ok(())
+    }
+
+    /// The guest goes on.
+    pub fn go_on(&mut self) -> Result<()> {
+        writeln!(self.monitor, "cont").context("QEMU's monitor")
     }
 
     /// Starts a command in the background, what it prints in the file /tmp/`name`.

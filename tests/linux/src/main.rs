@@ -22,6 +22,8 @@ mod reader;
 mod refusals;
 mod rping;
 mod stage;
+mod standstill;
+mod strikes;
 mod talk;
 
 use std::path::{Path, PathBuf};
@@ -51,6 +53,9 @@ struct Options {
     /// File in which QEMU puts the log of the guest's kernel
     #[arg(long, value_name = "FILE")]
     log: PathBuf,
+    /// File for what each case has taken and measured, rows of a table
+    #[arg(long, value_name = "FILE")]
+    rows: PathBuf,
     /// Only this case (may be repeated)
     #[arg(long = "case", value_name = "NAME")]
     only: Vec<String>,
@@ -72,14 +77,15 @@ const LOG_BYTES: usize = 2000;
 type Case = (&'static str, fn(&mut Stage) -> Result<()>);
 
 fn main() -> Result<ExitCode> {
-    let Options { nic, sockets, qemu, log, only } = Options::parse();
-    let cases: [&[Case]; 10] = [
+    let Options { nic, sockets, qemu, log, rows, only } = Options::parse();
+    let cases: [&[Case]; 11] = [
         &rping::CASES,
         &example::CASES,
         &pingpong::CASES,
         &perftest::CASES,
         &bandwidth::CASES,
         &faults::CASES,
+        &standstill::CASES,
         &refusals::CASES,
         &killed::CASES,
         &private_data::CASES,
@@ -117,11 +123,10 @@ fn main() -> Result<ExitCode> {
         })
     });
     let end = libtest_mimic::run(&arguments, trials.collect()).exit_code();
-    // As rows of a table: docs/linux.md has them.
-    println!("| case | s, {nic:?} | figures |");
-    for line in lines.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-        println!("{line}");
-    }
+    let mut text = lines.lock().unwrap_or_else(PoisonError::into_inner).join("\n");
+    text.push('\n');
+    print!("{text}");
+    std::fs::write(&rows, text).with_context(|| rows.display().to_string())?;
     Ok(end)
 }
 

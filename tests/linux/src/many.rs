@@ -24,7 +24,6 @@ pub const CASES: [Case; 2] = [("fifty_connections_at_once", at_once), ("connecti
 
 /// Fifty clients of one guest connect before the first of them is served.
 fn at_once(stage: &mut Stage) -> Result<()> {
-    let before = resources(stage)?;
     let end = stage.open(BYTES)?;
     let listener = end.nic.connections()?.listen(&server_at(OWN_IP), AT_ONCE as u32)?;
     let client =
@@ -49,7 +48,7 @@ fn at_once(stage: &mut Stage) -> Result<()> {
     ensure!(pings == AT_ONCE && !printed.contains("failed"), "{pings} clients saw their ping: {printed}");
     drop(talks);
     stage.figure(format!("connected in {connected:.1} s"));
-    nothing_left(stage, &end, &before)
+    nothing_left(&end)
 }
 
 /// A connection after the other, each with one ping.
@@ -58,7 +57,6 @@ fn in_a_row(stage: &mut Stage) -> Result<()> {
         Ok(text) => text.parse().with_context(|| format!("VIADUCT_CONNECTIONS={text} is no number"))?,
         Err(_) => IN_A_ROW,
     };
-    let before = resources(stage)?;
     let end = stage.open(BYTES)?;
     let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 4)?;
     let client = format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -V");
@@ -77,20 +75,11 @@ fn in_a_row(stage: &mut Stage) -> Result<()> {
     stage.guest.finish_command("row", LIMIT)?;
     let each = start.elapsed().as_secs_f64() * 1000.0 / f64::from(connections);
     stage.figure(format!("{connections} connections, {each:.0} ms each"));
-    nothing_left(stage, &end, &before)
+    nothing_left(&end)
 }
 
-/// What Linux holds for programs and for itself: protection domains, completion queues, queue pairs, identifiers of connections, memory regions and contexts.
-fn resources(stage: &mut Stage) -> Result<String> {
-    stage.guest.run("/usr/bin/rdma resource show", LIMIT)
-}
-
-/// Linux holds what it did before the connections, which is that of its management. Our NIC has all of its VIs free, and all of its regions but the
-/// case's own.
-fn nothing_left(stage: &mut Stage, end: &End, before: &str) -> Result<()> {
-    let shown = resources(stage)?;
-    ensure!(shown.contains("cm_id 0") && shown.contains("mr 0"), "{shown}");
-    ensure!(shown == before, "Linux holds {shown}, and held {before}");
+/// Our NIC has all of its VIs free, and all of its regions but the case's own. (What Linux holds is looked at behind each case.)
+fn nothing_left(end: &End) -> Result<()> {
     let attributes = end.nic.attributes();
     let most = attributes.max_vi;
     let vis: Result<Vec<Vi>, vipl::Error> =

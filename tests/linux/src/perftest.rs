@@ -2,18 +2,23 @@
 //!
 //! Client and server speak over TCP, in turns: the client says something, and the server answers with as many bytes. First come its version, sizes
 //! and its MTU; then a message of [`NUMBERS`] bytes with the numbers of its queue pair, which comes again whenever the two wait for each other; at the
-//! end its figures. A server with the same settings answers the same, and its own numbers to numbers.
+//! end its figures. A server with the same settings answers the same, and its own numbers to numbers. A client whose figures are not answered waits: what
+//! its memory holds then is what its run has put there.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Ipv4Addr;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 use std::time::Duration;
 
-use anyhow::{ensure, Context, Result};
-use vipl::{ConnectionInfo, Descriptor, Mtu, ReliabilityLevel, Remote, Vi, ViAttributes};
+use anyhow::{bail, ensure, Context, Result};
+use vipl::{
+    ConnectionInfo, Descriptor, DescriptorBuilder, Mtu, ReliabilityLevel, Remote, Status, Vi, ViAttributes,
+};
 
+use crate::guest::Guest;
 use crate::pingpong::{connection, ANSWERER};
 use crate::stage::{End, Stage, GUEST_IP, OWN_IP};
 use crate::talk::{BYTES, LIMIT, SINK, SOURCE};
@@ -37,7 +42,13 @@ const WORDS: [u32; 5] = [0x0302_0100, 0x1817_1615, 0x8000_0001, 0x7fed_cba9, 0x5
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The cases.
-pub const CASES: [Case; 3] = [("ib_send_lat", send_lat), ("ib_write_bw", write_bw), ("ib_read_bw", read_bw)];
+pub const CASES: [Case; 5] = [
+    ("ib_send_lat", send_lat),
+    ("ib_write_bw", write_bw),
+    ("ib_read_bw", read_bw),
+    ("linux_refuses_a_write_without_right", |stage| without_right(stage, Descriptor::rdma_write)),
+    ("linux_refuses_a_read_without_right", |stage| without_right(stage, Descriptor::rdma_read)),
+];
 
 /// Numbers of an end.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +87,14 @@ impl Numbers {
     }
 }
 
+/// A client that runs.
+struct Client {
+    /// What it has told of its memory: where the other end writes, if it may.
+    memory: Remote,
+    /// Its run is over, and it waits for an answer until this is dropped.
+    at_end: Receiver<()>,
+}
+
 /// A server: its memory, its VI and what it tells.
 struct Server {
     end: End,
@@ -105,22 +124,9 @@ impl Server {
         program: &str,
         size: usize,
         more: &str,
-        serve: impl FnOnce() -> Result<()>,
+        serve: impl FnOnce(&mut Stage, &Client) -> Result<()>,
     ) -> Result<()> {
-        let command =
-            format!("{program} -d rxe0 -x 1 -m 1024 -u {TIMEOUT} -F -s {size} -n {COUNT} {more} {ANSWERER}");
-        stage.guest.start_command("perftest", &command)?;
-        self.meet(&mut stage.guest.numbers)?;
-        let attended = stage.guest.numbers.try_clone()?;
-        let over = AtomicBool::new(false);
-        let (done, attended) = thread::scope(|scope| {
-            let attends = scope.spawn(|| self.attend(attended, &over));
-            let done = serve().and_then(|()| stage.guest.finish_command("perftest", LIMIT));
-            over.store(true, Ordering::Relaxed);
-            (done, attends.join())
-        });
-        let printed = done?;
-        attended.ok().context("the thread that answers the client")??;
+        let printed = self.run_to_end(stage, program, size, more, serve, Guest::finish_command)?;
         let line = printed
             .lines()
             .find(|line| line.split_whitespace().take(2).eq([size, COUNT].map(|n| n.to_string())))
@@ -134,8 +140,38 @@ impl Server {
         Ok(self.vi.disconnect()?)
     }
 
-    /// Answers the client until it tells its numbers, and connects the VI.
-    fn meet(&self, client: &mut UnixStream) -> Result<()> {
+    /// The same; `finish` waits until the client has ended as it should. What it has printed.
+    fn run_to_end(
+        &self,
+        stage: &mut Stage,
+        program: &str,
+        size: usize,
+        more: &str,
+        serve: impl FnOnce(&mut Stage, &Client) -> Result<()>,
+        finish: fn(&mut Guest, &str, Duration) -> Result<String>,
+    ) -> Result<String> {
+        let command =
+            format!("{program} -d rxe0 -x 1 -m 1024 -u {TIMEOUT} -F -s {size} -n {COUNT} {more} {ANSWERER}");
+        stage.guest.start_command("perftest", &command)?;
+        let memory = self.meet(&mut stage.guest.numbers)?;
+        let attended = stage.guest.numbers.try_clone()?;
+        let over = AtomicBool::new(false);
+        let (ends, at_end) = mpsc::sync_channel(0);
+        let (done, attended) = thread::scope(|scope| {
+            let attends = scope.spawn(|| self.attend(attended, &over, ends));
+            let client = Client { memory, at_end };
+            let done = serve(stage, &client);
+            drop(client);
+            let done = done.and_then(|()| finish(&mut stage.guest, "perftest", LIMIT));
+            over.store(true, Ordering::Relaxed);
+            (done, attends.join())
+        });
+        attended.ok().context("the thread that answers the client")??;
+        done
+    }
+
+    /// Answers the client until it tells its numbers, and connects the VI. What it tells of its memory.
+    fn meet(&self, client: &mut UnixStream) -> Result<Remote> {
         let mut message = [0; 256];
         loop {
             let length = client.read(&mut message).context("the client")?;
@@ -148,18 +184,23 @@ impl Server {
         let told = Numbers::parse(&String::from_utf8_lossy(&message[..NUMBERS]))?;
         ensure!(told.ip == GUEST_IP, "the client is at {}", told.ip);
         self.vi.connect(&connection(&self.vi, told.queue_pair, told.psn, Mtu::DEFAULT))?;
-        Ok(client.write_all(self.text.as_bytes())?)
+        client.write_all(self.text.as_bytes())?;
+        Ok(told.memory)
     }
 
-    /// Answers the client until it is over.
-    fn attend(&self, mut client: UnixStream, over: &AtomicBool) -> Result<()> {
+    /// Answers the client until it is over. Its figures are answered when who waits for its end has looked at it.
+    fn attend(&self, mut client: UnixStream, over: &AtomicBool, ends: SyncSender<()>) -> Result<()> {
         let patience = client.read_timeout()?;
         client.set_read_timeout(Some(LOOK))?;
         let mut message = [0; 256];
         while !over.load(Ordering::Relaxed) {
             match client.read(&mut message) {
                 Ok(NUMBERS) => client.write_all(self.text.as_bytes())?,
-                Ok(length) => client.write_all(&message[..length])?,
+                Ok(length) => {
+                    // The first is taken by who waits for it, if anybody does; the second fails when he goes on.
+                    let _ = ends.send(()).and_then(|()| ends.send(()));
+                    client.write_all(&message[..length])?;
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error.into()),
             }
@@ -174,7 +215,7 @@ fn send_lat(stage: &mut Stage) -> Result<()> {
     let server = Server::new(stage)?;
     let Server { end, vi, .. } = &server;
     vi.post_recv(Descriptor::new().segment(&end.memory, SINK, SMALL)?.build(&end.memory, 0)?)?;
-    server.run(stage, "ib_send_lat", SMALL, "", || {
+    server.run(stage, "ib_send_lat", SMALL, "", |_, _| {
         for count in 0..COUNT {
             let received = vi.recv_wait(Some(LIMIT)).with_context(|| format!("message {count}"))?;
             ensure!(received.length() == SMALL, "a message of {} bytes", received.length());
@@ -193,21 +234,78 @@ fn write_bw(stage: &mut Stage) -> Result<()> {
     memory.write(SINK, &[BEFORE; LARGE])?;
     let words = WORDS.map(|word| format!("{word:#010x}")).join(",");
     stage.guest.run(&format!("printf %s {words} >/tmp/payload"), LIMIT)?;
-    server.run(stage, "ib_write_bw", LARGE, "--payload_file_path=/tmp/payload", || Ok(()))?;
+    server.run(stage, "ib_write_bw", LARGE, "--payload_file_path=/tmp/payload", |_, _| Ok(()))?;
     stage.guest.run("rm /tmp/payload", LIMIT)?;
     let mut written = vec![0; LARGE];
     memory.read(SINK, &mut written)?;
     let expected: Vec<u8> = WORDS.iter().flat_map(|word| word.to_le_bytes()).cycle().take(LARGE).collect();
-    let first = written.iter().zip(&expected).position(|(is, ought)| is != ought);
+    compare(&written, &expected).context("what was written")
+}
+
+/// Linux reads our memory. perftest does not look at what it has read: we do, in the client's memory, before it ends.
+fn read_bw(stage: &mut Stage) -> Result<()> {
+    let server = Server::new(stage)?;
+    let ours: Vec<u8> = (0..LARGE).map(|n| (n * 7 + n / 256 + 3) as u8).collect();
+    server.end.memory.write(SINK, &ours)?;
+    server.run(stage, "ib_read_bw", LARGE, "", |stage, client| {
+        client.at_end.recv_timeout(LIMIT).context("the client's run ends")?;
+        // It reads into the first half of its buffer, and tells where the second one is.
+        let read = memory_of(stage, "ib_read_bw", client.memory.address - LARGE as u64)?;
+        compare(&read, &ours).context("what was read")
+    })
+}
+
+/// What the memory of a program of the guest's holds from a page's first byte on.
+fn memory_of(stage: &mut Stage, program: &str, address: u64) -> Result<Vec<u8>> {
+    const PAGE: u64 = 4096;
+    ensure!(address % PAGE == 0, "the client's memory is at {address:#x}");
+    let (page, pages) = (address / PAGE, LARGE as u64 / PAGE);
+    let read = format!("dd if=/proc/$(pidof {program})/mem bs={PAGE} skip={page} count={pages} 2>/tmp/dd");
+    let digits = stage.guest.run(&format!("{read} | hexdump -v -e '64/1 \"%02x\" \"\\n\"'"), LIMIT)?;
+    let digits: Vec<u32> = digits.chars().filter_map(|digit| digit.to_digit(16)).collect();
+    Ok(digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | *digit as u8)).collect())
+}
+
+/// Data is as it ought to be.
+fn compare(data: &[u8], expected: &[u8]) -> Result<()> {
+    ensure!(data.len() == expected.len(), "{} bytes of {}", data.len(), expected.len());
+    let first = data.iter().zip(expected).position(|(is, ought)| is != ought);
     let place = first.map_or(0, |at| at.saturating_sub(4));
-    let near = &written[place..LARGE.min(place + 40)];
-    ensure!(first.is_none(), "byte {first:?} is not what was written: from {place} on {near:02x?}");
+    let near = &data[place..data.len().min(place + 40)];
+    ensure!(first.is_none(), "byte {first:?} is another one: from {place} on {near:02x?}");
     Ok(())
 }
 
-/// Linux reads our memory.
-fn read_bw(stage: &mut Stage) -> Result<()> {
-    Server::new(stage)?.run(stage, "ib_read_bw", LARGE, "", || Ok(()))
+/// Our VI reads or writes memory that Linux' program has told of, and given no right for: ib_send_lat's is for messages.
+fn without_right(stage: &mut Stage, begin: fn(Remote) -> DescriptorBuilder) -> Result<()> {
+    let server = Server::new(stage)?;
+    let Server { end, vi, .. } = &server;
+    vi.post_recv(Descriptor::new().segment(&end.memory, SINK, SMALL)?.build(&end.memory, 0)?)?;
+    let printed = server.run_to_end(
+        stage,
+        "ib_send_lat",
+        SMALL,
+        "",
+        |stage, client| {
+            // Its first message says that it is ready.
+            vi.recv_wait(Some(LIMIT)).context("the client's message")?;
+            ensure!(client.memory.handle != 0, "the client tells of no memory");
+            end.memory.write(SOURCE, &[BEFORE; SMALL])?;
+            let asked = begin(client.memory).segment(&end.memory, SOURCE, SMALL)?;
+            vi.post_send(asked.build(&end.memory, 256)?)?;
+            let refused = vi.send_wait(Some(LIMIT)).expect_err("Linux has refused it");
+            let vipl::Error::Descriptor(descriptor) = refused else { bail!("{refused:#}") };
+            ensure!(descriptor.status().contains(Status::RDMA_PROT_ERROR), "{}", descriptor.status());
+            let mut data = [0; SMALL];
+            end.memory.read(SOURCE, &mut data)?;
+            compare(&data, &[BEFORE; SMALL]).context("what was not read")?;
+            // Its queue pair is broken. It hears so where it has a receive: not every version has one at this moment.
+            stage.guest.run("killall ib_send_lat; true", LIMIT).map(drop)
+        },
+        Guest::end_of_command,
+    )?;
+    ensure!(!printed.ends_with("status 0\n"), "the client was content: {printed}");
+    Ok(vi.disconnect()?)
 }
 
 #[cfg(test)]

@@ -5,23 +5,44 @@ use std::time::Instant;
 use anyhow::{bail, ensure, Context, Result};
 use vipl::{MemAttributes, Nic, NotReady, ReliabilityLevel, Remote, Status, ViState, WITHOUT_END};
 
-use crate::rping::{connect, serve_round, server_at};
+use crate::rping::{connect, serve_round, server_at, text};
 use crate::stage::{Stage, GUEST_IP, OWN_IP};
 use crate::talk::{Talk, Told, BYTES, LIMIT, SOURCE};
 use crate::Case;
 
 /// Bytes of a ping.
 const SIZE: usize = 1000;
+/// Bytes of a ping that is written: three packets, of which two would be in bounds where only the last byte is not.
+const WRITTEN: usize = 3000;
+/// Bytes of memory that is not to be written, and each of them.
+const PAGE: usize = 4096;
+const KEPT: u8 = 0x3c;
+/// What a peer may do with that: write, or read.
+const WRITABLE: (bool, bool) = (true, false);
+const READABLE: (bool, bool) = (false, true);
 
 /// The cases.
-pub const CASES: [Case; 9] = [
+pub const CASES: [Case; 14] = [
     ("linux_refuses_a_wrong_key", |stage| asked_wrongly(stage, |told| told.remote.handle ^= 0x10)),
     ("linux_refuses_what_is_out_of_bounds", |stage| {
         asked_wrongly(stage, |told| told.remote.address += 1 << 30)
     }),
+    ("linux_refuses_a_write_with_a_wrong_key", |stage| {
+        writes_wrongly(stage, |told| told.remote.handle ^= 0x10)
+    }),
+    ("linux_refuses_a_write_out_of_bounds", |stage| {
+        writes_wrongly(stage, |told| told.remote.address += SIZE as u64 / 2)
+    }),
     ("we_refuse_a_wrong_key", |stage| asks_wrongly(stage, |told| told.remote.handle ^= 0x1_0000)),
     ("we_refuse_what_is_out_of_bounds", |stage| asks_wrongly(stage, |told| told.remote.address += 1 << 30)),
     ("we_refuse_what_gives_no_right", no_right),
+    ("we_refuse_a_write_with_a_wrong_key", |stage| {
+        is_written(stage, WRITABLE, |told| told.remote.handle ^= 0x1_0000)
+    }),
+    ("we_refuse_a_write_out_of_bounds", |stage| {
+        is_written(stage, WRITABLE, |told| told.remote.address += PAGE as u64 - WRITTEN as u64 + 1)
+    }),
+    ("we_refuse_a_write_without_right", |stage| is_written(stage, READABLE, |_| {})),
     ("linux_waits_for_a_receive_of_a_vi_that_stays", our_vi_stays),
     ("linux_hears_that_a_vi_without_a_receive_has_broken", our_vi_breaks),
     ("linux_program_is_killed", linux_is_killed),
@@ -37,14 +58,37 @@ fn asked_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
     listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
     let mut source = talk.hear()?;
     change(&mut source);
-    let refused = talk.read(source).expect_err("Linux has refused it");
-    let Some(vipl::Error::Descriptor(descriptor)) = refused.downcast_ref() else { bail!("{refused:#}") };
-    ensure!(descriptor.status().contains(Status::RDMA_PROT_ERROR), "{}", descriptor.status());
+    refused(talk.read(source))?;
     drop(talk);
     ended(stage, "rping")
 }
 
-/// Our client tells a server of Linux' another place than its own: our NIC refuses, and Linux says so.
+/// A client of Linux' has told where its sink is, for what our server has read; our server writes elsewhere.
+fn writes_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
+    let end = stage.open(BYTES)?;
+    let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
+    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
+    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -v"))?;
+    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    let source = talk.hear()?;
+    talk.read(source)?;
+    talk.tell(source)?;
+    let mut sink = talk.hear()?;
+    change(&mut sink);
+    refused(talk.write(sink))?;
+    drop(talk);
+    ended(stage, "rping")
+}
+
+/// Linux has refused what our VI has asked for.
+fn refused(answer: Result<()>) -> Result<()> {
+    let refused = answer.expect_err("Linux has refused it");
+    let Some(vipl::Error::Descriptor(descriptor)) = refused.downcast_ref() else { bail!("{refused:#}") };
+    ensure!(descriptor.status().contains(Status::RDMA_PROT_ERROR), "{}", descriptor.status());
+    Ok(())
+}
+
+/// Our client tells a server of Linux' another place than its own than its own: our NIC refuses, and Linux says so.
 fn asks_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
     let end = stage.open(BYTES)?;
     let remote = end.memory.remote(SOURCE)?;
@@ -66,6 +110,39 @@ fn tells(stage: &mut Stage, end: &crate::stage::End, remote: Remote, change: fn(
     let mut told = Told { remote, length: SIZE };
     change(&mut told);
     talk.tell(told)?;
+    hears_of_refusal(stage)
+}
+
+/// A server of Linux' has read our client's source, and writes where the client has told it: our NIC refuses, Linux says so, and no byte is written.
+fn is_written(
+    stage: &mut Stage,
+    (enable_rdma_write, enable_rdma_read): (bool, bool),
+    change: fn(&mut Told),
+) -> Result<()> {
+    let end = stage.open(BYTES)?;
+    let rights = MemAttributes { enable_rdma_write, enable_rdma_read, ..MemAttributes::new(&end.ptag) };
+    let guarded = end.nic.allocate(PAGE, &rights)?;
+    guarded.write(0, &[KEPT; PAGE])?;
+    end.memory.write(SOURCE, &text(0, WRITTEN))?;
+    stage.guest.start_command("rping", &format!("rping -s -a {GUEST_IP} -S {WRITTEN} -C 1 -v"))?;
+    let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
+    connect(&end, &talk)?;
+    talk.tell_place(SOURCE, WRITTEN)?;
+    talk.hear().context("the server has read")?;
+    let mut told = Told { remote: guarded.remote(0)?, length: WRITTEN };
+    change(&mut told);
+    // Nobody waits for the acknowledgement: the write that follows may break the VI before it is looked at.
+    talk.tell_last(told)?;
+    hears_of_refusal(stage)?;
+    let mut held = [0; PAGE];
+    guarded.read(0, &mut held)?;
+    let written = held.iter().position(|&byte| byte != KEPT);
+    ensure!(written.is_none(), "byte {written:?} was written");
+    Ok(())
+}
+
+/// rping ends, and says why.
+fn hears_of_refusal(stage: &mut Stage) -> Result<()> {
     let printed = failed(stage, "rping")?;
     ensure!(printed.contains("remote access error") || printed.contains("status 10"), "{printed}");
     Ok(())

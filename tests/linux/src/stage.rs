@@ -3,15 +3,15 @@
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use anyhow::{ensure, Result};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
-use viaduct_sim::fabric::{Faults, Link};
+use anyhow::{ensure, Context, Result};
+use viaduct_sim::fabric::Link;
+use viaduct_sim::live::Status;
 use viaduct_sim::served::Served;
 use viaduct_sim::setup::{Kind, Setup};
 use vipl::{Mac, MemAttributes, Mtu, Nic, Ptag, Region};
 
 use crate::guest::Guest;
+use crate::strikes::Strikes;
 use crate::talk::LIMIT;
 
 /// The guest's network card.
@@ -24,11 +24,18 @@ pub const OWN: Mac = Mac([2, 0, 0, 0, 0, 2]);
 pub const OWN_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 /// Bytes a cycle of each link: with fewer the RTL would be too slow for Linux' patience.
 const RATE: u64 = 8;
+/// What Linux holds for programs and for itself: protection domains, completion queues, queue pairs, identifiers of connections, memory regions and
+/// contexts.
+const RESOURCES: &str = "/usr/bin/rdma resource show";
+/// The guest's file with what that said while no program of RDMA's ran.
+const HELD: &str = "/held";
 
 /// The stage.
 pub struct Stage {
     /// The guest.
     pub guest: Guest,
+    /// What the wire does to frames.
+    pub strikes: Strikes,
     served: Served,
     kind: Kind,
     mtu: Mtu,
@@ -42,9 +49,14 @@ impl Stage {
         setup.network.ports = 1;
         setup.network.link = Link { rate: RATE, ..Link::default() };
         setup.pcap = std::env::var_os("PCAP").map(Into::into);
-        let served = Served::start(setup.build()?, folder)?;
-        let guest = Guest::start(qemu, folder)?;
-        Ok(Self { guest, served, kind, mtu: Mtu::DEFAULT, figures: Vec::new() })
+        let strikes = Strikes::default();
+        let mut network = setup.build()?;
+        network.fabric_mut().set_fault_injector(Box::new(strikes.clone()));
+        let served = Served::start(network, folder)?;
+        let mut guest = Guest::start(qemu, folder)?;
+        let resources = guest.run(&format!("{RESOURCES} | tee {HELD}"), LIMIT)?;
+        ensure!(resources.contains("cm_id 0") && resources.contains("mr 0"), "{resources}");
+        Ok(Self { guest, strikes, served, kind, mtu: Mtu::DEFAULT, figures: Vec::new() })
     }
 
     /// What the NIC is.
@@ -90,26 +102,9 @@ impl Stage {
         self.guest.run(&format!("/usr/bin/ip link set eth0 mtu {bytes}"), LIMIT).map(drop)
     }
 
-    /// From now on these faults hit frames, each frame of the next 200 000 with a chance of `share` in 1000; `of` says which set of the faults' they
-    /// are. The seed is printed.
-    pub fn set_faults(
-        &self,
-        seed: u64,
-        share: u32,
-        of: fn(&mut Faults) -> &mut std::collections::BTreeSet<u64>,
-    ) -> Result<()> {
-        println!("faults of seed {seed}");
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let now = self.served.handle().status()?.fabric.roce_frames;
-        let mut faults = Faults::default();
-        of(&mut faults).extend((now + 1..now + 200_000).filter(|_| random.random_ratio(share, 1000)));
-        Ok(self.served.handle().set_faults(faults)?)
-    }
-
-    /// Nothing goes wrong from now on. How many frames a fault has hit, in all.
-    pub fn clear_faults(&self) -> Result<u64> {
-        self.served.handle().set_faults(Faults::default())?;
-        Ok(self.served.handle().status()?.fabric.faults)
+    /// What the network says of itself.
+    pub fn status(&self) -> Result<Status> {
+        Ok(self.served.handle().status()?)
     }
 
     /// Carries out a case, and checks what all cases have to leave behind.
@@ -119,7 +114,7 @@ impl Stage {
     pub fn carry_out(&mut self, case: fn(&mut Self) -> Result<()>) -> Result<()> {
         let done = case(self).and_then(|()| self.check());
         let Err(error) = done else { return Ok(()) };
-        self.clear_faults()?;
+        self.strikes.end();
         self.set_mtu(Mtu::DEFAULT)?;
         let programs =
             "rping rstream ucmatose ibv_rc_pingpong ibv_uc_pingpong ib_send_lat ib_write_bw ib_read_bw";
@@ -129,12 +124,16 @@ impl Stage {
         Err(error.context(format!("the guest's programs printed {printed:?}")))
     }
 
-    /// The NIC has broken no rule of the bus, and the switch has lost no frame that it should not.
-    fn check(&self) -> Result<()> {
-        let status = self.served.handle().status()?;
+    /// The NIC has broken no rule of the bus, switch and port have lost no frame that they should not, and Linux holds nothing of the case's.
+    fn check(&mut self) -> Result<()> {
+        let status = self.status()?;
         ensure!(status.nics[0].violations.is_empty(), "rules of the bus: {:?}", status.nics[0].violations);
         ensure!(status.fabric.overflow == 0, "the switch has dropped {} frames", status.fabric.overflow);
-        Ok(())
+        ensure!(status.ports[0].lost == 0, "the port has lost {} frames", status.ports[0].lost);
+        // A program that was killed may be about to end.
+        let wait = format!("until {RESOURCES} | cmp -s - {HELD}; do usleep 20000; done");
+        let wait = format!("timeout 20 sh -c '{wait}' || {{ cat {HELD}; {RESOURCES}; exit 1; }}");
+        self.guest.run(&wait, LIMIT).map(drop).context("Linux holds other than before")
     }
 }
 

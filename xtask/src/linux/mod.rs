@@ -2,12 +2,13 @@
 //! simulator's switch; VIA programs on this machine talk to RDMA programs in the guest. Nothing of it needs root, KVM or a kernel module of
 //! this machine; see docs/linux.md.
 
+mod figures;
 mod initramfs;
 mod qemu;
 
 use crate::guest::{Cache, Sockets};
 use crate::need::Need;
-use crate::project::{write, Project};
+use crate::project::{read, write, Project};
 use crate::setup;
 use anyhow::Result;
 use clap::ValueEnum;
@@ -19,6 +20,8 @@ const PROGRAM: &str = "viaduct-linux";
 const ASK: &str = "viaduct-linux-ask";
 /// Their package.
 const PACKAGE: &str = "viaduct-linux-tests";
+/// The table of docs/linux.md.
+const TABLE: &str = "figures.md";
 
 /// What the NIC is.
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -67,6 +70,7 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
         Nic::Rtl => &["rtl"],
         Nic::Both => &["model", "rtl"],
     };
+    let mut measured = Vec::new();
     for kind in kinds {
         let sockets = Sockets::make(&format!("linux-{kind}"))?;
         let log = folder.join(format!("kernel-{kind}.log"));
@@ -76,10 +80,16 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
         let mut program = project.built(PROGRAM)?.args(["--nic", kind]);
         program =
             program.arg("--sockets").arg(sockets.path()).arg("--qemu").arg(&command).arg("--log").arg(&log);
+        let rows = folder.join(format!("rows-{kind}.txt"));
+        program = program.arg("--rows").arg(&rows);
         for case in &options.cases {
             program = program.args(["--case", case]);
         }
         program.run()?;
+        measured.push((*kind, read(&rows)?));
     }
+    let table = folder.join(TABLE);
+    write(&table, figures::table(&measured)?)?;
+    println!("linux: the table of docs/linux.md is {}", table.display());
     Ok(())
 }
