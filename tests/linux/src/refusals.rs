@@ -88,7 +88,7 @@ fn refused(answer: Result<()>) -> Result<()> {
     Ok(())
 }
 
-/// Our client tells a server of Linux' another place than its own than its own: our NIC refuses, and Linux says so.
+/// Our client tells a server of Linux' another place than its own: our NIC refuses, and Linux says so.
 fn asks_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
     let end = stage.open(BYTES)?;
     let remote = end.memory.remote(SOURCE)?;
