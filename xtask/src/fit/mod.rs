@@ -6,6 +6,7 @@ mod board;
 mod budget;
 mod history;
 mod netlist;
+mod paths;
 mod record;
 mod report;
 mod shell;
@@ -23,7 +24,7 @@ use std::path::{Path, PathBuf};
 use trial::Trial;
 
 pub use blocks::Choice;
-pub use board::{quick, run as board, Order};
+pub use board::{paths, quick, run as board, Order};
 pub use record::{check as record, BOARD as CARD};
 pub use synthesis::SYNTHESIS;
 

@@ -16,6 +16,11 @@ impl Netlist {
         Ok(Netlist(top.take()))
     }
 
+    /// The top module, in yosys' JSON.
+    pub fn top(&self) -> &Value {
+        &self.0
+    }
+
     /// Every cell's name and type.
     pub fn cells(&self) -> impl Iterator<Item = (&str, &str)> {
         let cells = self.0["cells"].as_object().into_iter().flatten();
