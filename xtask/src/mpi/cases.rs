@@ -273,12 +273,14 @@ fn hpcc_bytes(ranks: u64) -> u64 {
     MESSAGE * (rings + pairs)
 }
 
-/// Residuals that a whole run of HPC Challenge tells of, in each of its programs as often as that runs with this input.
-const RESIDUALS: usize = 11;
+/// Residuals that a whole run of HPC Challenge tells of: five of PTRANS, one of HPL.
+const RESIDUALS: usize = 6;
 
 /// What HPC Challenge says of itself.
 fn hpcc_verdict(told: &str) -> Result<String> {
-    let passed = told.lines().filter(|line| line.contains("PASSED")).count();
+    // PTRANS tells its residual again beside the processor's time, if its clock has seen any.
+    let again = |line: &str| line.starts_with("CPU");
+    let passed = told.lines().filter(|line| line.contains("PASSED") && !again(line)).count();
     let failed = told.lines().filter(|line| line.contains("FAILED")).count();
     let is_whole = told.lines().any(|line| line.trim() == "Success=1");
     ensure!(
@@ -345,8 +347,10 @@ mod tests {
     #[test]
     fn hpcc_passes_when_all_of_it_has() {
         let passed = |count| "||Ax-b|| ... PASSED\n".repeat(count);
-        let good = passed(RESIDUALS) + "Success=1\n";
-        assert_eq!(hpcc_verdict(&good).unwrap(), "Success=1, 11 residuals passed");
+        for again in ["", "CPU    100   100  20  20   1   2     0.00 PASSED    1.159  0.00\n"] {
+            let good = passed(RESIDUALS) + again + "Success=1\n";
+            assert_eq!(hpcc_verdict(&good).unwrap(), "Success=1, 6 residuals passed");
+        }
         let ends = ["", "Success=0\n", "y FAILED\nSuccess=1\n"].map(|end| passed(RESIDUALS) + end);
         for bad in ends.into_iter().chain([passed(RESIDUALS - 1) + "Success=1\n"]) {
             assert!(hpcc_verdict(&bad).is_err(), "{bad}");
