@@ -78,9 +78,10 @@ pub fn longest(netlist: &Netlist, count: usize) -> Result<String> {
     Ok(text)
 }
 
-/// A vector's name without its bit.
+/// A vector's name without its bit, and a memory's without the number of its cell.
 fn stem(signal: &str) -> &str {
-    signal.split('[').next().unwrap_or(signal)
+    let end = [signal.find('['), signal.find(".memory.")].into_iter().flatten().min();
+    &signal[..end.unwrap_or(signal.len())]
 }
 
 impl<'a> Design<'a> {
@@ -250,6 +251,7 @@ mod tests {
         );
         assert_eq!(longest(&netlist, 9).unwrap(), expected);
         assert_eq!(longest(&netlist, 1).unwrap().lines().count(), 2);
+        assert_eq!(["a.ring[3]", "a.rows.memory.0.12", "a.step"].map(stem), ["a.ring", "a.rows", "a.step"]);
         assert!(Netlist::parse(r#"{"modules": {"top": {"attributes": {"top": "1"}}}}"#)
             .and_then(|netlist| longest(&netlist, 1))
             .is_err());
