@@ -28,7 +28,6 @@ impl Agent {
         length: usize,
         attributes: MemoryAttributes,
     ) -> Result<u32, AgentError> {
-        self.check_alarm()?;
         let (address, length) = (address as u64, length as u64);
         let (start, bytes) = regions::whole_pages(address, length)?;
         let access = memory::access(start, start + bytes)?;
@@ -112,6 +111,7 @@ impl Agent {
         leased: Option<u64>,
         map: impl FnOnce(&Draft) -> Result<(), DeviceError>,
     ) -> Result<u32, AgentError> {
+        self.check_alarm()?;
         self.check_not_system(attributes.tag)?;
         let draft = {
             let mut guard = self.state()?;

@@ -14,7 +14,7 @@ const AWAITED: u32 = 2;
 pub struct Lock(AtomicU32);
 
 impl Lock {
-    /// An open one.
+    /// A lock that is open.
     pub const fn new() -> Self {
         Self(AtomicU32::new(FREE))
     }

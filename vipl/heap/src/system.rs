@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void, CStr};
 
-/// Who keeps it gives errno back as it was: what a program's malloc and free do inside is no affair of its.
+/// The errno of before, which comes back when this is dropped: a program's malloc and free leave errno alone unless they fail.
 pub struct Errno(c_int);
 
 impl Errno {

@@ -69,7 +69,7 @@ fn micros(row: &str) -> Result<f64> {
     number.with_context(|| format!("fi_pingpong's last row is {row:?}"))
 }
 
-/// Of an odd number of figures.
+/// The middle one, the least and the most of an odd number of figures.
 fn spread(figures: impl Iterator<Item = f64>) -> Result<Spread> {
     let mut all: Vec<f64> = figures.collect();
     all.sort_by(f64::total_cmp);

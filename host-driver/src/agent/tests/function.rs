@@ -125,7 +125,10 @@ fn a_function_that_the_system_takes_away_is_gone_for_all_who_wait_look_or_ask() 
         let tag = agent.create_tag().expect("a tag");
         let vi = create_vi(&agent, vi_attributes(tag)).map(drop);
         let cq = create_cq(&agent, 64).map(drop);
-        for error in [vi, cq] {
+        let view = std::sync::Arc::new(Mapping::shared("view", 4096).expect("memory").0);
+        let range = (0x7f00_0000_0000, 4096);
+        let region = agent.register_view(&view, None, 0, range, attributes(tag), u64::MAX).map(drop);
+        for error in [vi, cq, region] {
             assert_eq!(error.expect_err("it is gone").class(), ErrorClass::Gone);
         }
         // One that is wanted back still does what it is told, so that its VIs end before their memory goes.
