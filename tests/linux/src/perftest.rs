@@ -140,7 +140,7 @@ impl Server {
         Ok(self.vi.disconnect()?)
     }
 
-    /// The same; `finish` waits until the client has ended as it should. What it has printed.
+    /// Does what `run` does, with another end: `finish` waits until the client has ended as it should. What it has printed.
     fn run_to_end(
         &self,
         stage: &mut Stage,

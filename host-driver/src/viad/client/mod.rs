@@ -69,7 +69,7 @@ pub struct Client {
     arena: Arc<Mapping>,
     /// Memory that viad has a view of.
     pools: Pools,
-    /// And of a preloaded allocator's.
+    /// Arenas of a preloaded allocator, of which viad has a view, too.
     heap: Heap,
     /// The function itself, where viad trusts this process.
     leased: Option<Arc<Leased>>,
