@@ -12,6 +12,8 @@ use rustix::process::geteuid;
 /// Name of the control socket.
 pub const CONTROL: &str = "control.sock";
 const LOCK: &str = "lock";
+/// Name of a socket until it listens.
+const BINDING: &str = "binding";
 
 /// Why the folder cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -97,7 +99,7 @@ impl Directory {
     }
 
     /// Listens on a socket in the folder. One that a simulator has left behind is replaced, if
-    /// nobody answers on it.
+    /// nobody answers on it. Whoever sees the socket can connect to it: it has its name only once it listens.
     pub fn listen(&mut self, name: &str) -> Result<UnixListener, DirectoryError> {
         let path = self.path.join(name);
         let system = |source| DirectoryError::System { path: path.clone(), source };
@@ -107,8 +109,15 @@ impl Directory {
             }
             fs::remove_file(&path).map_err(system)?;
         }
-        let listener = UnixListener::bind(&path).map_err(system)?;
-        fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(system)?;
+        // `bind` makes the file, and `listen` comes after it: a client between the two would be refused.
+        let unnamed = self.path.join(BINDING);
+        match fs::remove_file(&unnamed) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(system(error)),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&unnamed).map_err(system)?;
+        fs::set_permissions(&unnamed, Permissions::from_mode(0o600)).map_err(system)?;
+        fs::rename(&unnamed, &path).map_err(system)?;
         self.sockets.push(path.clone());
         Ok(listener)
     }
@@ -158,6 +167,23 @@ mod tests {
         directory.listen("nic0.sock").unwrap();
         let _live = UnixListener::bind(root.path().join("nic1.sock")).unwrap();
         assert!(matches!(directory.listen("nic1.sock"), Err(DirectoryError::InUse(_))));
+    }
+
+    #[test]
+    fn whoever_sees_a_socket_can_connect_to_it() {
+        let root = tempfile::tempdir().unwrap();
+        fs::set_permissions(root.path(), Permissions::from_mode(0o700)).unwrap();
+        let mut directory = Directory::open(root.path()).unwrap();
+        for round in 0..1000 {
+            let name = nic_socket(round);
+            let path = root.path().join(&name);
+            let client = std::thread::spawn(move || {
+                while !path.exists() {}
+                UnixStream::connect(&path).map(drop)
+            });
+            let _listener = directory.listen(&name).unwrap();
+            client.join().unwrap().unwrap();
+        }
     }
 
     #[test]
