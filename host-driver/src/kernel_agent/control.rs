@@ -184,6 +184,14 @@ macro_rules! control_calls {
         /// The client has unmapped all in its lease, and maps nothing more there.
         by_hand fn end_lease
             as EndLease => Done, of [Lease];
+
+        /// How many connections the manager has for this user: those that are asked for, made, being ended, and those that are over but that
+        /// the peer may still send something about (the TimeWait of IBA 12.9.8).
+        ///
+        /// # Errors
+        /// The agent's.
+        ConnectionAgent fn count_connections -> Result<u32, AgentError>
+            as CountConnections => Number;
     } };
 }
 

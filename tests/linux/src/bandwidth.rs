@@ -6,8 +6,7 @@ use std::time::Instant;
 use anyhow::{ensure, Context, Result};
 use vipl::{Descriptor, ReliabilityLevel};
 
-use crate::rping::server_at;
-use crate::stage::{Stage, OWN_IP};
+use crate::stage::Stage;
 use crate::talk::{Talk, Told, BYTES, LIMIT, SINK, SOURCE};
 use crate::Case;
 
@@ -22,9 +21,7 @@ pub const CASES: [Case; 1] = [("our_reads_and_writes_of_many_bytes", reads_and_w
 fn reads_and_writes(stage: &mut Stage) -> Result<()> {
     let end = stage.open(BYTES)?;
     let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
-    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
-    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -V -v"))?;
-    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    talk.meet_client(stage, &format!("-S {SIZE} -C 1 -V -v"))?;
 
     let source = talk.hear().context("where the client's source is")?;
     let start = Instant::now();

@@ -5,8 +5,8 @@ use std::time::Instant;
 use anyhow::{bail, ensure, Context, Result};
 use vipl::{MemAttributes, Nic, NotReady, ReliabilityLevel, Remote, Status, ViState, WITHOUT_END};
 
-use crate::rping::{connect, serve_round, server_at, text};
-use crate::stage::{Stage, GUEST_IP, OWN_IP};
+use crate::rping::{connect, serve_round, text};
+use crate::stage::{Stage, GUEST_IP};
 use crate::talk::{Talk, Told, BYTES, LIMIT, SOURCE};
 use crate::Case;
 
@@ -53,9 +53,7 @@ pub const CASES: [Case; 14] = [
 fn asked_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
     let end = stage.open(BYTES)?;
     let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
-    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
-    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -v"))?;
-    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    talk.meet_client(stage, &format!("-S {SIZE} -C 1 -v"))?;
     let mut source = talk.hear()?;
     change(&mut source);
     refused(talk.read(source))?;
@@ -63,19 +61,34 @@ fn asked_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
     ended(stage, "rping")
 }
 
-/// A client of Linux' has told where its sink is, for what our server has read; our server writes elsewhere.
+/// A client of Linux' has told where its sink is, for what our server has read; our server writes elsewhere, and no byte of the client's is written. The
+/// client stands still meanwhile: it is its kernel that refuses.
 fn writes_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
     let end = stage.open(BYTES)?;
     let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
-    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
-    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -v"))?;
-    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    talk.meet_client(stage, &format!("-S {SIZE} -C 1 -v"))?;
     let source = talk.hear()?;
     talk.read(source)?;
     talk.tell(source)?;
     let mut sink = talk.hear()?;
+    stage.guest.run("killall -STOP rping", LIMIT)?;
+    // The region, and as much behind it.
+    let sum = format!(
+        "dd if=/proc/$(pidof rping)/mem bs=1 skip={} count={} 2>/dev/null | md5sum",
+        sink.remote.address,
+        2 * sink.length
+    );
+    let mut held = || stage.guest.run(&sum, LIMIT);
+    let untouched = held()?;
+    talk.write(sink)?;
+    let written = held()?;
+    ensure!(written != untouched, "a right write has not changed what the client holds: {written}");
+    end.memory.write(SOURCE, &[KEPT; SIZE])?;
     change(&mut sink);
     refused(talk.write(sink))?;
+    let after = held()?;
+    ensure!(after == written, "the refused write has changed what the client holds");
+    stage.guest.run("killall -CONT rping", LIMIT)?;
     drop(talk);
     ended(stage, "rping")
 }
@@ -153,11 +166,9 @@ fn our_vi_stays(stage: &mut Stage) -> Result<()> {
     let end = stage.open(BYTES)?;
     let not_ready = NotReady::Stay { timer: 12, retries: WITHOUT_END };
     let mut talk = Talk::deaf(&end, ReliabilityLevel::ReliableDelivery, not_ready)?;
-    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
     let refused = || counted(&end.nic, "RNR_SENT");
     let before = refused()?;
-    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -V -v"))?;
-    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    talk.meet_client(stage, &format!("-S {SIZE} -C 1 -V -v"))?;
     let start = Instant::now();
     while refused()? < before + 3 {
         ensure!(start.elapsed() < LIMIT, "the message came {} times", refused()? - before);
@@ -171,9 +182,7 @@ fn our_vi_stays(stage: &mut Stage) -> Result<()> {
 fn our_vi_breaks(stage: &mut Stage) -> Result<()> {
     let end = stage.open(BYTES)?;
     let talk = Talk::deaf(&end, ReliabilityLevel::ReliableDelivery, NotReady::Break)?;
-    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
-    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 1 -v"))?;
-    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    talk.meet_client(stage, &format!("-S {SIZE} -C 1 -v"))?;
     let start = Instant::now();
     while talk.vi.query()?.state != ViState::Error {
         ensure!(start.elapsed() < LIMIT, "the VI is {:?}", talk.vi.query()?.state);
@@ -191,9 +200,7 @@ fn counted(nic: &Nic, name: &str) -> Result<u64> {
 fn linux_is_killed(stage: &mut Stage) -> Result<()> {
     let end = stage.open(BYTES)?;
     let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
-    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
-    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 100000 -v"))?;
-    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    talk.meet_client(stage, &format!("-S {SIZE} -C 100000 -v"))?;
     (0..3).try_for_each(|_| serve_round(&mut talk, SIZE))?;
     stage.guest.run("killall -9 rping", LIMIT)?;
     // It is in the middle of a round: what is asked of it then fails, or what it should say does not come.
@@ -213,12 +220,10 @@ fn linux_is_killed(stage: &mut Stage) -> Result<()> {
 fn ours_ends(stage: &mut Stage) -> Result<()> {
     let end = stage.open(BYTES)?;
     let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
-    let listener = end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
-    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {SIZE} -C 100000 -v"))?;
-    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    talk.meet_client(stage, &format!("-S {SIZE} -C 100000 -v"))?;
     (0..3).try_for_each(|_| serve_round(&mut talk, SIZE))?;
     drop(talk);
-    drop((listener, end));
+    drop(end);
     ended(stage, "rping")
 }
 

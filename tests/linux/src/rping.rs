@@ -99,11 +99,8 @@ pub fn server_with(
     mut before: impl FnMut(&mut Stage, usize) -> Result<()>,
 ) -> Result<()> {
     let end = stage.open(BYTES)?;
-    let connections = end.nic.connections()?;
     let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
-    let listener = connections.listen(&server_at(OWN_IP), 1)?;
-    stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -S {size} -C {rounds} -V -v"))?;
-    listener.next(Some(LIMIT), &|| false)?.accept(&talk.vi, &[])?;
+    talk.meet_client(stage, &format!("-S {size} -C {rounds} -V -v"))?;
     let start = Instant::now();
     for round in 0..rounds {
         before(stage, round)?;

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{ensure, Result};
 use vipl::{Descriptor, DescriptorBuilder, NotReady, ReliabilityLevel, Remote, Vi, ViAttributes, ViState};
 
-use crate::stage::End;
+use crate::rping::server_at;
+use crate::stage::{End, Stage, OWN_IP};
 
 /// How long one thing may take, RTL on a machine that does other things.
 pub const LIMIT: Duration = Duration::from_secs(30);
@@ -89,6 +90,13 @@ impl<'a> Talk<'a> {
             ..ViAttributes::new(&end.ptag)
         })?;
         Ok(Self { end, vi, number: 0, taken: 0 })
+    }
+
+    /// Starts `rping -c` in the guest, with these options, and accepts its connection.
+    pub fn meet_client(&self, stage: &mut Stage, options: &str) -> Result<()> {
+        let listener = self.end.nic.connections()?.listen(&server_at(OWN_IP), 1)?;
+        stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} {options}"))?;
+        Ok(listener.next(Some(LIMIT), &|| false)?.accept(&self.vi, &[])?)
     }
 
     /// Posts the receives.

@@ -192,7 +192,9 @@ fn request(known: &Known, memory: &Mapping, random: &mut ChaCha8Rng) -> Request 
         29 => connection.map_or(Request::TakeConnectionEvents, |id| Request::Accept(id, vi, data(random))),
         30 => connection.map_or(Request::TakeConnectionEvents, |id| Request::Reject(id, data(random))),
         31 => connection.map_or(Request::TakeConnectionEvents, Request::Disconnect),
-        32 => Request::TakeConnectionEvents,
+        32 => {
+            [Request::TakeConnectionEvents, Request::CountConnections].choose(random).expect("some").clone()
+        }
         33 => Request::Watch,
         34 => Request::SharePool(*[0, 1, POOL, 2 * POOL].choose(random).expect("some")),
         35 | 36 => {

@@ -147,6 +147,14 @@ pub trait Connections: Send + Sync {
     /// [`Error::Backlog`]; a discriminator that is too long, or another user's; too many listen.
     fn listen(&self, local: &NetAddress, backlog: u32) -> Result<Listener, Error>;
 
+    /// How many connections the manager has not forgotten, of this NIC by whoever opened it here, or of this user by a viad: those that are asked
+    /// for, made or being ended, and those that are over but that the peer may still send something about. It is for tests and for tools: when all VIs are
+    /// idle, it comes down to 0 within seconds.
+    ///
+    /// # Errors
+    /// The device's.
+    fn count(&self) -> Result<u32, Error>;
+
     /// A queue of connections that nobody waits for: their events are taken from it.
     fn queue(&self) -> ConnectionQueue;
 

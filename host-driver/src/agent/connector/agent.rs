@@ -22,6 +22,10 @@ impl ConnectionAgent for Connector {
         Ok(self.listen_for(ALONE, discriminator, Some(backlog as usize)))
     }
 
+    fn count_connections(&self) -> Result<u32, AgentError> {
+        Ok(self.connections_of(ALONE)? as u32)
+    }
+
     fn unlisten(&self, listener: ListenerId) -> Result<(), AgentError> {
         Connector::unlisten(self, listener)
     }

@@ -302,6 +302,15 @@ impl Connector {
         self.state().manager.progress(id)
     }
 
+    /// Connections of a party that the manager has not forgotten.
+    ///
+    /// # Errors
+    /// As [`Connector::turn`]: what is due is done before.
+    pub fn connections_of(&self, party: Party) -> Result<usize, AgentError> {
+        self.turn()?;
+        Ok(self.state().manager.connections_of(party))
+    }
+
     /// Takes the oldest event that `is` holds of.
     pub fn take_event(&self, is: impl FnMut(&Event) -> bool) -> Option<Event> {
         self.state().events.take(is)

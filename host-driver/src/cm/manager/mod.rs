@@ -295,6 +295,11 @@ impl Manager {
         self.connections.len()
     }
 
+    /// Those of one party.
+    pub fn connections_of(&self, party: Party) -> usize {
+        self.connections.values().filter(|connection| connection.party == party).count()
+    }
+
     /// The state of a connection that is not forgotten.
     fn state(&self, id: u32) -> Option<State> {
         self.connections.get(&id).map(|connection| connection.state)

@@ -21,7 +21,7 @@ use super::report::{SessionReport, Totals, ViReport};
 /// What a client says first.
 pub const MAGIC: [u8; 8] = *b"VIAduct\n";
 /// The version of everything in this file.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// The longest message in bytes.
 pub const LONGEST: usize = 32 << 10;
 /// The most events in one reply.
@@ -149,6 +149,8 @@ pub enum Answer {
     Pool(u32),
     /// The function. Descriptors: its file, and its container or iommufd.
     Function(Function),
+    /// How many there are.
+    Number(u32),
 }
 
 /// What a trusted client learns of the function that it is handed.

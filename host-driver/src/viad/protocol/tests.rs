@@ -93,6 +93,7 @@ fn samples() -> Vec<Request> {
         Request::Function,
         Request::RegisterLeased(1 << 38, 5, 1, true, attributes),
         Request::EndLease,
+        Request::CountConnections,
     ]
 }
 

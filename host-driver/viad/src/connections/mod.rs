@@ -187,6 +187,14 @@ impl Connections {
         self.hand_out(&mut routes)
     }
 
+    /// How many connections the manager has for a session's user.
+    pub fn count(&self, party: &Party) -> Result<u32, AgentError> {
+        let mut routes = self.routes();
+        let count = self.connector.connections_of(party.share())?;
+        self.hand_out(&mut routes)?;
+        Ok(count as u32)
+    }
+
     /// Asks who listens.
     pub fn connect(&self, party: &Party, ask: Ask) -> Result<ConnectionId, ConnectorError> {
         let mut routes = self.routes();

@@ -32,6 +32,11 @@ impl Table {
         self.nic.connections.unlisten(&self.party, listener)
     }
 
+    /// How many connections the manager has for its user.
+    pub(super) fn count_connections(&self) -> Result<u32, AgentError> {
+        self.nic.connections.count(&self.party)
+    }
+
     /// Asks who listens for a connection.
     pub(super) fn connect(&self, ask: Ask) -> Result<ConnectionId, ConnectorError> {
         self.prepare(ask.vi)?;

@@ -245,6 +245,10 @@ impl Connections for Arc<Wire> {
         Listener::new(self, local, backlog)
     }
 
+    fn count(&self) -> Result<u32, Error> {
+        Ok(self.agent.count_connections()?)
+    }
+
     fn queue(&self) -> ConnectionQueue {
         ConnectionQueue::new(self)
     }
