@@ -30,6 +30,26 @@ impl Detector {
     }
 }
 
+/// The port's clock beside the endpoint's.
+#[derive(Debug, Clone)]
+struct Drift {
+    ppm: i32,
+    /// Millionths of a cycle that the port is ahead by.
+    ahead: i32,
+}
+
+impl Drift {
+    const CYCLE: i32 = 1_000_000;
+
+    /// The port's cycles in the endpoint's next one.
+    fn cycles(&mut self) -> usize {
+        self.ahead += self.ppm;
+        let more = self.ahead / Self::CYCLE;
+        self.ahead %= Self::CYCLE;
+        (1 + more) as usize
+    }
+}
+
 /// How the port and its surroundings are set up.
 #[derive(Debug, Clone)]
 pub struct PortOptions {
@@ -39,6 +59,8 @@ pub struct PortOptions {
     pub to_endpoint: Damage,
     /// Damage on the way from the endpoint.
     pub from_endpoint: Damage,
+    /// By how many millionths the port's clock is faster than the endpoint's: 600 at most, either way. Then its time is counted in its own cycles.
+    pub ppm: i32,
     /// Cycles that receiver detection takes.
     pub detection: Cycle,
     /// The endpoint's receiver is there for the port to detect.
@@ -58,6 +80,7 @@ impl PortOptions {
             side: Options::new(Role::Downstream, seed),
             to_endpoint: Damage::default(),
             from_endpoint: Damage::default(),
+            ppm: 0,
             detection: 1000,
             endpoint_present: true,
             port_present: true,
@@ -73,6 +96,7 @@ pub struct Port {
     side: Side,
     to_endpoint: Wire,
     from_endpoint: Wire,
+    drift: Drift,
     own: Detector,
     other: Detector,
     endpoint_present: bool,
@@ -93,6 +117,7 @@ impl Port {
             to_endpoint: Wire::new(options.to_endpoint, seed ^ 1 << 62),
             from_endpoint: Wire::new(options.from_endpoint, seed ^ 1 << 63),
             side: Side::new(options.side),
+            drift: Drift { ppm: options.ppm, ahead: 0 },
             own: Detector::new(options.detection),
             other: Detector::new(options.detection),
             endpoint_present: options.endpoint_present,
@@ -103,17 +128,13 @@ impl Port {
         }
     }
 
-    /// A cycle of 8 ns: what the endpoint sends, and what it receives.
+    /// A cycle of the endpoint's, 8 ns: what the endpoint sends, and what it receives.
     pub fn cycle(&mut self, from: FromEndpoint) -> ToEndpoint {
-        let heard = self.from_endpoint.carry(from.sent(), self.side.inverts());
-        let sent = if self.wait > 0 {
-            self.wait -= 1;
-            Sent::SILENCE
-        } else {
-            let detected = self.own.tick(self.side.detects());
-            self.side.step(heard, detected.then_some(self.endpoint_present))
-        };
-        let heard = self.to_endpoint.carry(sent, from.rx_invert);
+        self.from_endpoint.enter(from.sent());
+        for _ in 0..self.drift.cycles() {
+            self.own_cycle();
+        }
+        let heard = self.to_endpoint.leave(from.rx_invert);
         self.unlocked = self.unlocked.saturating_sub(1);
         let done = self.other.tick(from.detect_request);
         let to = ToEndpoint {
@@ -124,6 +145,19 @@ impl Port {
         };
         let wrong = if heard.symbols.contains(&None) { self.wrong() } else { Symbol::IDLE };
         to.carry(heard, wrong)
+    }
+
+    /// A cycle of the port's.
+    fn own_cycle(&mut self) {
+        let heard = self.from_endpoint.leave(self.side.inverts());
+        let sent = if self.wait > 0 {
+            self.wait -= 1;
+            Sent::SILENCE
+        } else {
+            let detected = self.own.tick(self.side.detects());
+            self.side.step(heard, detected.then_some(self.endpoint_present))
+        };
+        self.to_endpoint.enter(sent);
     }
 
     /// The value of a symbol that cannot be decoded.

@@ -2,6 +2,7 @@
 //!
 //! The gear of the words is disputed too, and no option: one design calls 1:2 broken and runs 1:1, two others run 1:2 and train. With 1:1 a
 //! word is one symbol at 250 MHz, and a block between the cell and the seam would have to join two of them. There is no such block.
+//! Nor is there one of an elastic buffer: so the cell's own is used (CTC_BYPASS 0), as by all designs that we know of but one.
 
 /// See the module's description. The default is what enumerated in a host elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

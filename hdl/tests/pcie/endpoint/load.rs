@@ -6,6 +6,8 @@ use viaduct_link::generation::Generation;
 use viaduct_link::link::credit::Advertised;
 use viaduct_link::ltssm::State;
 use viaduct_link::port::PortOptions;
+use viaduct_link::seam::ToEndpoint;
+use viaduct_link::symbol::Symbol;
 
 use super::traffic::Traffic;
 use super::world::{quick, seed, World, PERIODS};
@@ -66,6 +68,45 @@ fn no_credits_to_spare_and_a_wire_that_damages_one_symbol_in_a_hundred_thousand(
     let counters = world.port.counters();
     assert!(counters.sent > 4096 && counters.received > 4096, "{counters:?}");
     assert!(counters.bad_tlps + counters.naks + counters.replayed > 0, "{counters:?}");
+}
+
+#[test]
+fn clocks_600_ppm_apart_cost_no_packet() {
+    let seed = seed("endpoint clocks");
+    for ppm in [-600, 600] {
+        let mut options = quick(seed);
+        options.ppm = ppm;
+        let mut world = World::enumerated(options, PERIODS[1]);
+        let (start, mut skips) = (world.cycle, Skips::default());
+        run(&mut world, 1500, |world| skips.hear(&world.to));
+        let Skips { sets, symbols, .. } = skips;
+        println!("{ppm} ppm: {sets} SKP sets with {symbols} SKP");
+        // Where the clocks are one, each set has three. Two symbols come in a cycle.
+        let more = symbols as i64 - 3 * sets as i64;
+        let wanted = -2 * i64::from(ppm) * (world.cycle - start) as i64 / 1_000_000;
+        assert!(sets > 30 && (more - wanted).abs() <= 8, "{more} SKP more, and {wanted} are due");
+        let counters = world.port.counters();
+        assert_eq!((counters.naks, counters.replayed, counters.timeouts), (0, 0, 0), "{counters:?}");
+    }
+}
+
+/// SKP ordered sets that the endpoint hears.
+#[derive(Default)]
+struct Skips {
+    sets: u64,
+    symbols: u64,
+    after_com: bool,
+}
+
+impl Skips {
+    fn hear(&mut self, to: &ToEndpoint) {
+        for symbol in to.heard().symbols {
+            let skip = symbol == Some(Symbol::SKP);
+            self.sets += u64::from(skip && self.after_com);
+            self.symbols += u64::from(skip);
+            self.after_com = symbol == Some(Symbol::COM);
+        }
+    }
 }
 
 #[test]
@@ -145,7 +186,7 @@ fn skp_sets_that_change_the_byte_cost_no_packet() {
     let (mut changes, mut high) = (0, false);
     run(&mut world, 2000, |world| {
         for (place, symbol) in world.to.heard().symbols.into_iter().enumerate() {
-            if symbol == Some(viaduct_link::symbol::Symbol::COM) {
+            if symbol == Some(Symbol::COM) {
                 changes += u32::from(high != (place == 1));
                 high = place == 1;
             }

@@ -25,6 +25,7 @@ fn cold(seed: u64, starts: u64, locks: u64) -> World {
     (options.to_endpoint, options.from_endpoint) = (damage(), damage());
     (options.starts, options.locks) = (starts, locks);
     options.detection = random.random_range(10..3000);
+    options.ppm = [-600, 0, 600][random.random_range(0..3)];
     options.side.generation = [Generation::First, Generation::Fifth][random.random_range(0..2)];
     // One of the fifth knows numbers up to 31.
     options.side.link_number = random.random_range(0..32);

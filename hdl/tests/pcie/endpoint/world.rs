@@ -73,10 +73,10 @@ pub struct World {
 }
 
 impl World {
-    /// From power-up, with clocks of these periods. The root port is only checked if its wire is not damaged.
+    /// From power-up, with clocks of these periods. The root port is only checked if its wire is not damaged, and its clock is the endpoint's.
     pub fn new(options: PortOptions, (pclk, core): (u64, u64)) -> Self {
         let seed = options.side.seed;
-        let damaged = options.to_endpoint != Default::default();
+        let damaged = options.to_endpoint != Default::default() || options.ppm != 0;
         let dut = clockless("pcie endpoint", &pcie_endpoint(), seed);
         let mut random = ChaCha8Rng::seed_from_u64(seed ^ 0xe9d);
         let max_payload = options.side.link.max_payload;

@@ -11,7 +11,7 @@ pub struct Damage {
     pub lost: u32,
     /// Symbols in a million that come twice.
     pub doubled: u32,
-    /// SKP ordered sets come with 1 to 5 SKP, as with clocks 600 ppm apart.
+    /// SKP ordered sets come with 1 to 5 SKP, as elastic buffers make them.
     pub skp: bool,
     /// COM begins in the high byte.
     pub odd: bool,

@@ -88,14 +88,19 @@ impl Wire {
     /// Most cycles that a symbol is under way.
     pub const DELAY: u64 = FULL as u64 / 2 + 1;
 
-    /// A cycle passes. `invert` is what the receiver asks for.
+    /// A cycle of both ends passes. `invert` is what the receiver asks for.
     pub fn carry(&mut self, sent: Sent, invert: bool) -> Heard {
+        self.enter(sent);
+        self.leave(invert)
+    }
+
+    /// A cycle of the sender's passes.
+    pub fn enter(&mut self, sent: Sent) {
         let silent = sent.idle || self.silence > 0;
         self.silence = self.silence.saturating_sub(1);
         self.still = if silent { self.still.saturating_add(1) } else { 0 };
-        if self.still > 2 * FULL {
-            // Nothing is on it any more, and it is in its middle.
-            return Heard { idle: !self.lies(), ..Heard::SILENCE };
+        if self.is_still() {
+            return;
         }
         for symbol in sent.symbols {
             if silent {
@@ -103,6 +108,13 @@ impl Wire {
             } else {
                 self.push(symbol);
             }
+        }
+    }
+
+    /// A cycle of the receiver's passes. `invert` is what it asks for.
+    pub fn leave(&mut self, invert: bool) -> Heard {
+        if self.is_still() {
+            return Heard { idle: !self.lies(), ..Heard::SILENCE };
         }
         let mut slots = [Slot::Error; 2];
         for slot in &mut slots {
@@ -116,6 +128,11 @@ impl Wire {
         });
         let idle = slots.contains(&Slot::Silence);
         Heard { symbols, idle: idle != self.lies() }
+    }
+
+    /// Nothing is on it any more, and it is in its middle.
+    fn is_still(&self) -> bool {
+        self.still > 2 * FULL
     }
 
     /// The level lies in this cycle.
