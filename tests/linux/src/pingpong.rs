@@ -29,7 +29,7 @@ const BALLS: usize = 20;
 pub const CASES: [Case; 3] = [
     ("rc_pingpong", |stage| of_each_size(stage, "rc", ReliabilityLevel::ReliableDelivery)),
     ("uc_pingpong", |stage| of_each_size(stage, "uc", ReliabilityLevel::UnreliableDelivery)),
-    ("rc_pingpong_with_packets_of_4096_bytes", large_packets),
+    ("pingpong_with_packets_of_4096_bytes", large_packets),
 ];
 
 /// Numbers of an end, as the programs tell them: LID, queue pair, the PSN that it sends first, GID.
@@ -69,7 +69,8 @@ fn of_each_size(stage: &mut Stage, transport: &str, level: ReliabilityLevel) -> 
 
 fn large_packets(stage: &mut Stage) -> Result<()> {
     stage.set_mtu(Mtu::MAX)?;
-    let done = play(stage, "rc", ReliabilityLevel::ReliableDelivery, 65_536, 4096);
+    let done = play(stage, "rc", ReliabilityLevel::ReliableDelivery, 65_536, 4096)
+        .and_then(|()| play(stage, "uc", ReliabilityLevel::UnreliableDelivery, 65_536, 4096));
     stage.set_mtu(Mtu::DEFAULT)?;
     done
 }

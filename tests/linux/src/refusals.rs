@@ -17,6 +17,8 @@ const WRITTEN: usize = 3000;
 /// Bytes of memory that is not to be written, and each of them.
 const PAGE: usize = 4096;
 const KEPT: u8 = 0x3c;
+/// What a write that is refused would have written.
+const UNWANTED: u8 = 0xa5;
 /// What a peer may do with that: write, or read.
 const WRITABLE: (bool, bool) = (true, false);
 const READABLE: (bool, bool) = (false, true);
@@ -61,8 +63,8 @@ fn asked_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
     ended(stage, "rping")
 }
 
-/// A client of Linux' has told where its sink is, for what our server has read; our server writes elsewhere, and no byte of the client's is written. The
-/// client stands still meanwhile: it is its kernel that refuses.
+/// A client of Linux' has told where its sink is, for what our server has read; our server writes elsewhere, and neither the sink nor as much behind it
+/// is written. The client stands still meanwhile: it is its kernel that refuses.
 fn writes_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
     let end = stage.open(BYTES)?;
     let mut talk = Talk::new(&end, ReliabilityLevel::ReliableDelivery)?;
@@ -83,7 +85,7 @@ fn writes_wrongly(stage: &mut Stage, change: fn(&mut Told)) -> Result<()> {
     talk.write(sink)?;
     let written = held()?;
     ensure!(written != untouched, "a right write has not changed what the client holds: {written}");
-    end.memory.write(SOURCE, &[KEPT; SIZE])?;
+    end.memory.write(SOURCE, &[UNWANTED; SIZE])?;
     change(&mut sink);
     refused(talk.write(sink))?;
     let after = held()?;

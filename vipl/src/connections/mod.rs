@@ -147,9 +147,9 @@ pub trait Connections: Send + Sync {
     /// [`Error::Backlog`]; a discriminator that is too long, or another user's; too many listen.
     fn listen(&self, local: &NetAddress, backlog: u32) -> Result<Listener, Error>;
 
-    /// How many connections the manager has not forgotten, of this NIC by whoever opened it here, or of this user by a viad: those that are asked
-    /// for, made or being ended, and those that are over but that the peer may still send something about. It is for tests and for tools: when all VIs are
-    /// idle, it comes down to 0 within seconds.
+    /// How many connections the connection manager has not forgotten. With the agent in this process these are all of the NIC's; behind a viad they are all of
+    /// this user's. One that is over counts for ten seconds more, or for half a minute if the peer answers nothing: the peer may still send something
+    /// about it.
     ///
     /// # Errors
     /// The device's.

@@ -4,7 +4,7 @@
 //!   q35 --+-- virtio-net -- SOCKETS/port0.sock, a port of the simulator's switch     eth0
 //!         +-- virtio-net -- user: TCP to 10.0.2.100 ends in SOCKETS/numbers.sock              eth1
 //!         +-- virtio-serial -- SOCKETS/console.sock: commands to the guest's shell
-//!         +-- monitor: SOCKETS/monitor.sock, which pulls the cable of eth0
+//!         +-- monitor: SOCKETS/monitor.sock, which pulls the cable of eth0 and stops the guest
 //!         +-- serial 0: the kernel's log -> a file
 //! ```
 

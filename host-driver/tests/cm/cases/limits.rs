@@ -106,6 +106,7 @@ fn a_party_that_floods_keeps_no_other_from_asking() {
     let flood = |net: &mut Network| net.managers[0].connect(many.clone(), net.now).expect("a request");
     let first: Vec<ConnectionId> = (0..500).map(|_| flood(&mut net)).collect();
     assert!(net.managers[0].counts().frames_dropped > 400);
+    assert_eq!([7, 1].map(|party| net.managers[0].connections_of(party)), [500, 0]);
     let asked = of_party(&mut net, 1, ["another", "there"]);
     let place = std::iter::from_fn(|| net.managers[0].next_frame())
         .position(|frame| frame.windows(7).any(|bytes| bytes == b"another"));

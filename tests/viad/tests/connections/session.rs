@@ -69,6 +69,8 @@ fn the_consumers_own_data_goes_both_ways_and_with_a_refusal() {
     assert_eq!((met, &data[..]), (id, &b"an answer"[..]));
     assert_eq!(event(&clients[0]), Event::Established { id });
     assert_eq!(event(&clients[1]), Event::Established { id: theirs });
+    // This one, and the one before, which the peer may still ask about.
+    assert_eq!(clients.each_ref().map(|client| client.count_connections().expect("it serves")), [1, 2]);
     // Destroyed without a word: the other end hears of it.
     let [one, other] = vis;
     one.destroy().expect("it answers");
