@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// How long one sleeps before one asks whether the device still lives.
+pub const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+
 /// Interrupt vectors that one can sleep on.
 pub trait Vectors {
     /// How often a vector was raised, as far as one can tell; None where one polls.

@@ -8,10 +8,9 @@ use std::{
 };
 
 use viaduct_driver::{
-    agent::LONGEST_SLEEP,
     device::Polling,
     kernel_agent::KernelAgent,
-    wait::{turn, Turn},
+    wait::{turn, Turn, LONGEST_SLEEP},
 };
 
 use crate::Error;

@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
-use viaduct_driver::{agent::vis::Direction, barrier};
+use viaduct_driver::{barrier, queues::Direction};
 use viaduct_spec::{
     descriptor::{control, control_segment, status, ALIGNMENT, CONTROL_SEGMENT_BYTES},
     doorbell,

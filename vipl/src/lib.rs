@@ -177,8 +177,8 @@ pub use vi::{Vi, ViAttributes, ViQuery, ViSlot};
 pub use vi_queues::{Form, ViId, ViQueues};
 pub use viaduct_driver::{
     address::{ConnectionInfo, Mac, Mtu, Service as ReliabilityLevel},
-    agent::vis::{Direction, ViState},
     cm::{end::WITHOUT_END, NotReady},
     device_memory::DeviceMemory,
     kernel_agent::{Event, NicKind},
+    queues::{Direction, ViState},
 };

@@ -4,9 +4,10 @@ use std::{fmt, net::Ipv4Addr, os::fd::BorrowedFd, sync::Arc, time::Duration};
 
 use viaduct_driver::{
     address::{Mac, Mtu},
-    agent::{vis::MAX_RING_LOG2, Agent, Options, EVENT_VECTOR, MAX_CQ_ENTRIES},
+    agent::{Agent, Options, EVENT_VECTOR},
     device::PciDevice,
     kernel_agent::{AgentError, Event, KernelAgent, NicKind, MAX_TRANSFER},
+    queues::{entries::MAX_CQ_ENTRIES, ring::MAX_RING_LOG2},
     viad::Client,
     wakeup::Wakeup,
 };

@@ -7,10 +7,10 @@ use std::{
 
 use viaduct_spec::register::{event, event_code};
 
-use super::{Agent, AgentError, Event, State, CHECK, EVENT_VECTOR, LONGEST_SLEEP, MAX_CQ_ENTRIES};
+use super::{Agent, AgentError, Event, State, CHECK, EVENT_VECTOR, MAX_CQ_ENTRIES};
 use crate::{
     queues::consumer_ring::ConsumerRing,
-    wait::{turn, Turn},
+    wait::{turn, Turn, LONGEST_SLEEP},
 };
 
 impl Agent {

@@ -25,7 +25,6 @@ use std::{
     collections::{BTreeMap, VecDeque},
     net::Ipv4Addr,
     sync::{Arc, Mutex, MutexGuard},
-    time::Duration,
 };
 
 use rand::{Rng, SeedableRng};
@@ -65,9 +64,6 @@ const MEMORY_ENABLE: u32 = 1 << 1;
 const BUS_MASTER_ENABLE: u32 = 1 << 2;
 /// CONTROL register: the NIC sends and receives.
 const RUNS: u32 = 1 << control::RECEIVE_ENABLE.lo | 1 << control::SEND_ENABLE.lo;
-
-/// How long one sleeps before one asks whether the device still lives.
-pub const LONGEST_SLEEP: Duration = Duration::from_secs(1);
 
 /// Nanoseconds of a tick of the NIC's time base.
 const TICK_NS: u128 = 1024;
@@ -297,6 +293,15 @@ impl Agent {
         let Ok(_state) = self.state() else { return false };
         let state = self.device.read32(Bar::Registers, registers::STATE);
         state.is_ok_and(|register| register != u32::MAX && state::COMMAND_BUSY.get(&[register.into()]) == 0)
+    }
+
+    /// Takes the function's Bus Master Enable away: it reaches no memory any more. Of a NIC that cannot be ended in order this comes before anybody is told
+    /// that it is gone, and may use his memory for something else.
+    pub fn stop_dma(&self) {
+        if let Err(error) = enable(&*self.device, MEMORY_ENABLE) {
+            // A function that is not there does nothing.
+            tracing::debug!(%error, "its DMA is not stopped");
+        }
     }
 
     /// What the system has said of the function, as an error: from then on the device is gone, as far as who waits or asks is concerned, or wants

@@ -10,9 +10,9 @@ use std::{
 };
 
 use viaduct_driver::{
-    agent::{Agent, EVENT_VECTOR, LONGEST_SLEEP},
+    agent::{Agent, EVENT_VECTOR},
     kernel_agent::{AgentError, CqName, Event, ViName},
-    wait::{turn, Turn},
+    wait::{turn, Turn, LONGEST_SLEEP},
 };
 use viaduct_spec::register::event_code;
 

@@ -126,13 +126,18 @@ pub fn run(config: &Config) -> Result<()> {
         listener.close();
         nic.end("");
         // Each session ends its connections and VIs, and then its client hears of it: a trusted one unmaps its memory as soon as it does. Of a NIC
-        // that does nothing any more all hear at once.
+        // that takes no commands any more all hear at once.
         if !nic.agent.can_end_in_order() {
+            nic.agent.stop_dma();
             nic.notice.end();
         }
         let start = Instant::now();
         while nic.sessions.load(Ordering::Acquire) > 0 && start.elapsed() < ENDING {
             std::thread::sleep(Duration::from_millis(1));
+        }
+        if nic.sessions.load(Ordering::Acquire) > 0 {
+            tracing::warn!("not all sessions have ended in {ENDING:?}: the NIC's DMA is stopped");
+            nic.agent.stop_dma();
         }
         nic.notice.end();
         nic.forwarder.stop();

@@ -125,6 +125,7 @@ fn talk(nic: &Arc<Nic>, socket: &Arc<OwnedFd>, peer: Peer) -> Result<(), End> {
                         // First its VIs end, then it hears of that.
                         return Err(End::Stopped);
                     }
+                    nic.agent.stop_dma();
                 }
                 reply(socket, &Err(error.into()), &[])?;
             }

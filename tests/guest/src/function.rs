@@ -3,14 +3,20 @@
 use std::{
     fs::{self, OpenOptions},
     io,
-    os::{fd::AsFd, unix::fs::FileExt},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::FileExt,
+    },
     path::PathBuf,
     sync::mpsc::{self, Receiver},
     thread,
 };
 
 use anyhow::{bail, Context, Result};
-use rustix::ioctl::{ioctl, opcode, Setter};
+use rustix::{
+    ioctl::{ioctl, opcode, Setter},
+    process::{pidfd_getfd, pidfd_open, Pid, PidfdFlags, PidfdGetfdFlags},
+};
 use vfio_bindings::bindings::vfio;
 
 use crate::{
@@ -24,6 +30,9 @@ const SET_IRQS: u32 = opcode::none(vfio::VFIO_TYPE, (vfio::VFIO_BASE + 10) as u8
 const COMMAND: u64 = 4;
 /// Command register: the function may send memory requests.
 const BUS_MASTER: u16 = 1 << 2;
+
+/// What a process has for each function: links of this name in /proc.
+const DEVICE: &str = "anon_inode:[vfio-device]";
 
 /// A function of this machine, by its folder in sysfs.
 #[derive(Debug, Clone)]
@@ -89,4 +98,19 @@ pub fn signal_bus_error(device: impl AsFd) -> Result<()> {
     let set = [header + 1, flags, vfio::VFIO_PCI_ERR_IRQ_INDEX, 0, 1, 1u32.to_le()];
     // SAFETY: the call takes a `vfio_irq_set` as long as it says, and only reads it.
     unsafe { ioctl(device, Setter::<SET_IRQS, _>::new(set)) }.context("VFIO_DEVICE_SET_IRQS")
+}
+
+/// Copies of all files of functions' devices that a process has.
+pub fn device_files(process: u32) -> Result<Vec<OwnedFd>> {
+    let pid = Pid::from_raw(process as i32).context("a process")?;
+    let process = pidfd_open(pid, PidfdFlags::empty())?;
+    let mut files = Vec::new();
+    for file in fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()))? {
+        let file = file?;
+        if fs::read_link(file.path())?.as_os_str() == DEVICE {
+            let number = file.file_name().to_string_lossy().parse().context("a number of a file")?;
+            files.push(pidfd_getfd(&process, number, PidfdGetfdFlags::empty())?);
+        }
+    }
+    Ok(files)
 }

@@ -38,6 +38,7 @@ mod reset;
 mod setting;
 mod shared;
 mod stopped;
+mod stream;
 mod system_calls;
 mod user;
 mod viads;

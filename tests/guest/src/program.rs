@@ -1,15 +1,14 @@
 //! A program of C with the NICs of its own (vipl/c/tests/c/failure.c), of which the system wants both functions back (REQ), or the bus gives both up
 //! (ERR), while everything that can wait for them does. The program itself checks what VIPL says of that; here is what it keeps of the functions.
 
-use std::{fs, os::fd::OwnedFd, path::PathBuf, process::Command};
+use std::{path::PathBuf, process::Command};
 
-use anyhow::{ensure, Context, Result};
+use anyhow::{ensure, Result};
 use libtest_mimic::Completion;
-use rustix::process::{pidfd_getfd, pidfd_open, Pid, PidfdFlags, PidfdGetfdFlags};
 
 use crate::{
     child::{Child, Running},
-    function::{signal_bus_error, Function, Unbinding},
+    function::{device_files, signal_bus_error, Function, Unbinding},
     setting::Setting,
     Body, Test,
 };
@@ -24,12 +23,10 @@ pub const TESTS: &[Test] = &[
 const UNDER_WAY: &str = "under way";
 /// What it says when its handlers have been told, no call has hung, and it has closed the NICs.
 const ENDED: &str = "all has ended";
-/// What a process has for each function: links of this name in /proc.
-const DEVICE: &str = "anon_inode:[vfio-device]";
 
 fn error(setting: &Setting) -> Result<Completion> {
     let signal = |program: &Running| {
-        let files = device_files(program)?;
+        let files = device_files(program.id())?;
         ensure!(files.len() == 2, "it has {} files of devices", files.len());
         files.iter().try_for_each(signal_bus_error)
     };
@@ -60,7 +57,7 @@ fn fail<T>(
     program.wait_for(UNDER_WAY)?;
     let happened = happens(&program)?;
     program.wait_for(ENDED)?;
-    let kept = device_files(&program)?.len();
+    let kept = device_files(program.id())?.len();
     ensure!(kept == 0, "it has closed its NICs, and keeps {kept} files of devices");
     behind(happened)?;
     program.lives()?;
@@ -82,19 +79,4 @@ fn nics(setting: &Setting) -> String {
         format!("nic{nic}={place},mac=02:00:00:00:00:{number:02},ip=10.0.0.{number}")
     });
     names.collect::<Vec<_>>().join(";")
-}
-
-/// Copies of all files of functions' devices that a process has.
-fn device_files(process: &Running) -> Result<Vec<OwnedFd>> {
-    let pid = Pid::from_raw(process.id() as i32).context("a process")?;
-    let process = pidfd_open(pid, PidfdFlags::empty())?;
-    let mut files = Vec::new();
-    for file in fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()))? {
-        let file = file?;
-        if fs::read_link(file.path())?.as_os_str() == DEVICE {
-            let number = file.file_name().to_string_lossy().parse().context("a number of a file")?;
-            files.push(pidfd_getfd(&process, number, PidfdGetfdFlags::empty())?);
-        }
-    }
-    Ok(files)
 }

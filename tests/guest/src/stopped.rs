@@ -1,20 +1,14 @@
 //! The function of a viad is reset, stopped or taken away by somebody else, in the middle of what its clients do.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
-
-use anyhow::{ensure, Result};
+use anyhow::{ensure, Context, Result};
 use libtest_mimic::Completion;
-use vipl::Nic;
 
 use crate::{
-    bench::LIMIT,
-    function::{Function, Unbinding},
+    function::{device_files, signal_bus_error, Function, Unbinding},
     ranks::PLAYING,
     setting::Setting,
     shared::{game, hears_of_the_end, lacking, trust, trusted_pair, trusting},
+    stream::{Remains, Stream},
     viads::Viad,
     Body, Test,
 };
@@ -27,56 +21,103 @@ pub const TESTS: &[Test] = &[
         name: "an_unbind_of_viad_s_function_waits_until_all_its_programs_let_go",
         body: Body::Names(unbind),
     },
+    Test { name: "an_error_of_viad_s_bus_is_told_to_all_its_programs", body: Body::Names(error) },
+    Test { name: "viad_is_killed_in_the_middle_of_its_programs_streams", body: Body::Names(killed) },
 ];
 
+/// The two ways in which a NIC behind VFIO reaches a program's memory.
+const WAYS: [&str; 2] = [",way=trusted", ",way=pools"];
+
 fn reset(setting: &Setting) -> Result<Completion> {
-    under_way(setting, "somebody else", Function::reset, Ok)
+    under_way(setting, "somebody else", |_| Function::of(setting, 0)?.reset(), Ok)
 }
 
 fn stop(setting: &Setting) -> Result<Completion> {
-    under_way(setting, "somebody else", Function::stop, Ok)
+    under_way(setting, "somebody else", |_| Function::of(setting, 0)?.stop(), Ok)
 }
 
 /// Until nobody has the function open the NIC does what it is told: viad ends all VIs before a trusted program hears of the end and unmaps its memory, so
 /// the IOMMU has nothing to refuse.
 fn unbind(setting: &Setting) -> Result<Completion> {
-    let begin = |function: &Function| function.clone().unbind();
+    let begin = |_: &Viad| Function::of(setting, 0)?.unbind();
     under_way(setting, "the system wants it back", begin, Unbinding::bind_again)
 }
 
-/// Two trusted ranks play, and a third program looks on; then it `happens` to the NIC of the one who returns the ball. All hear of it, and
-/// viad, which ends with this `reason`. What is to be done `behind` it is; then the next viad has a NIC that works.
+/// The NIC works on, and nobody may trust what it does: viad takes its Bus Master Enable away before a program hears of it.
+fn error(setting: &Setting) -> Result<Completion> {
+    let signal = |viad: &Viad| {
+        let files = device_files(viad.id())?;
+        signal_bus_error(files.first().context("viad has no file of a device")?)
+    };
+    under_way(setting, "AER", signal, Ok)
+}
+
+/// Two trusted ranks play, and a program of each way has a stream of its own; then it `happens` to the NIC of the one who returns the ball. All hear of it,
+/// and viad, which ends with this `reason`. What is to be done `behind` it is; then the next viad has a NIC that works, and that writes nothing of before.
 fn under_way<T>(
     setting: &Setting,
     reason: &str,
-    happens: impl FnOnce(&Function) -> Result<T>,
+    happens: impl FnOnce(&Viad) -> Result<T>,
     behind: impl FnOnce(T) -> Result<()>,
 ) -> Result<Completion> {
     if let Some(reason) = lacking(setting) {
         return Ok(Completion::ignored_with(reason));
     }
     let viads = trusting(setting)?;
-    let looks_on = Nic::open(&viads[0].name(",way=pools"))?;
+    let streams = streams(&viads[0])?;
     let [returns, serves] = trusted_pair(&viads);
     let returns = returns.start()?;
     let mut serves = serves.start()?;
     serves.wait_for(PLAYING)?;
-    let happened = happens(&Function::of(setting, 0)?)?;
+    let happened = happens(&viads[0])?;
     let [viad, other] = viads;
     viad.wait_end(reason)?;
     for end in [returns.end()?, serves.end()?] {
         hears_of_the_end(&end)?;
     }
-    let start = Instant::now();
-    while looks_on.check().is_ok() {
-        ensure!(start.elapsed() < LIMIT, "a program must hear of it");
-        thread::sleep(Duration::from_millis(10));
-    }
-    drop(looks_on);
+    let remains = end(streams)?;
+    let before = bytes(&remains)?;
     behind(happened)?;
     let viads = [Viad::start(setting, 0, None, &trust())?, other];
     let [returns, serves] = trusted_pair(&viads);
     game(returns, serves)?;
+    ensure!(bytes(&remains)? == before, "the NIC has written after its end ({reason})");
     viads.into_iter().try_for_each(Viad::stop)?;
     Ok(Completion::Completed)
+}
+
+/// Nobody ends the VIs of a viad that is killed. One trusted program closes its NIC as soon as it hears of that, another one keeps it.
+fn killed(setting: &Setting) -> Result<Completion> {
+    if let Some(reason) = lacking(setting) {
+        return Ok(Completion::ignored_with(reason));
+    }
+    let viad = Viad::start(setting, 0, None, &trust())?;
+    let closes = Stream::begin(&viad.name(",way=trusted"))?;
+    let keep = streams(&viad)?;
+    // By SIGKILL.
+    drop(viad);
+    drop(closes.end()?);
+    let remains = end(keep)?;
+    let next = Viad::start(setting, 0, None, &trust())?;
+    let before = bytes(&remains)?;
+    let viads = [next, Viad::start(setting, 1, None, &trust())?];
+    let [returns, serves] = trusted_pair(&viads);
+    game(returns, serves)?;
+    ensure!(bytes(&remains)? == before, "the NIC has written after its viad's end");
+    viads.into_iter().try_for_each(Viad::stop)?;
+    Ok(Completion::Completed)
+}
+
+/// A stream of a program of each way.
+fn streams(viad: &Viad) -> Result<Vec<Stream>> {
+    WAYS.iter().map(|way| Stream::begin(&viad.name(way))).collect()
+}
+
+/// Each program has heard of the end.
+fn end(streams: Vec<Stream>) -> Result<Vec<Remains>> {
+    streams.into_iter().map(Stream::end).collect()
+}
+
+fn bytes(remains: &[Remains]) -> Result<Vec<Vec<u8>>> {
+    remains.iter().map(Remains::bytes).collect()
 }

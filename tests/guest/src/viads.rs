@@ -85,6 +85,11 @@ impl Viad {
         Ok(())
     }
 
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// What programs open, with options.
     pub fn name(&self, options: &str) -> String {
         format!("viad:{}{options}", self.folder.join("viad.sock").display())

@@ -13,11 +13,10 @@ use std::{
 
 use viaduct_driver::{
     address::{ConnectionInfo, Mtu},
-    agent::vis::MAX_RING_LOG2,
     cm::NotReady,
     consumer::Vi as AgentVi,
     kernel_agent::{ViAttributes as AgentViAttributes, ViName},
-    queues::locked::Place,
+    queues::{locked::Place, ring::MAX_RING_LOG2},
 };
 
 use crate::{

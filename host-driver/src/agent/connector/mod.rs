@@ -46,7 +46,7 @@ const FRAMES: usize = 64;
 /// How late a connector may be in what it does where it may sleep: it does not ask for the device's time more often.
 const LATENESS: Duration = Duration::from_millis(1);
 /// The longest sleep of a thread that waits, with nothing due: then it asks whether the device lives.
-const LONGEST: Duration = super::LONGEST_SLEEP;
+const LONGEST: Duration = crate::wait::LONGEST_SLEEP;
 
 /// Connection management of an agent's NIC.
 pub struct Connector {

@@ -32,12 +32,12 @@ pub use self::{
     filter::Filter,
     slots::{RECEIVES, SENDS},
 };
-use super::{vis::Direction, Agent, AgentError, LONGEST_SLEEP};
+use super::{vis::Direction, Agent, AgentError};
 use crate::{
     device::Bar,
     kernel_agent::ViName,
     queues::work_queues::WorkQueues,
-    wait::{turn, Turn},
+    wait::{turn, Turn, LONGEST_SLEEP},
 };
 
 /// Fewest bytes of a frame: its Ethernet header.

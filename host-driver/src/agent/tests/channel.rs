@@ -1,5 +1,7 @@
 //! The raw channel opens and closes, and the connection manager behind it wakes who waits.
 
+use std::time::Duration;
+
 use super::{super::connector::Connector, *};
 use crate::{
     cm::{self, Discriminator, Host, Target},

@@ -1,6 +1,6 @@
 //! A function is opened, waited for, taken away and closed.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::*;
 use crate::admin::{Admin, MOST_LOOKS};

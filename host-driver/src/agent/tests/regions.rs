@@ -1,6 +1,6 @@
 //! Memory is registered and given back, and has DMA addresses meanwhile.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use super::*;
 

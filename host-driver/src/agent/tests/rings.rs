@@ -1,6 +1,6 @@
 //! Completion queues and the error ring tell what has happened, at once or in time.
 
-use std::sync::atomic::AtomicPtr;
+use std::{sync::atomic::AtomicPtr, time::Duration};
 
 use viaduct_spec::{
     doorbell::cq_page,

@@ -23,7 +23,6 @@ use super::{
 };
 use crate::{
     address::{ConnectionInfo, Mac},
-    agent::LONGEST_SLEEP,
     device::{DeviceError, Polling},
     device_memory::DeviceMemory,
     kernel_agent::{
@@ -33,7 +32,7 @@ use crate::{
         ViAttributes, ViName,
     },
     queues::{consumer_ring::ConsumerRing, entries::Entries, ring::Ring, work_queues::WorkQueues, ViState},
-    wait::Vectors,
+    wait::{Vectors, LONGEST_SLEEP},
     wakeup::Wakeup,
 };
 

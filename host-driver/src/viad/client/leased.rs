@@ -4,10 +4,7 @@
 use std::{
     collections::BTreeMap,
     os::fd::OwnedFd,
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        Arc, Mutex, MutexGuard, PoisonError,
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -52,8 +49,8 @@ pub(super) struct Leased {
     state: Mutex<State>,
     /// viad's process, where it can be seen from here.
     viad: Option<OwnedFd>,
-    /// The function is let go of.
-    is_over: AtomicBool,
+    /// The function is let go of. Who comes while another thread does so waits until it has.
+    is_over: Mutex<bool>,
 }
 
 struct State {
@@ -104,22 +101,23 @@ impl Leased {
         let space = DmaSpace::new(&[function.first..=last]);
         let state = State { space, count: 0, maps: BTreeMap::new(), stuck: Vec::new() };
         let Function { nic, bytes, maps, .. } = *function;
-        let (most, state, is_over) = (maps as usize, Mutex::new(state), AtomicBool::new(false));
+        let (most, state, is_over) = (maps as usize, Mutex::new(state), Mutex::new(false));
         Self { device, nic, most, bytes, state, viad, is_over }
     }
 
     /// viad has ended the session, or itself. If it is dead nobody drives the NIC any more, which may still do what was posted: its DMA is
     /// stopped before the memory is unmapped. The next viad can have it when all who had it have let go of it.
     pub(super) fn orphaned(&self) {
-        if !self.is_over.load(Ordering::Acquire) {
-            self.let_go(self.viad.as_ref().is_some_and(|viad| ends_within(viad, DEATH)));
-        }
+        self.let_go(|| self.viad.as_ref().is_some_and(|viad| ends_within(viad, DEATH)));
     }
 
-    fn let_go(&self, stop: bool) {
-        if self.is_over.swap(true, Ordering::AcqRel) {
+    /// Lets go of the function, once. Whether its DMA is to be stopped before, `stop` says.
+    fn let_go(&self, stop: impl FnOnce() -> bool) {
+        let mut is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::replace(&mut *is_over, true) {
             return;
         }
+        let stop = stop();
         let Some(sharing) = self.device.sharing() else { return };
         if let Err(error) = sharing.let_go(stop) {
             tracing::warn!(%error, "the function is held until its NIC is closed");
@@ -236,20 +234,29 @@ impl Client {
         Ok(())
     }
 
-    /// Unmaps all that is left, and tells viad, which may lease the addresses to others then. If that fails, viad waits for this process's end.
+    /// Ends the registrations that are left, unmaps their memory, and tells viad, which may lease the addresses to others then. If that fails, viad waits
+    /// for this process's end.
     pub(super) fn end_lease(&self) {
         let Some(leased) = &self.leased else { return };
+        if self.bell.check().is_err() {
+            // A viad that has died has ended no VI: this thread must not unmap before the watch has stopped the DMA.
+            return leased.orphaned();
+        }
         let (maps, stuck) = {
             let mut state = leased.state();
             (std::mem::take(&mut state.maps), std::mem::take(&mut state.stuck))
         };
-        let left = maps.into_values().chain(stuck.into_iter().map(|(_, map)| map));
-        // All of them, whatever the first error is.
-        let failed = left.filter(|map| leased.unmap(*map).is_err()).count();
-        if failed == 0 {
+        let stuck = stuck.into_iter().map(|(_, map)| map);
+        // What viad has a row of the NIC may reach. All of them, whatever the first error is.
+        let rows = maps.into_iter().map(|(handle, map)| {
+            self.done(&Request::Deregister(handle))?;
+            Ok(leased.unmap(map)?)
+        });
+        let all = stuck.map(|map| Ok(leased.unmap(map)?)).chain(rows);
+        if all.filter(Result::<(), AgentError>::is_err).count() == 0 {
             let _ = self.done(&Request::EndLease);
+            leased.let_go(|| false);
         }
-        leased.let_go(false);
     }
 }
 
@@ -348,13 +355,32 @@ mod tests {
         viad.kill().expect("it lives");
         leased.orphaned();
         leased.orphaned();
-        leased.let_go(false);
+        leased.let_go(|| false);
         assert_eq!(ledger.take_deeds(), [Deed::LetGo(true)]);
         viad.wait().expect("it has ended");
         // One that nobody can see may live: its NIC is left as it is.
         let (ledger, leased) = self::leased(0x1000, 1);
         leased.orphaned();
         assert_eq!(ledger.take_deeds(), [Deed::LetGo(false)]);
+    }
+
+    #[test]
+    fn who_comes_while_the_dma_is_being_stopped_waits() {
+        let (ledger, leased) = leased(0x1000, 1);
+        std::thread::scope(|scope| {
+            let (told, under_way) = std::sync::mpsc::channel();
+            let leased = &leased;
+            scope.spawn(move || {
+                leased.let_go(|| {
+                    told.send(()).expect("it is waited for");
+                    std::thread::sleep(Duration::from_millis(50));
+                    true
+                });
+            });
+            under_way.recv().expect("it begins");
+            leased.orphaned();
+            assert_eq!(ledger.take_deeds(), [Deed::LetGo(true)]);
+        });
     }
 
     #[test]
