@@ -29,8 +29,8 @@ use crate::via::{
 
 /// InfiniBand's code of the time after which a message is sent again that found no receive: 0.64 ms.
 const AGAIN: u8 = 12;
-/// How long the end of an endpoint waits for what was sent to arrive.
-const DRAIN: Duration = Duration::from_secs(5);
+/// How long the end of an endpoint waits for what was sent to arrive. In tests, which wait for it, it is less.
+pub const DRAIN: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(5) };
 /// The directions, in the order in which everything of both is kept.
 const DIRECTIONS: [Direction; 2] = [Direction::Send, Direction::Receive];
 

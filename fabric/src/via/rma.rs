@@ -15,6 +15,9 @@ use crate::via::{
     pieces::{inject as copy, Pieces},
 };
 
+/// The most bytes of one descriptor; a longer access has several. In tests it is less, so that some are longer.
+pub const PART: usize = if cfg!(test) { 4096 } else { offer::MESSAGE };
+
 /// The functions of an endpoint for remote memory.
 pub static OPS: ffi::fi_ops_rma = ffi::fi_ops_rma {
     size: size_of::<ffi::fi_ops_rma>(),
@@ -100,7 +103,7 @@ impl Access {
             false => Some(unsafe { Pieces::of(self.pieces, self.descriptors, self.count) }?),
         };
         let length = pieces.as_ref().map_or(Ok(0), Pieces::length)?;
-        let parts = cut(length, offer::MESSAGE);
+        let parts = cut(length, PART);
         let kind = match self.way {
             Way::Read => FI_RMA | FI_READ,
             Way::Write => FI_RMA | FI_WRITE,
@@ -108,7 +111,7 @@ impl Access {
         let told = told(self.is_silent, flags, bound.is_selective);
         let operation = Operation::send(self.context, kind, told);
         open.work.post(&open.vi, Direction::Send, parts, |part, room| {
-            let skip = part * offer::MESSAGE;
+            let skip = part * PART;
             let address = self.address.checked_add(skip as u64).ok_or(Errno::INVALID)?;
             let place = Remote { address, handle };
             let descriptor = match self.way {
@@ -116,7 +119,7 @@ impl Access {
                 Way::Write => Descriptor::rdma_write(place),
             };
             let descriptor = match &pieces {
-                Some(pieces) => pieces.describe(descriptor, skip, (length - skip).min(offer::MESSAGE))?,
+                Some(pieces) => pieces.describe(descriptor, skip, (length - skip).min(PART))?,
                 // SAFETY: as above.
                 None => unsafe { copy(descriptor, self.pieces, self.count, room) }?,
             };

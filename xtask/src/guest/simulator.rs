@@ -118,6 +118,15 @@ impl Simulator {
         Ok(())
     }
 
+    /// Bytes of frames that each NIC has sent.
+    pub fn sent_bytes(&self) -> Result<Vec<u64>> {
+        let status = self.status().context("the simulator's status")?;
+        let nics = status["nics"].as_array().context("the status has no NICs")?;
+        nics.iter()
+            .map(|nic| nic["link"]["sent_bytes"].as_u64().context("a NIC without sent_bytes"))
+            .collect()
+    }
+
     /// The cycles simulated; fails if a NIC broke a rule of the bus.
     pub fn judge(&self) -> Result<u64> {
         let status = self.status().context("the simulator's status")?;

@@ -45,7 +45,7 @@ pub fn ring(project: &Project, provider: &Path, kind: Kind) -> Result<()> {
     let initramfs = folder.join("initramfs.cpio");
     write(&initramfs, initramfs::build(project, &cache, &programs, &[script])?)?;
     let sockets = Sockets::make("mpi-guests")?;
-    let (bytes, turns) = match kind {
+    let (bytes, turns): (u64, u64) = match kind {
         Kind::Model => (100_000, 10),
         Kind::Rtl => (20_000, 1),
     };
@@ -69,6 +69,12 @@ pub fn ring(project: &Project, provider: &Path, kind: Kind) -> Result<()> {
     });
     ensure!(failures.is_empty(), "{}", failures.join("\n"));
     place.simulator.judge()?;
+    // The token leaves each rank in each turn.
+    let (sent, token) = (place.simulator.sent_bytes()?, bytes * turns);
+    ensure!(
+        sent.len() == NAMES.len() && sent.iter().all(|&sent| sent >= token),
+        "each rank has sent {token} bytes, and the NICs have sent {sent:?}: something else carried them"
+    );
     println!("ring in two guests: passed, {:.1} s", start.elapsed().as_secs_f64());
     Ok(())
 }

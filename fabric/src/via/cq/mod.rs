@@ -26,8 +26,8 @@ use crate::via::{
 const BATCH: usize = 32;
 /// Entries of a queue whose program does not say how many.
 const ENTRIES: usize = 1024;
-/// Endpoints that were closed last, whose shells are kept.
-const SHELLS: usize = 256;
+/// Endpoints that were closed last, whose shells are kept. In tests they are fewer.
+pub const SHELLS: usize = if cfg!(test) { 2 } else { 256 };
 
 /// What a completion queue is behind libfabric's structure.
 pub type Queue = Object<ffi::fid_cq, Arc<Cq>>;
@@ -170,6 +170,12 @@ impl Cq {
         while state.shells.len() > SHELLS && state.shells.front().is_some_and(|(last, _)| *last <= read) {
             state.shells.pop_front();
         }
+    }
+
+    /// How many shells it keeps.
+    #[cfg(test)]
+    pub fn shells(&self) -> usize {
+        self.lock().shells.len()
     }
 
     /// Takes entries, `count` at most, and gives each to `each` with its number.

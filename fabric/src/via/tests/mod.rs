@@ -3,6 +3,7 @@
 
 mod connections;
 mod endpoints;
+mod limits;
 mod messages;
 mod operations;
 mod queues;

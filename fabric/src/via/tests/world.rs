@@ -252,6 +252,12 @@ impl World {
         both
     }
 
+    /// Takes an event, if one is there.
+    pub fn try_event(&self) -> bool {
+        let (mut what, mut place) = (0, [0u64; 16]);
+        call!(self.eq, ops.read(&mut what, place.as_mut_ptr().cast(), 128, 0)) > 0
+    }
+
     /// No completion is there.
     pub fn no_completion(&self) {
         let mut place: ffi::fi_cq_data_entry = nothing();
