@@ -25,6 +25,7 @@ pub mod kernel_agent;
 pub mod log;
 pub mod memory;
 pub mod name;
+pub mod not_ready;
 pub mod pages;
 pub mod pci;
 pub mod queues;

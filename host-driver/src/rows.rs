@@ -9,7 +9,7 @@ use viaduct_spec::{
 
 use crate::{
     address::{ConnectionInfo, Mtu, Service},
-    cm::end::NotReady,
+    not_ready::NotReady,
 };
 
 fn row<const N: usize>(fields: &[(Field, u64)]) -> [u64; N] {

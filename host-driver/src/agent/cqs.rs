@@ -125,7 +125,7 @@ impl Agent {
         if let Err(error) = Admin::of(&*self.device).commit(table::COMPLETION_QUEUE, index.into(), &row) {
             // Of the two errors the first one counts.
             let _ = state.deregister_ring(&*self.device, handle, memory);
-            return Err(error);
+            return Err(error.into());
         }
         state.cq_lives += 1;
         let life = state.cq_lives;
@@ -157,7 +157,7 @@ impl Agent {
             Err(error) => {
                 // Nobody knows which ring it has: both stay.
                 std::mem::forget((Arc::clone(new.memory()), Arc::clone(&entry.memory)));
-                return Err(error);
+                return Err(error.into());
             }
         };
         let old = std::mem::replace(&mut entry.handle, handle);

@@ -35,7 +35,7 @@ impl Agent {
         let mut row = [0];
         moderation::HOLDOFF.put(&mut row, ticks.ok_or(AgentError::Holdoff(holdoff))?);
         let _one_commit = self.state()?;
-        Admin::of(&*self.device).commit(table::MODERATION, vector.into(), &row)
+        Ok(Admin::of(&*self.device).commit(table::MODERATION, vector.into(), &row)?)
     }
 
     /// Sleeps until `vector` is raised again after [`Agent::generation`] was `seen`, at most for `timeout`.

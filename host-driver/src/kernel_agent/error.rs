@@ -1,6 +1,8 @@
 //! Why the agent did not do what it was asked: each error names the rule.
 
-use crate::{address::PeerError, cm::wrong::Wrong, device::DeviceError, memory::MemoryError};
+use crate::{
+    address::PeerError, admin::CommandError, cm::wrong::Wrong, device::DeviceError, memory::MemoryError,
+};
 
 /// An error of the Kernel Agent.
 #[derive(Debug, thiserror::Error)]
@@ -39,12 +41,9 @@ pub enum AgentError {
     /// The agent was given an address that no NIC can have.
     #[error("{0} cannot be the address of a NIC")]
     OwnAddress(String),
-    /// The NIC did not finish.
-    #[error("the NIC was still busy with {0} when the time for that was over")]
-    Stuck(String),
-    /// The NIC did not take a command.
-    #[error("the NIC refused {0}: it named no table or row")]
-    Command(String),
+    /// The NIC did not carry out a command.
+    #[error(transparent)]
+    Command(CommandError),
     /// No such tag.
     #[error("protection tag {0:#06x} does not exist")]
     UnknownTag(u16),
@@ -220,6 +219,16 @@ pub enum ErrorClass {
     Gone,
 }
 
+impl From<CommandError> for AgentError {
+    fn from(error: CommandError) -> Self {
+        match error {
+            // Whoever asks whether the device is gone looks there.
+            CommandError::Device(error) => Self::Device(error),
+            other => Self::Command(other),
+        }
+    }
+}
+
 impl AgentError {
     /// What kind of error it is.
     pub fn class(&self) -> ErrorClass {
@@ -251,7 +260,6 @@ impl AgentError {
             | Self::Version { .. }
             | Self::Kind(_)
             | Self::Limits { .. }
-            | Self::Stuck(_)
             | Self::Command(_)
             | Self::TagInUse { .. }
             | Self::NoTag

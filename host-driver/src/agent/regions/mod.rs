@@ -137,7 +137,7 @@ impl Regions {
             place.unmap(device)?;
             self.release(tags, row.tag, place);
             self.free.push_front(index);
-            return Err(error);
+            return Err(error.into());
         }
         self.rows[usize::from(index)] = Some(Entry { row, place, ends: false });
         Ok(handle(index, row.key))

@@ -18,7 +18,7 @@ use crate::{
 
 /// Closes a work queue: nothing of it is fetched any more.
 pub(super) fn close(admin: &Admin<'_>, vi: u16, direction: Direction) -> Result<(), AgentError> {
-    admin.commit(table::WORK_QUEUE, row(vi, direction), &[0, 0])
+    Ok(admin.commit(table::WORK_QUEUE, row(vi, direction), &[0, 0])?)
 }
 
 /// Ends the life of a VI that is not connected, whatever the NIC still has of it (LIFE-3), by a change behind which it is idle: with these rows, and
@@ -103,6 +103,6 @@ impl Agent {
     fn idle_gather(&self, admin: &Admin<'_>, entry: &Entry) -> Result<(), AgentError> {
         let ViAttributes { tag, service, mtu, max_transfer, .. } = entry.attributes;
         let row = rows::gather(tag, service, mtu, max_transfer);
-        admin.commit(table::GATHER, entry.name.index.into(), &row)
+        Ok(admin.commit(table::GATHER, entry.name.index.into(), &row)?)
     }
 }

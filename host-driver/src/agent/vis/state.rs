@@ -63,7 +63,7 @@ fn number(state: ViState) -> u8 {
 pub(in crate::agent) fn enter(admin: &Admin<'_>, vi: u16, change: Change) -> Result<(), AgentError> {
     let mut row = [0];
     vi_state::STATE.put(&mut row, number(change.row().after).into());
-    admin.commit(table::VI_STATE, vi.into(), &row)
+    Ok(admin.commit(table::VI_STATE, vi.into(), &row)?)
 }
 
 /// Asks the NIC which state a VI is in.
