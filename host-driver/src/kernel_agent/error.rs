@@ -41,9 +41,12 @@ pub enum AgentError {
     /// The agent was given an address that no NIC can have.
     #[error("{0} cannot be the address of a NIC")]
     OwnAddress(String),
-    /// The NIC did not carry out a command.
-    #[error(transparent)]
-    Command(CommandError),
+    /// The NIC did not finish: [`CommandError::Stuck`].
+    #[error("{}", CommandError::Stuck(.0.clone()))]
+    Stuck(String),
+    /// The NIC did not take a command: [`CommandError::Refused`].
+    #[error("{}", CommandError::Refused(.0.clone()))]
+    Command(String),
     /// No such tag.
     #[error("protection tag {0:#06x} does not exist")]
     UnknownTag(u16),
@@ -222,9 +225,9 @@ pub enum ErrorClass {
 impl From<CommandError> for AgentError {
     fn from(error: CommandError) -> Self {
         match error {
-            // Whoever asks whether the device is gone looks there.
             CommandError::Device(error) => Self::Device(error),
-            other => Self::Command(other),
+            CommandError::Stuck(what) => Self::Stuck(what),
+            CommandError::Refused(what) => Self::Command(what),
         }
     }
 }
@@ -260,6 +263,7 @@ impl AgentError {
             | Self::Version { .. }
             | Self::Kind(_)
             | Self::Limits { .. }
+            | Self::Stuck(_)
             | Self::Command(_)
             | Self::TagInUse { .. }
             | Self::NoTag

@@ -5,7 +5,6 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     address::{Mtu, Service},
-    admin::CommandError,
     cm::{end::End, event::Incoming, Host, NotReady, Target},
 };
 use std::time::Duration;
@@ -140,7 +139,7 @@ fn what_is_encoded_is_decoded() {
         assert!(matches!(decode::<Request>(&longer), Err(Malformed::Trailing(1))), "{request:?}");
     }
     let long = "ä".repeat(2000);
-    let refusal = Refusal::from(AgentError::Command(CommandError::Refused(long)));
+    let refusal = Refusal::from(AgentError::Command(long));
     assert!(refusal.text.len() <= 1024 && refusal.class == ErrorClass::Resource);
     let reply: Reply = Err(refusal);
     assert_eq!(decode::<Reply>(&encode(&reply).expect("short")).expect("it was encoded"), reply);
