@@ -41,10 +41,10 @@ pub enum AgentError {
     /// The agent was given an address that no NIC can have.
     #[error("{0} cannot be the address of a NIC")]
     OwnAddress(String),
-    /// The NIC did not finish: [`CommandError::Stuck`].
+    /// The NIC did not finish a command.
     #[error("{}", CommandError::Stuck(.0.clone()))]
     Stuck(String),
-    /// The NIC did not take a command: [`CommandError::Refused`].
+    /// The NIC did not take a command.
     #[error("{}", CommandError::Refused(.0.clone()))]
     Command(String),
     /// No such tag.
