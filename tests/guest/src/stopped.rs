@@ -52,7 +52,7 @@ fn error(setting: &Setting) -> Result<Completion> {
     under_way(setting, "AER", signal, Ok)
 }
 
-/// Two trusted ranks play, and a program of each way has a stream of its own; then it `happens` to the NIC of the one who returns the ball. All hear of it,
+/// Two trusted ranks play, and a program of each way has a stream of its own, besides one that closes its NIC at once; then it `happens` to the NIC of the one who returns the ball. All hear of it,
 /// and viad, which ends with this `reason`. What is to be done `behind` it is; then the next viad has a NIC that works, and that writes nothing of before.
 fn under_way<T>(
     setting: &Setting,
@@ -64,12 +64,15 @@ fn under_way<T>(
         return Ok(Completion::ignored_with(reason));
     }
     let viads = trusting(setting)?;
+    let closes = Stream::begin(&viads[0].name(WAYS[0]))?;
     let streams = streams(&viads[0])?;
     let [returns, serves] = trusted_pair(&viads);
     let returns = returns.start()?;
     let mut serves = serves.start()?;
     serves.wait_for(PLAYING)?;
     let happened = happens(&viads[0])?;
+    // It unmaps its memory as soon as it hears: the NIC must not reach that any more.
+    drop(closes.end()?);
     let [viad, other] = viads;
     viad.wait_end(reason)?;
     for end in [returns.end()?, serves.end()?] {
