@@ -83,11 +83,7 @@ impl Bench {
     /// Two VIs, connected.
     pub fn connect(&self, level: ReliabilityLevel) -> Result<[Vi; 2]> {
         let [a, b] = &self.ends;
-        let vis = [a.vi(level)?, b.vi(level)?];
-        let infos: [ConnectionInfo; 2] = [vis[0].connection_info(), vis[1].connection_info()];
-        vis[0].connect(&infos[1])?;
-        vis[1].connect(&infos[0])?;
-        Ok(vis)
+        join([a.vi(level)?, b.vi(level)?])
     }
 
     /// Messages between new VIs, both ways, at both levels, compared byte for byte.
@@ -215,6 +211,14 @@ impl End {
     pub fn frames_sent(&self) -> Result<u64> {
         self.counter(counter::FRAMES_SENT)
     }
+}
+
+/// Connects two VIs with each other.
+pub fn join(vis: [Vi; 2]) -> Result<[Vi; 2]> {
+    let infos: [ConnectionInfo; 2] = [vis[0].connection_info(), vis[1].connection_info()];
+    vis[0].connect(&infos[1])?;
+    vis[1].connect(&infos[0])?;
+    Ok(vis)
 }
 
 /// Copies bytes out of a region.

@@ -13,7 +13,7 @@ use libtest_mimic::Completion;
 use vipl::{Descriptor, Error, MemAttributes, Nic, Region, Vi, ViAttributes};
 
 use crate::{
-    bench::LIMIT,
+    bench::{join, LIMIT},
     memory::PAGE,
     setting::Setting,
     shared::{lacking, trust},
@@ -79,11 +79,8 @@ impl Ends {
         let nic = Nic::open(name)?;
         let ptag = nic.create_ptag()?;
         let memory = nic.allocate(2 * PAGE, &MemAttributes::new(&ptag))?;
-        let [from, to] =
-            [nic.create_vi(&ViAttributes::new(&ptag))?, nic.create_vi(&ViAttributes::new(&ptag))?];
-        let infos = [from.connection_info(), to.connection_info()];
-        from.connect(&infos[1])?;
-        to.connect(&infos[0])?;
+        let attributes = ViAttributes::new(&ptag);
+        let [from, to] = join([nic.create_vi(&attributes)?, nic.create_vi(&attributes)?])?;
         Ok(Self { from, to, memory, _nic: nic })
     }
 

@@ -52,8 +52,8 @@ fn error(setting: &Setting) -> Result<Completion> {
     under_way(setting, "AER", signal, Ok)
 }
 
-/// Two trusted ranks play, and a program of each way has a stream of its own, besides one that closes its NIC at once; then it `happens` to the NIC of the one who returns the ball. All hear of it,
-/// and viad, which ends with this `reason`. What is to be done `behind` it is; then the next viad has a NIC that works, and that writes nothing of before.
+/// Two trusted ranks play, and a program of each way has a stream of its own, besides one that closes its NIC at once; then it `happens` to the NIC of the
+/// one who returns the ball. All hear of it, and viad, which ends with this `reason`. What is to be done `behind` it is; then the next viad has a NIC that works, and that writes nothing of before.
 fn under_way<T>(
     setting: &Setting,
     reason: &str,

@@ -14,7 +14,7 @@ use anyhow::{ensure, Context, Result};
 use vipl::{Descriptor, Error, MemAttributes, Nic, Region, ReliabilityLevel, Vi, ViAttributes};
 
 use crate::{
-    bench::{read, LIMIT},
+    bench::{join, read, LIMIT},
     memory::PAGE,
 };
 
@@ -46,10 +46,7 @@ impl Stream {
             depth: DEPTH,
             ..ViAttributes::new(&ptag)
         };
-        let vis = [nic.create_vi(&attributes)?, nic.create_vi(&attributes)?];
-        let infos = [vis[0].connection_info(), vis[1].connection_info()];
-        vis[0].connect(&infos[1])?;
-        vis[1].connect(&infos[0])?;
+        let vis = join([nic.create_vi(&attributes)?, nic.create_vi(&attributes)?])?;
         let arrived = Arc::new(AtomicU32::new(0));
         let (told, region) = (Arc::clone(&arrived), memory.clone());
         let player = thread::spawn(move || play(&vis, &region, &told));
@@ -106,7 +103,7 @@ fn play([from, to]: &[Vi; 2], memory: &Region, arrived: &AtomicU32) -> Result<()
         match (received, done) {
             (Err(Error::NotDone), Err(Error::NotDone)) => thread::yield_now(),
             (Ok(()) | Err(Error::NotDone), Ok(()) | Err(Error::NotDone)) => {}
-            // It is over.
+            // A call has said that the NIC is gone.
             _ if arrived.load(Ordering::Relaxed) > 0 => return Ok(()),
             (Err(error), _) | (_, Err(error)) => return Err(error).context("before a message arrived"),
         }

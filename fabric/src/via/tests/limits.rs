@@ -83,7 +83,7 @@ fn what_is_left_of_closed_endpoints_is_kept_until_their_entries_are_read_and_no_
             buffer.receive(end, 0, 64, pair);
             close(end.cast());
         }
-        while world.try_event() {}
+        world.take_events();
     }
     // Each is kept for its sends and for its receives.
     assert_eq!(queue.shells(), 2 * 6, "their receives were canceled, and nobody has read that");
@@ -137,5 +137,5 @@ fn so_much_data_goes_with_a_connection_and_no_more() {
     }
     close(client.cast());
     close(server.cast());
-    while world.try_event() {}
+    world.take_events();
 }

@@ -228,11 +228,20 @@ impl World {
         (entry.fid.cast(), entry.err, data.expect("there are some").to_vec())
     }
 
+    /// Takes an event, if one is there: what the call answers.
+    fn read_event(&self) -> isize {
+        let (mut what, mut place) = (0, [0u64; 16]);
+        call!(self.eq, ops.read(&mut what, place.as_mut_ptr().cast(), 128, 0))
+    }
+
     /// No event is there.
     pub fn no_event(&self) {
-        let (mut what, mut place) = (0, [0u64; 16]);
-        let count = call!(self.eq, ops.read(&mut what, place.as_mut_ptr().cast(), 128, 0));
-        assert_eq!(count, -(libc::EAGAIN as isize));
+        assert_eq!(self.read_event(), -(libc::EAGAIN as isize));
+    }
+
+    /// Takes all events that are there.
+    pub fn take_events(&self) {
+        while self.read_event() > 0 {}
     }
 
     /// The next completion.
@@ -250,12 +259,6 @@ impl World {
         let mut both = [self.completion(), self.completion()];
         both.sort_by_key(|entry| entry.flags & FI_SEND);
         both
-    }
-
-    /// Takes an event, if one is there.
-    pub fn try_event(&self) -> bool {
-        let (mut what, mut place) = (0, [0u64; 16]);
-        call!(self.eq, ops.read(&mut what, place.as_mut_ptr().cast(), 128, 0)) > 0
     }
 
     /// No completion is there.

@@ -12,8 +12,8 @@
 //! Latency: the cell's own, some tens of cycles each way.
 //!
 //! How: the values are those with which others have run the cell as PCI Express, by facts/figures of their public sources: Yumewatari
-//! (0BSD) and katsuo-pcie (MIT). They agree but for what [`DcuOptions`] has, and for the elastic buffer, which the former leaves out. Words of the channel are at half rate ("1:2 gear"), in the domain of
-//! FF_TX_PCLK on the way in, too. In Verilator the cell is deaf and mute: there is no model of it.
+//! (0BSD) and katsuo-pcie (MIT). They agree but for what [`DcuOptions`] has, and for the elastic buffer, which the former leaves out. Words of the
+//! channel are at half rate ("1:2 gear"), in the domain of FF_TX_PCLK on the way in, too. In Verilator the cell is deaf and mute: there is no model of it.
 //!
 //! Example: `sent` is 0x0001BC: COM and D0.0 leave on the lane.
 //!

@@ -6,7 +6,7 @@ use viaduct_link::generation::Generation;
 use viaduct_link::link::credit::Advertised;
 use viaduct_link::ltssm::State;
 use viaduct_link::port::PortOptions;
-use viaduct_link::seam::ToEndpoint;
+use viaduct_link::recogniser::{Event, Recogniser};
 use viaduct_link::symbol::Symbol;
 
 use super::traffic::Traffic;
@@ -77,35 +77,22 @@ fn clocks_600_ppm_apart_cost_no_packet() {
         let mut options = quick(seed);
         options.ppm = ppm;
         let mut world = World::enumerated(options, PERIODS[1]);
-        let (start, mut skips) = (world.cycle, Skips::default());
-        run(&mut world, 1500, |world| skips.hear(&world.to));
-        let Skips { sets, symbols, .. } = skips;
+        let (start, mut recogniser) = (world.cycle, Recogniser::default());
+        let (mut sets, mut symbols) = (0_i64, 0_i64);
+        run(&mut world, 1500, |world| {
+            for symbol in world.to.heard().symbols {
+                if let Some(Event::Skp(count)) = recogniser.push(symbol).event {
+                    (sets, symbols) = (sets + 1, symbols + i64::from(count));
+                }
+            }
+        });
         println!("{ppm} ppm: {sets} SKP sets with {symbols} SKP");
         // Where the clocks are one, each set has three. Two symbols come in a cycle.
-        let more = symbols as i64 - 3 * sets as i64;
+        let more = symbols - 3 * sets;
         let wanted = -2 * i64::from(ppm) * (world.cycle - start) as i64 / 1_000_000;
         assert!(sets > 30 && (more - wanted).abs() <= 8, "{more} SKP more, and {wanted} are due");
         let counters = world.port.counters();
         assert_eq!((counters.naks, counters.replayed, counters.timeouts), (0, 0, 0), "{counters:?}");
-    }
-}
-
-/// SKP ordered sets that the endpoint hears.
-#[derive(Default)]
-struct Skips {
-    sets: u64,
-    symbols: u64,
-    after_com: bool,
-}
-
-impl Skips {
-    fn hear(&mut self, to: &ToEndpoint) {
-        for symbol in to.heard().symbols {
-            let skip = symbol == Some(Symbol::SKP);
-            self.sets += u64::from(skip && self.after_com);
-            self.symbols += u64::from(skip);
-            self.after_com = symbol == Some(Symbol::COM);
-        }
     }
 }
 

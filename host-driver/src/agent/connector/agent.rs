@@ -23,7 +23,7 @@ impl ConnectionAgent for Connector {
     }
 
     fn count_connections(&self) -> Result<u32, AgentError> {
-        Ok(self.connections_of(ALONE)? as u32)
+        self.connections_of(ALONE)
     }
 
     fn unlisten(&self, listener: ListenerId) -> Result<(), AgentError> {

@@ -306,9 +306,9 @@ impl Connector {
     ///
     /// # Errors
     /// As [`Connector::turn`]: what is due is done before.
-    pub fn connections_of(&self, party: Party) -> Result<usize, AgentError> {
+    pub fn connections_of(&self, party: Party) -> Result<u32, AgentError> {
         self.turn()?;
-        Ok(self.state().manager.connections_of(party))
+        Ok(self.state().manager.connections_of(party) as u32)
     }
 
     /// Takes the oldest event that `is` holds of.

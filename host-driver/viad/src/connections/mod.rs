@@ -192,7 +192,7 @@ impl Connections {
         let mut routes = self.routes();
         let count = self.connector.connections_of(party.share())?;
         self.hand_out(&mut routes)?;
-        Ok(count as u32)
+        Ok(count)
     }
 
     /// Asks who listens.

@@ -88,12 +88,6 @@ impl Wire {
     /// Most cycles that a symbol is under way.
     pub const DELAY: u64 = FULL as u64 / 2 + 1;
 
-    /// A cycle of both ends passes. `invert` is what the receiver asks for.
-    pub fn carry(&mut self, sent: Sent, invert: bool) -> Heard {
-        self.enter(sent);
-        self.leave(invert)
-    }
-
     /// A cycle of the sender's passes.
     pub fn enter(&mut self, sent: Sent) {
         let silent = sent.idle || self.silence > 0;
@@ -255,6 +249,12 @@ mod tests {
     use crate::ordered_set::{Kind, TrainingSet, SKP_SET};
     use crate::recogniser::{Event, Recogniser};
 
+    /// A cycle of both ends passes.
+    fn carry(wire: &mut Wire, sent: Sent) -> Heard {
+        wire.enter(sent);
+        wire.leave(false)
+    }
+
     /// Sends TS1 and SKP ordered sets, and counts what comes.
     fn through(damage: Damage, cycles: u64) -> (u64, u64, u64, Vec<u8>) {
         let mut wire = Wire::new(damage, 7);
@@ -270,7 +270,7 @@ mod tests {
                 }
             }
             let symbols = [0; 2].map(|_| line.pop_front().unwrap_or(Symbol::IDLE));
-            let heard = wire.carry(Sent { symbols, idle: false }, false);
+            let heard = carry(&mut wire, Sent { symbols, idle: false });
             for symbol in heard.symbols {
                 match recogniser.push(symbol).event {
                     Some(Event::Training { inverted, .. }) => {
@@ -321,7 +321,7 @@ mod tests {
         let mut wire = Wire::new(Damage { glitches: 100_000, ..Damage::default() }, 3);
         let (mut lies, mut run) = (0, 0);
         for _ in 0..100_000 {
-            run = if wire.carry(Sent::SILENCE, false).idle { 0 } else { run + 1 };
+            run = if carry(&mut wire, Sent::SILENCE).idle { 0 } else { run + 1 };
             lies += u64::from(run > 0);
             assert!(run <= 7);
         }
@@ -333,7 +333,7 @@ mod tests {
         let mut wire = Wire::new(Damage::default(), 1);
         let sent = Sent { symbols: [Symbol::COM; 2], idle: false };
         wire.silence(100);
-        let heard: Vec<_> = (0..120).map(|_| wire.carry(sent, false)).collect();
+        let heard: Vec<_> = (0..120).map(|_| carry(&mut wire, sent)).collect();
         assert!(heard[..100].iter().all(|heard| *heard == Heard::SILENCE));
         assert!(heard[115].symbols == [Some(Symbol::COM); 2] && !heard[115].idle);
     }
