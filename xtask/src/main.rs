@@ -188,7 +188,7 @@ enum Task {
         #[arg(long = "option", value_name = "NAME", requires = "board")]
         options: Vec<String>,
         /// How many seeds of a board, from --seed on, a processor each: the slowest counts. Without --board those of the card, and
-        /// three or more of them make docs/fit.json anew
+        /// three or more of them make the board's file in docs/fit anew
         #[arg(long, value_name = "N", conflicts_with_all = ["verilog", "blocks"])]
         seeds: Option<u32>,
         /// Writes the report to this file as JSON
@@ -198,7 +198,7 @@ enum Task {
         /// mean. Without --board those of the card
         #[arg(long, value_name = "N", conflicts_with_all = ["verilog", "blocks", "seeds", "seed", "json"])]
         paths: Option<usize>,
-        /// Builds nothing: only asks whether docs/fit.json is of today's Verilog, and keeps to the card's budget
+        /// Builds nothing: only asks whether the records in docs/fit are of today's Verilog, and keep to the card's budget
         #[arg(long, conflicts_with_all = ["verilog", "board", "blocks", "seeds", "seed", "paths"])]
         recorded: bool,
         /// Fits each block alone instead, and compares its speed with what it promises

@@ -66,7 +66,7 @@ pub const PARTS: &[Part] = &[
     part("vfio", Tools, &[Simulator], Action::Vfio, "a guest's kernel, its IOMMU and vfio-pci with two simulated NICs"),
     part("linux", Tools, &[Simulator], Action::Linux, "Linux' soft-RoCE in a guest, and VIA programs as its peers"),
     part("lint", Tools, &[Simulator, Synthesis], Action::Lint, "the NIC exports to Verilog that Verilator and yosys find no fault in"),
-    part("board", Tools, &[PlaceRoute], Action::Board, "mac-echo for the Versa board, from RustHDL to its bitstream: within its budget, fast enough, twice the same bits; and docs/fit.json records placements of today's card"),
+    part("board", Tools, &[PlaceRoute], Action::Board, "mac-echo for the Versa board, from RustHDL to its bitstream: within its budget, fast enough, twice the same bits; and docs/fit records placements of today's card on both its boards"),
     part("prove", Tools, &[Proof], Action::Prove, "the proofs of the primitives, of the arithmetic, of the protection checker and of the PCI Express endpoint"),
     part("mutate", Tools, &[Runner, Simulator, Synthesis], Action::Mutate, "a dozen faults in the exported Verilog, each found by the test that found it first"),
     part("demo", Tools, &[Simulator, Decode], Action::Demo, "the demo, and its capture read by Wireshark"),

@@ -135,7 +135,8 @@ pub struct Protect {
     outstanding: Outstanding,
 
     step: DFF<Step>,
-    /// `step` is Second: much depends on it, and a register says it at once.
+    /// `step` is Issue, or Second: much depends on these, and a register says each at once.
+    issue: DFF<bool>,
     second: DFF<bool>,
     /// The client of the access at hand.
     client: DFF<Bits<2>>,
@@ -147,6 +148,8 @@ pub struct Protect {
     owner: DFF<ByClient>,
     /// A read has waited for its engine in the cycle before.
     stuck: DFF<bool>,
+    /// That read is still here, and on its client's port: it may go back there.
+    may_return: DFF<bool>,
     cut: CommandCut,
     /// The command for the read engine.
     read_out: CommandOut,
@@ -172,11 +175,18 @@ pub struct Protect {
     page_row: Unpack<Commit, PageRow>,
     page_address: Signal<Local, Bits<57>>,
     issuing: Signal<Local, bool>,
-    free: Signal<Local, bool>,
-    silent: Signal<Local, bool>,
+    /// One more command is all that the access needs.
     whole: Signal<Local, bool>,
-    offered: Signal<Local, bool>,
+    /// A read's command finds its register free.
+    read_free: Signal<Local, bool>,
+    /// The access at hand takes a step, its first or its last: a read's command is offered, or a write goes on.
     go: Signal<Local, bool>,
+    read_goes: Signal<Local, bool>,
+    write_goes: Signal<Local, bool>,
+    /// A write's command is offered.
+    write_offered: Signal<Local, bool>,
+    /// A command is offered.
+    offered: Signal<Local, bool>,
     /// A read cannot be issued.
     blocked: Signal<Local, bool>,
     /// The access at hand goes back to its client.
@@ -194,8 +204,8 @@ impl Logic for Protect {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, second, client, writes, user, owner, stuck, decided, decision);
-        dff_setup!(self, clock, issued_count, refused, hold);
+        dff_setup!(self, clock, step, issue, second, client, writes, user, owner, stuck, may_return);
+        dff_setup!(self, clock, decided, decision, issued_count, refused, hold);
         clock!(self, clock, intake, pages, range, outstanding, read_out, write_out);
         drive!(self, reset => read_out.reset, write_out.reset, intake.reset, outstanding.reset;
             owner.q => owner_bits.from; intake.owner => shown_owner.from);
@@ -232,30 +242,32 @@ impl Logic for Protect {
         self.pages.write_data.next = bit_cast::<45, 57>(self.page_address.val() >> bits::<4>(12));
 
         // A read that could not be issued makes way for a write, and for what waits until no access is half way: a commit, or a drain.
-        self.back.next = self.stuck.q.val()
-            & (self.step.q.val() == Step::Issue)
-            & self.owner_bits.to.val().any()
+        self.back.next = self.may_return.q.val()
             & (self.hold.q.val() | (self.intake.valid.val() & self.intake.access.val().write));
 
         // The last step of one access: a write's command goes out at once, a read's when the register before the engine is free. The cycle
         // in which the register is emptied does not count, because that is known late; the next command comes three cycles later.
-        self.issuing.next = ((self.step.q.val() == Step::Issue) | self.second.q.val()) & !self.back.val();
-        // A refused write has only its verdict.
-        self.silent.next = self.writes.q.val() & !self.range.granted.val();
+        self.issuing.next = (self.issue.q.val() | self.second.q.val()) & !self.back.val();
         self.whole.next = self.second.q.val() | !self.range.crosses.val() | !self.range.granted.val();
-        self.free.next =
-            self.writes.q.val() | (!self.read_out.waits.val() & (self.whole.val() | self.read.ready.val()));
-        self.offered.next = self.issuing.val() & !self.silent.val() & self.free.val();
-        self.go.next = self.issuing.val() & (self.silent.val() | self.free.val());
+        self.read_free.next = !self.read_out.waits.val() & (self.whole.val() | self.read.ready.val());
+        self.read_goes.next = self.issuing.val() & !self.writes.q.val() & self.read_free.val();
+        self.write_goes.next = self.issuing.val() & self.writes.q.val();
+        self.go.next = self.read_goes.val() | self.write_goes.val();
+        // A refused write has only its verdict.
+        self.write_offered.next = self.write_goes.val() & self.range.granted.val();
+        self.offered.next = self.read_goes.val() | self.write_offered.val();
         // `go` and `whole`, without the engine's `ready`, which comes late and makes no difference to a command that is whole.
         self.done.next =
             self.issuing.val() & self.whole.val() & (self.writes.q.val() | !self.read_out.waits.val());
-        self.blocked.next = (self.step.q.val() == Step::Issue) & !self.writes.q.val() & !self.free.val();
+        self.blocked.next = self.issue.q.val() & !self.writes.q.val() & !self.read_free.val();
         self.stuck.d.next = self.blocked.val();
+        self.may_return.d.next = self.blocked.val() & self.owner_bits.to.val().any() & !self.back.val();
         // The first step of the next access.
         self.look.next =
             self.intake.valid.val() & ((self.step.q.val() == Step::Idle) | self.done.val() | self.back.val());
 
+        self.issue.d.next =
+            (self.step.q.val() == Step::Place) | (self.issue.q.val() & !self.go.val() & !self.back.val());
         self.second.d.next = (self.step.q.val() == Step::Turn) | (self.second.q.val() & !self.done.val());
         match self.step.q.val() {
             Step::Compare => {
@@ -294,10 +306,11 @@ impl Logic for Protect {
             & !self.read_out.waits.val()
             & !self.stuck.q.val()
             & ((self.step.q.val() == Step::Idle) | self.writes.q.val());
-        self.issued_late.next.fetch = self.go.val() & self.owner.q.val().fetch;
-        self.issued_late.next.gather = self.go.val() & self.owner.q.val().gather;
-        self.issued_late.next.scatter = self.go.val() & self.owner.q.val().scatter;
-        self.issued_late.next.complete = self.go.val() & self.owner.q.val().complete;
+        // Only a read stays on its client's port.
+        self.issued_late.next.fetch = self.read_goes.val() & self.owner.q.val().fetch;
+        self.issued_late.next.gather = self.read_goes.val() & self.owner.q.val().gather;
+        self.issued_late.next.scatter = self.read_goes.val() & self.owner.q.val().scatter;
+        self.issued_late.next.complete = self.read_goes.val() & self.owner.q.val().complete;
         drive!(self, issued_late => intake.issued; issued_late.val().complete => shared.issued;
             look => range.look; intake.access => range.access; intake.member => range.member;
             intake.region => range.region; intake.extent => range.extent; range.page => pages.read_address);
@@ -310,12 +323,11 @@ impl Logic for Protect {
             range.crosses => cut.crosses; range.head => cut.head; range.rest => cut.rest;
             second.q => cut.second; client.q => cut.client; user.q => cut.user; outstanding.epoch => cut.epoch;
             cut.command => read_out.command, write_out.command;
-            pages.read_data => read_out.page, write_out.page);
-        self.read_out.issue.next = self.offered.val() & !self.writes.q.val();
+            pages.read_data => read_out.page, write_out.page; read_goes => read_out.issue;
+            write_offered => write_out.issue);
         Source::<DmaCommand>::link(&mut self.read, &mut self.read_out.engine);
-        self.write_out.issue.next = self.offered.val() & self.writes.q.val();
         Source::<DmaCommand>::link(&mut self.write, &mut self.write_out.engine);
-        if self.offered.val() & self.writes.q.val() {
+        if self.write_offered.val() {
             self.issued_count.d.next = self.issued_count.q.val() + 1;
         }
         self.decided.d.next = self.done.val() & self.writes.q.val();
@@ -339,9 +351,11 @@ impl Logic for Protect {
 
         if self.reset.val() {
             self.step.d.next = Step::Idle;
+            self.issue.d.next = false;
             self.second.d.next = false;
             fill!(self, owner.d, false => fetch, gather, scatter, complete);
             self.stuck.d.next = false;
+            self.may_return.d.next = false;
             self.decided.d.next = false;
             self.refused.d.next = false;
             self.issued_count.d.next = bits::<8>(0);

@@ -110,7 +110,7 @@ pub struct Lookup {
     /// The flush of `rest_vi` goes on.
     rests: DFF<bool>,
     rest_vi: DFF<Vi>,
-    /// A frame goes before a flush next time.
+    /// A frame is on show and goes before a flush now. It stays on show until this block decides, so the register need not ask again.
     frame_turn: DFF<bool>,
     works: Signal<Local, bool>,
     next_work: Signal<Local, Vi>,
@@ -143,7 +143,7 @@ impl Logic for Lookup {
         if self.rests.q.val() {
             self.next_work.next = self.rest_vi.q.val();
         }
-        self.flushes.next = self.works.val() & !(self.frame_turn.q.val() & self.show.valid.val());
+        self.flushes.next = self.works.val() & !self.frame_turn.q.val();
         self.target.next = self.vi.q.val();
         if self.step.q.val() == Step::Idle {
             self.target.next = bit_cast::<VI_LOG2, 24>(self.info.val().queue_pair);
@@ -254,7 +254,7 @@ impl Logic for Lookup {
             Step::Decide => {
                 self.looked.d.next = false;
                 if self.flushing.q.val() {
-                    self.frame_turn.d.next = true;
+                    self.frame_turn.d.next = self.show.valid.val();
                 }
                 if !self.ordered.val() {
                     if self.flushing.q.val() {

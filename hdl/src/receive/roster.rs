@@ -25,6 +25,9 @@
 //!
 //! Latency: a frame is on show one cycle after `keep`; one cycle for each place that is passed over, and for each that becomes free.
 //!
+//! How: `over` has one write port, and `show.decided` is known late in its cycle. So `free.ready` does not follow from it: a place that
+//! `free` names while a frame is dropped waits in a register, and `free.ready` is low until it has left that.
+//!
 //! Tests: `tests/receive/store.rs`, `tests/receive/roster/`.
 
 use super::show::{Fate, ShowSource};
@@ -83,6 +86,10 @@ pub struct Roster {
     waited: DFF<Bits<15>>,
     /// The place to fill next has the marks of the frame that was there.
     marked: DFF<bool>,
+    /// A place that `free` named is not yet marked in `over`: a frame was dropped.
+    waits: DFF<bool>,
+    /// That place.
+    waiting: DFF<Bits<4>>,
     /// The frame on show is taken; likewise the three below.
     takes: Signal<Local, bool>,
     sets_aside: Signal<Local, bool>,
@@ -98,6 +105,8 @@ pub struct Roster {
     /// The oldest place is shown next.
     goes_back: Signal<Local, bool>,
     oldest_now: Signal<Local, Bits<4>>,
+    /// The place to mark in `over`, if one is given back.
+    freed: Signal<Local, Bits<4>>,
     too_long: Signal<Local, bool>,
 }
 
@@ -105,7 +114,8 @@ impl Logic for Roster {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, oldest, shown, next, first_word, returns, leaves_some, waited, marked);
+        dff_setup!(self, clock, oldest, shown, next, first_word, returns, leaves_some, waited);
+        dff_setup!(self, clock, marked, waits, waiting);
         clock!(self, clock, infos, ends, gone, over);
 
         self.takes.next = self.show.decided.val() & (self.show.fate.val() == Fate::Taken);
@@ -124,16 +134,23 @@ impl Logic for Roster {
         drive!(self, next.q => gone.write_address, over.write_address; false => gone.write_data, over.write_data;
             marked.q => gone.write_enable, over.write_enable);
         self.marked.d.next = false;
-        self.free.ready.next = !self.drops.val();
         if self.takes.val() | self.drops.val() {
             self.gone.write_enable.next = true;
             self.gone.write_address.next = self.shown.q.val();
             self.gone.write_data.next = true;
             self.marked.d.next = self.marked.q.val();
         }
-        if self.free.valid.val() {
+        self.free.ready.next = !self.waits.q.val();
+        self.freed.next = self.free.data.val();
+        if self.waits.q.val() {
+            self.freed.next = self.waiting.q.val();
+        }
+        self.waiting.d.next = self.freed.val();
+        self.waits.d.next = false;
+        if self.free.valid.val() | self.waits.q.val() {
+            self.waits.d.next = self.drops.val();
             self.over.write_enable.next = true;
-            self.over.write_address.next = self.free.data.val();
+            self.over.write_address.next = self.freed.val();
             self.over.write_data.next = true;
             self.marked.d.next = self.marked.q.val();
         }
@@ -202,6 +219,7 @@ impl Logic for Roster {
             self.returns.d.next = false;
             self.leaves_some.d.next = false;
             self.marked.d.next = true;
+            self.waits.d.next = false;
             self.waited.d.next = bits::<15>(0);
         }
     }

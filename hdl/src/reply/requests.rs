@@ -26,7 +26,8 @@
 //! - `held` of a VI is high from its request until the last packet of its answers has left, or was dropped (`gone`). Then `free` comes.
 //! - `failed` reports a packet that could not be read; it counts as `gone` too. The block forgets the VI's requests and gives the NAK to
 //!   `word`; it is the connection's last word. Transmit drops the VI's packets that are behind it, and breaks the VI.
-//! - A commit of RECEIVE forgets the VI's requests. It is taken when no packet is on its way.
+//! - A commit of RECEIVE forgets the VI's requests. It is taken when no packet is on its way, in a step of its own: what a request makes of the queues
+//!   is then no part of the path of what a row makes of them.
 //!
 //! Example: a peer reads 2049 bytes of a VI with a path MTU of 1024 bytes, from PSN 100 on. `answer` says `ok` and 3 packets. `reply`
 //! gives three packets, of 1024, 1024 and 1 bytes, with PSNs 100 to 102. When all three are `gone`, `free` names the VI.
@@ -124,7 +125,7 @@ pub struct Requests {
     step: Signal<Local, ReplyStep>,
     asked: Signal<Local, ReadRequest>,
     commit_vi: Signal<Local, Vi>,
-    /// The VI of the row is at hand, and no packet is on its way.
+    /// No packet is on its way.
     takes_row: Signal<Local, bool>,
     /// The request lies within the slot at hand.
     found: Signal<Local, bool>,
@@ -234,8 +235,7 @@ impl Logic for Requests {
         self.takes_row.next = !self.departures.under_way.val()
             & !self.departures.waits.val()
             & !self.cut.waits.val()
-            & !self.turn.busy.val()
-            & (self.vi.q.val() == self.commit_vi.val());
+            & !self.turn.busy.val();
         self.commit.ready.next = false;
         self.failed.ready.next = self.step.val() == ReplyStep::Fail;
         self.turn.push.valid.next = false;
@@ -257,11 +257,6 @@ impl Logic for Requests {
             }
             ReplyJob::Row => {
                 self.vi.d.next = self.commit_vi.val();
-                if self.takes_row.val() {
-                    self.queues.change.next = QueueChange::Begins;
-                    self.departures.free.next = true;
-                    self.commit.ready.next = true;
-                }
             }
             ReplyJob::Turn => {
                 self.turn.pop.ready.next = true;
@@ -292,6 +287,13 @@ impl Logic for Requests {
             }
             ReplyStep::Shift => {
                 self.turn.push.valid.next = self.queues.known.val().pending.any();
+            }
+            ReplyStep::Row => {
+                if self.takes_row.val() {
+                    self.queues.change.next = QueueChange::Begins;
+                    self.departures.free.next = true;
+                    self.commit.ready.next = true;
+                }
             }
             ReplyStep::Free => {
                 // If another request came meanwhile, the VI stays held, and the last packet of that answer brings Free again.

@@ -14,9 +14,10 @@
 //!                                      Search ─► Fetch ─► Measure ─► Compare ─► Search, the next slot
 //!  a turn:     Idle ─► Pick ─► Place ─► Progress ─► Give ─► Move ─► Shift ─► Store ─► Idle
 //!  a departure:  Idle ─► Free ─► Idle          a failure:  Idle ─► Fail ─► Say ─► Idle
+//!  a row:        Idle ─► Row ─► Idle
 //! ```
-//! A row takes no step: it is taken in Idle, when [`Requests`](super::Requests) can. `keeps` and `refuses` say what became of a request,
-//! in the last cycle before Idle.
+//! In Row [`Requests`](super::Requests) takes the row if it can; otherwise the row waits for the next Idle. `keeps` and `refuses` say
+//! what became of a request, in the last cycle before Idle.
 //!
 //! Latency: 1 cycle a step; Wait, Count, Measure, Note, Place, Free and Say last until what they wait for has come.
 //!
@@ -81,6 +82,8 @@ pub enum ReplyStep {
     Shift,
     /// Write the slot's second row.
     Store,
+    /// Take the row, if no packet is on its way.
+    Row,
     /// The answers of the VI have left: let its acknowledgements go.
     Free,
     /// Forget the VI's requests.
@@ -160,6 +163,7 @@ impl Logic for ReplySteps {
                     self.at.d.next = ReplyStep::Wait;
                 } else if self.row.val() {
                     self.job.next = ReplyJob::Row;
+                    self.at.d.next = ReplyStep::Row;
                 } else if self.turn.val() {
                     self.job.next = ReplyJob::Turn;
                     self.at.d.next = ReplyStep::Pick;
@@ -241,6 +245,9 @@ impl Logic for ReplySteps {
                 self.at.d.next = ReplyStep::Store;
             }
             ReplyStep::Store => {
+                self.at.d.next = ReplyStep::Idle;
+            }
+            ReplyStep::Row => {
                 self.at.d.next = ReplyStep::Idle;
             }
             ReplyStep::Free => {

@@ -1,5 +1,6 @@
-//! `docs/fit.json`: what several placements of the card gave, and of which Verilog. A placement takes half an hour to an hour, so it is made apart. The part
-//! `board` of the suite and `cargo xtask fit --recorded` only ask whether the record is of today's Verilog, but for comments.
+//! `docs/fit/`: what several placements of the card gave, a file for each board that has a PCI Express edge, and of which Verilog. A
+//! placement takes ten minutes of a processor or more, so it is made apart. The part `board` of the suite and `cargo xtask fit --recorded`
+//! only ask whether the records are of today's Verilog, but for comments.
 
 use super::board::{code_digest, Made, Order};
 use super::budget::Budget;
@@ -10,31 +11,36 @@ use anyhow::{ensure, Context, Result};
 use serde_json::{json, Value};
 use std::path::PathBuf;
 
-/// The board of the card: a folder of `constraints/`.
+/// The boards of the card: folders of `constraints/`.
+const BOARDS: [&str; 2] = [BOARD, "ulx4m-ld"];
+/// The one that is meant where nobody names another.
 pub const BOARD: &str = "versa-ecp5";
 /// Its design.
 const TOP: &str = "nic";
 /// So many placements make a record.
 const SEEDS: usize = 3;
-/// What to do about a record that does not hold.
-const ADVICE: &str = "`cargo xtask fit --seeds 3` makes docs/fit.json anew; it takes an hour and a half";
 
-fn file(project: &Project) -> PathBuf {
-    project.root.join("docs").join("fit.json")
+/// What to do about a record that does not hold.
+fn advice(board: &str) -> String {
+    format!("`cargo xtask fit --board {board} --seeds {SEEDS}` makes it anew; it takes half an hour")
+}
+
+fn file(project: &Project, board: &str) -> PathBuf {
+    project.root.join("docs").join("fit").join(format!("{board}.json"))
 }
 
 /// Writes the record, if what was built is the card, with as many seeds as a record has.
 pub fn keep(project: &Project, order: &Order, made: &Made) -> Result<()> {
-    if order.board != BOARD || order.top != TOP || made.reports.len() < SEEDS {
+    if !BOARDS.contains(&&*order.board) || order.top != TOP || made.reports.len() < SEEDS {
         return Ok(());
     }
-    let record = record(&made.code, &made.reports);
-    write(&file(project), serde_json::to_string_pretty(&record)? + "\n")
+    let record = record(&order.board, &made.code, &made.reports);
+    write(&file(project, &order.board), serde_json::to_string_pretty(&record)? + "\n")
 }
 
-fn record(code: &str, reports: &[(u32, Report)]) -> Value {
+fn record(board: &str, code: &str, reports: &[(u32, Report)]) -> Value {
     let placements: Vec<Value> = reports.iter().map(|(seed, report)| placement(*seed, report)).collect();
-    json!({"board": BOARD, "top": TOP, "code_sha256": code, "placements": placements})
+    json!({"board": board, "top": TOP, "code_sha256": code, "placements": placements})
 }
 
 /// A placement in nextpnr's words, so that [`Report`] reads it again.
@@ -44,15 +50,20 @@ fn placement(seed: u32, report: &Report) -> Value {
     placement
 }
 
-/// Fails if the record is of another Verilog than today's, or if a placement in it does not keep to the card's budget.
+/// Fails if a record is of another Verilog than today's, or if a placement in it does not keep to the card's budget on its board.
 pub fn check(project: &Project, exporter: Exporter) -> Result<()> {
-    let folder = project.scratch("fit")?.join("record");
-    hardware::board(project, exporter, BOARD, TOP, &folder, &[])?;
+    BOARDS.iter().try_for_each(|board| check_one(project, exporter, board))
+}
+
+fn check_one(project: &Project, exporter: Exporter, board: &str) -> Result<()> {
+    let folder = project.scratch("fit")?.join("record").join(board);
+    hardware::board(project, exporter, board, TOP, &folder, &[])?;
     let budget = Budget::parse(&read(&folder.join("budget"))?)?;
     let code = code_digest(&folder.join("top.v"))?;
-    let file = file(project);
+    let file = file(project, board);
     let record = serde_json::from_str(&read(&file)?).with_context(|| file.display().to_string())?;
-    judge(&record, &code, &budget).with_context(|| format!("{}: {ADVICE}", file.display()))
+    println!("{board}");
+    judge(&record, &code, &budget).with_context(|| format!("{}: {}", file.display(), advice(board)))
 }
 
 fn judge(record: &Value, code: &str, budget: &Budget) -> Result<()> {
@@ -88,16 +99,19 @@ mod tests {
         let found = |record: &Value, code, budget: &Budget| {
             judge(record, code, budget).map_or_else(|error| format!("{error:#}"), |()| "kept".into())
         };
-        let good = record("aa", &made(131.5));
+        let good = record(BOARD, "aa", &made(131.5));
         assert_eq!(found(&good, "aa", &budget), "kept");
         assert_eq!(found(&good, "bb", &budget), "it is of the Verilog aa, and today's is bb");
         assert_eq!(
-            found(&record("aa", &made(130.9)), "aa", &budget),
+            found(&record(BOARD, "aa", &made(130.9)), "aa", &budget),
             "seed 2: pll reaches 130.9 of 131.2 MHz"
         );
         let small = Budget { lut4: 9, ..budget.clone() };
         assert_eq!(found(&good, "aa", &small), "seed 1: 10 LUT4 are more than the budget of 9");
-        assert_eq!(found(&record("aa", &made(132.0)[..2]), "aa", &budget), "2 placements are less than 3");
+        assert_eq!(
+            found(&record(BOARD, "aa", &made(132.0)[..2]), "aa", &budget),
+            "2 placements are less than 3"
+        );
         assert_eq!(found(&json!({}), "aa", &budget), "it has no code_sha256");
     }
 }

@@ -109,7 +109,7 @@ pub struct Delivery {
     pub told: FlowSink<Told>,
     /// Where the payload of the answer goes, from [`Reads`](super::Reads).
     pub target: Signal<In, ReadTarget>,
-    /// What became of the payload of the answer, for [`Reads`](super::Reads).
+    /// What became of the payload of the answer, for [`Reads`](super::Reads); a cycle after `done`.
     pub placed: FlowSource<ReadPlaced>,
     /// The payload of an answer for the VI of `blocking` is being placed, or will be; for `complete/sends`.
     pub placing: Signal<Out, bool>,
@@ -128,6 +128,10 @@ pub struct Delivery {
     came: DFF<Came>,
     /// What the answer in hand is for `complete/sends`.
     word: DFF<Acknowledged>,
+    /// Scatter's job was the payload of an answer, and it ended in the cycle before.
+    answer_placed: DFF<bool>,
+    /// How that job ended.
+    answer_end: DFF<ReadPlaced>,
     opening: Opening,
     dispatch: Dispatch,
     placement: Placement,
@@ -156,7 +160,7 @@ impl Logic for Delivery {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, in_hand, came, word);
+        dff_setup!(self, clock, step, in_hand, came, word, answer_placed, answer_end);
         clock!(self, clock, counts);
         drive!(self, in_hand.q.val().message => message; in_hand.q.val().packet => packet);
         self.answers.next = self.in_hand.q.val().verdict == Verdict::Answer;
@@ -188,10 +192,12 @@ impl Logic for Delivery {
         self.request.valid.next = self.step.q.val() == Step::Request;
         self.answer.valid.next = (self.step.q.val() == Step::Ask)
             | ((self.step.q.val() == Step::Act) & self.answers.val() & !self.in_hand.q.val().flush);
-        self.placed.valid.next = self.done.valid.val() & self.answers.val();
-        self.placed.data.next.ok = self.done.data.val().result == ScatterResult::Placed;
-        self.placed.data.next.index = self.done.data.val().index;
-        self.placed.data.next.position = self.done.data.val().position;
+        // Scatter ends late in a cycle, so `Reads` hears of it in the next one; the answer is still on show then.
+        self.answer_placed.d.next = self.done.valid.val() & self.answers.val();
+        self.answer_end.d.next.ok = self.done.data.val().result == ScatterResult::Placed;
+        self.answer_end.d.next.index = self.done.data.val().index;
+        self.answer_end.d.next.position = self.done.data.val().position;
+        drive!(self, answer_placed.q => placed.valid; answer_end.q => placed.data);
         self.placing.next = self.dispatch.answer.val().response
             & ((self.step.q.val() == Step::Act)
                 | (self.step.q.val() == Step::Ask)
@@ -308,6 +314,7 @@ impl Logic for Delivery {
         }
         if self.reset.val() {
             self.step.d.next = Step::Idle;
+            self.answer_placed.d.next = false;
         }
     }
 }

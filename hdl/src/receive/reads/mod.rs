@@ -24,7 +24,7 @@
 //! `told` has `keep` and `data`, and the `position` of `target` is 0. If the response with PSN 101 is lost and an ACK of PSN 102 comes
 //! instead, `told` is a NAK_SEQUENCE at PSN 101.
 //!
-//! Latency: 6 cycles from an answer to `told`, 2 more after `done`; 4 for a read that leaves.
+//! Latency: 6 cycles from an answer to `told`, 2 more after `done`, which comes a cycle after scatter's end; 4 for a read that leaves.
 //!
 //! Tests: `tests/receive/reads.rs`, `tests/receive/answers.rs`.
 

@@ -84,6 +84,8 @@ pub struct Check {
     pub tail_end: FlowSink<TailEnd>,
     /// A message for cut.
     pub message: Source<CheckedMessage>,
+    /// No message is offered; for cut.
+    pub prepares: Signal<Out, bool>,
     steps: CheckSteps,
     extensions: Extensions,
     limits: SendLimits,
@@ -152,7 +154,8 @@ impl Logic for Check {
 
         // The tail.
         drive!(self, head => place.head; request.val().segments => place.segments;
-            limits.limits.val().tag => place.tag; steps.asks => tail.valid; place.access => tail.data);
+            limits.limits.val().tag => place.tag; steps.asks => tail.valid; place.access => tail.data;
+            steps.offers => message.valid; steps.prepares => prepares);
 
         // The verdict on the message.
         drive!(self, now.val().connected => judge.connected; unread.q => judge.unread;
@@ -189,7 +192,6 @@ impl Logic for Check {
             _ => {}
         }
 
-        self.message.valid.next = self.steps.step.val() == CheckStep::Offer;
         fill!(self, message.data, verdict.q.val().ends => ends; verdict.q.val().parks => parks;
             verdict.q.val().errors => errors; unread.q => unread; reads_memory => reads;
             request.val().operation => operation; found.val().length => length;

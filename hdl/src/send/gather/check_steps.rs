@@ -103,19 +103,30 @@ pub struct CheckSteps {
     pub seek: FlowSource<Bits<9>>,
     /// The GATHER row is read instead of a word.
     pub read_row: Signal<Out, bool>,
-    /// The tail is to be asked for: the step is AskTail.
+    /// The tail is to be asked for: the step is AskTail, but for its last cycle.
     pub asks: Signal<Out, bool>,
+    /// The message is offered: the step is Offer. Much depends on it, and a register says it at once.
+    pub offers: Signal<Out, bool>,
+    /// The step is not Offer; a register of its own, so that who listens to this shares no gates with who listens to `offers`.
+    pub prepares: Signal<Out, bool>,
     at: DFF<CheckStep>,
     asking: DFF<bool>,
+    offering: DFF<bool>,
+    preparing: DFF<bool>,
 }
 
 impl Logic for CheckSteps {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, at, asking);
-        drive!(self, at.q => step; asking.q => asks; false => load, drop, read_row; true => seek.valid);
+        dff_setup!(self, clock, at, asking, offering, preparing);
+        drive!(self, at.q => step; asking.q => asks; offering.q => offers; preparing.q => prepares;
+            false => load, drop, read_row; true => seek.valid);
         self.seek.data.next = bits::<9>(5);
+        // `asked` comes late in its cycle, so it ends `asking`, and nothing else.
+        if self.asked.val() {
+            self.asking.d.next = false;
+        }
         match self.at.q.val() {
             CheckStep::Idle => {
                 self.read_row.next = true;
@@ -151,8 +162,7 @@ impl Logic for CheckSteps {
             }
             CheckStep::AskTail => {
                 self.read_row.next = true;
-                if self.asked.val() {
-                    self.asking.d.next = false;
+                if !self.asking.q.val() {
                     self.at.d.next = CheckStep::WaitTail;
                 }
             }
@@ -180,9 +190,11 @@ impl Logic for CheckSteps {
                 }
                 if self.lost.val() {
                     self.at.d.next = CheckStep::Offer;
+                    self.offering.d.next = true;
                 }
                 if self.stale.val() {
                     self.drop.next = true;
+                    self.offering.d.next = false;
                     self.at.d.next = CheckStep::Idle;
                 }
             }
@@ -207,10 +219,12 @@ impl Logic for CheckSteps {
                     self.seek.data.next = bits::<9>(8);
                 }
                 self.at.d.next = CheckStep::Offer;
+                self.offering.d.next = true;
             }
             CheckStep::Offer => {
                 self.seek.valid.next = false;
                 if self.taken.val() {
+                    self.offering.d.next = false;
                     self.at.d.next = CheckStep::Idle;
                 }
             }
@@ -221,6 +235,8 @@ impl Logic for CheckSteps {
         if self.reset.val() {
             self.at.d.next = CheckStep::Idle;
             self.asking.d.next = false;
+            self.offering.d.next = false;
         }
+        self.preparing.d.next = !self.offering.d.val();
     }
 }

@@ -17,8 +17,8 @@
 //! Example: a send of 1500 bytes lies in one segment, and the path MTU is 1024. The block announces a packet of 1024 bytes and asks
 //! for them, and then one of 476 bytes, whose access says that it ends the packet.
 //!
-//! Latency: 2 cycles from `message` to its first access. Throughput: 2 cycles for each access, 2 for each segment (3 for an empty one),
-//! 1 more for each packet, skipped or not, and 2 for each further part of it; 4 from one part's access to the next one's.
+//! Latency: 2 cycles from `message` to its first access. Throughput: 3 cycles for each access, 2 for each segment (3 for an empty one),
+//! 1 more for each packet, skipped or not, and 2 for each further part of it; 5 from one part's access to the next one's.
 //!
 //! Tests: alone `tests/send/gather/latency.rs`; with the whole of gather the others there.
 
@@ -63,6 +63,8 @@ pub struct Cut {
     pub reset: Signal<In, bool>,
     /// A message to cut, from check; while it is not valid, its data is what is known of the next one.
     pub message: Sink<CheckedMessage>,
+    /// No message is offered: the inverse of `message.valid`, from a register of its own.
+    pub prepares: Signal<In, bool>,
     /// The message's head, from the inbox.
     pub head: Signal<In, SendHead>,
     /// State and reads of the message's VI, and whether its head is stale, from the owner.
@@ -94,7 +96,7 @@ pub struct Cut {
     part: PacketPart,
     cursor: SegmentCursor,
     label: PacketLabel,
-    /// `access` is offered; high in `Ask`, unless the packet is skipped.
+    /// `access` is offered, from the first cycle of `Ask` on, unless the packet is skipped.
     asks: DFF<bool>,
     /// In the midst of a packet: the next segment goes on with it.
     midway: DFF<bool>,
@@ -133,7 +135,11 @@ impl Logic for Cut {
         self.skips.next = self.message_rest.skips.val();
         self.announced.next =
             self.skips.val() | (self.now.val().connected & self.claim.room.val() & self.packet.ready.val());
-        self.asked.next = self.access.ready.val() | self.skips.val();
+        // `access.ready` comes late in its cycle, so it ends `asks`, and nothing else: the block goes on a cycle later.
+        self.asked.next = !self.asks.q.val();
+        if self.access.ready.val() {
+            self.asks.d.next = false;
+        }
 
         // The rest of the message, of the packet, and of its part and the segment.
         drive!(self, message.valid => message_rest.message.valid; message.data => message_rest.message.data;
@@ -144,7 +150,7 @@ impl Logic for Cut {
             self.message.valid.val() & !self.none.val() & self.message.data.val().reads;
         self.message_rest.announced.next = (self.at.q.val() == CutStep::Announce) & self.announced.val();
         self.cursor.opens.next =
-            (self.between.val() & !self.message.valid.val()) | (self.at.q.val() == CutStep::Segment);
+            (self.between.val() & self.prepares.val()) | (self.at.q.val() == CutStep::Segment);
         if self.message_rest.reading.val() {
             self.part.packet.data.next = bits::<13>(0);
         }
@@ -253,7 +259,6 @@ impl Logic for Cut {
             }
             CutStep::Ask => {
                 if self.asked.val() {
-                    self.asks.d.next = false;
                     self.midway.d.next = !self.ends_packet.val();
                     self.at.d.next = CutStep::Between;
                     if self.cursor.piece.val().ends_part & self.part.more.val() {

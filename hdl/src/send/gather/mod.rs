@@ -27,7 +27,7 @@
 //! Example: a head says a send of 8 bytes in one segment. 7 cycles later `access` asks for 8 bytes, and `packet` announces one packet.
 //! When the bytes are there, `payload` gives one word, and `whole` comes.
 //!
-//! Latency: 7 cycles from a head to its first access. Throughput: a message of one packet and one segment every 7
+//! Latency: 7 cycles from a head to its first access. Throughput: a message of one packet and one segment every 8
 //! cycles; otherwise as cut. A packet's payload is at the far side of the queue 6 cycles after its last beat.
 //!
 //! Tests: `tests/send/gather/`.
@@ -178,19 +178,18 @@ impl Logic for Gather {
 
         // Words of descriptors.
         join!(self, FlowSource<Bits<9>>, check.seek => word_reader.seek);
-        drive!(self, cut.step => word_reader.step; check.read_row => inbox.read_row;
+        drive!(self, check.tail.valid => tail.start; cut.step => word_reader.step; check.read_row => inbox.read_row;
             inbox.read_word => word_reader.head_word; word_reader.index => tail.index;
             tail.word => word_reader.tail_word; word_reader.word => cut.word;
             word_reader.late => check.late, cut.late);
         self.inbox.read_index.next = bit_cast::<3, 9>(self.word_reader.index.val());
-        self.tail.start.next = self.check.tail.valid.val() & self.access.ready.val();
         join!(self, FlowSource<Bits<32>>, tail.length => check.tail_length);
         join!(self, FlowSource<TailEnd>, tail.ended => check.tail_end);
 
         // Messages. What check says of one stands until cut is done with it.
         drive!(self, check.message.valid => cut.message.valid, packet_count.message.valid;
             check.message.data => cut.message.data, packet_count.message.data;
-            cut.message.ready => check.message.ready; packet_count.rest => cut.rest;
+            check.prepares => cut.prepares; cut.message.ready => check.message.ready; packet_count.rest => cut.rest;
             packet_count.done => cut.counted);
 
         // A TRANSMIT row begins the VI anew. It is taken when transmit has all packets announced before it.

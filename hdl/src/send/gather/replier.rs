@@ -15,7 +15,7 @@
 //! Example: `reply` offers a packet of 1024 bytes while cut rests. The block reads the VI's GATHER row for its tag, announces
 //! the packet, reserves 128 words, and asks `access` for 1024 bytes; then it takes the reply.
 //!
-//! Latency: 5 cycles from a reply to its first access, 4 from that to the next one.
+//! Latency: 5 cycles from a reply to its first access, 5 from that to the next one.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/replies.rs`.
 
@@ -78,6 +78,8 @@ pub struct Replier {
     /// Takes room for the packet's payload, part by part.
     pub claim: RoomSource,
     step: DFF<ReplierStep>,
+    /// `access` is offered, from the first cycle of `Ask` on.
+    asks: DFF<bool>,
     tag: DFF<Bits<16>>,
     part: PacketPart,
     /// Bytes of the part at hand.
@@ -115,7 +117,7 @@ impl Logic for Replier {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, tag, bytes, second, waits, wanted);
+        dff_setup!(self, clock, step, asks, tag, bytes, second, waits, wanted);
         clock!(self, clock, part);
         drive!(self, reply.data.val().length => length, part.packet.data; reply.data.val().rkey => rkey.from;
             row => gather_row.from; reply.data.val().address => address; reply.data.val().span => span);
@@ -141,7 +143,11 @@ impl Logic for Replier {
             self.waits.d.next = false;
         }
 
-        self.access.valid.next = self.step.q.val() == ReplierStep::Ask;
+        // `access.ready` comes late in its cycle, so it ends `asks`, and nothing else: the block goes on a cycle later.
+        drive!(self, asks.q => access.valid);
+        if self.access.ready.val() {
+            self.asks.d.next = false;
+        }
         fill!(self, access.data, address => address; span => span; bytes.q => length;
             rkey.to.val().index => region; rkey.to.val().key => key;
             tag.q => tag; false => by_offset, system, write, clip; peer_reads => remote; ends_packet => user);
@@ -186,6 +192,7 @@ impl Logic for Replier {
                 if self.announces.val() {
                     self.claim.take.next = self.length.val().any();
                     self.claim.opens.next = self.length.val().any();
+                    self.asks.d.next = self.length.val().any();
                     self.step.d.next = ReplierStep::Ask;
                     if !self.length.val().any() {
                         self.reply.ready.next = true;
@@ -194,9 +201,9 @@ impl Logic for Replier {
                 }
             }
             ReplierStep::Ask => {
-                if self.access.ready.val() & self.part.more.val() {
+                if !self.asks.q.val() & self.part.more.val() {
                     self.step.d.next = ReplierStep::Part;
-                } else if self.access.ready.val() {
+                } else if !self.asks.q.val() {
                     self.reply.ready.next = true;
                     self.step.d.next = ReplierStep::Idle;
                 }
@@ -207,6 +214,7 @@ impl Logic for Replier {
             ReplierStep::Claim => {
                 if self.claim.room.val() {
                     self.claim.take.next = true;
+                    self.asks.d.next = true;
                     self.step.d.next = ReplierStep::Ask;
                 }
             }
@@ -219,6 +227,7 @@ impl Logic for Replier {
         }
         if self.reset.val() {
             self.step.d.next = ReplierStep::Idle;
+            self.asks.d.next = false;
             self.waits.d.next = false;
         }
     }

@@ -114,7 +114,7 @@ fn check_takes_four_cycles_one_more_for_immediate_data_and_two_for_rdma() {
 }
 
 #[test]
-fn cut_asks_two_cycles_behind_its_message_and_every_three_behind_that() {
+fn cut_asks_two_cycles_behind_its_message_and_every_four_behind_that() {
     let mut bench = Bench::new("cut", &verilog(Cut::default()));
     for port in ["hold", "counted", "message_valid"] {
         bench.set(port, 0);
@@ -129,8 +129,10 @@ fn cut_asks_two_cycles_behind_its_message_and_every_three_behind_that() {
     port::set::<CheckedMessage>(&mut bench, "message", &message);
     bench.set("late", 0x5000);
     bench.set("word", 1500 << 32 | 9 << 16 | 5);
+    bench.set("prepares", 1);
     bench.tick();
     bench.tick();
+    bench.set("prepares", 0);
     bench.set("message_valid", 1);
     let (mut accesses, mut packets, mut taken) = (Vec::new(), Vec::new(), None);
     for cycle in 0..30_u64 {
@@ -149,8 +151,9 @@ fn cut_asks_two_cycles_behind_its_message_and_every_three_behind_that() {
         }
         bench.tick();
         bench.set("message_valid", taken.is_none().into());
+        bench.set("prepares", taken.is_some().into());
     }
-    assert_eq!(accesses, [(2, (0x5000, 1024, 5, 9, 7)), (5, (0x5400, 476, 5, 9, 7))]);
-    assert_eq!(packets, [(1, 1, 0, 1024), (4, 0, 1, 476)]);
-    assert_eq!(taken, Some(5), "the message is done with when all of it is asked for");
+    assert_eq!(accesses, [(2, (0x5000, 1024, 5, 9, 7)), (6, (0x5400, 476, 5, 9, 7))]);
+    assert_eq!(packets, [(1, 1, 0, 1024), (5, 0, 1, 476)]);
+    assert_eq!(taken, Some(7), "the message is done with when all of it is asked for");
 }
