@@ -209,6 +209,10 @@ impl RootComplex {
         let address = request.address + lead as u64;
         self.counters.read_bytes += count as u64;
         if self.goes_by_message(&request, false) {
+            if self.resetting.is_of_function() {
+                // As those before the reset: whoever could answer it may be waiting for us.
+                return self.complete(now, &request, None, None);
+            }
             if let Some(done) = self.messages.read(request, fault, address, count) {
                 self.done(now, done);
             }

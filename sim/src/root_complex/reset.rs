@@ -41,6 +41,11 @@ impl Resetting {
         self.asked.is_some() || now < self.pause_until || self.is_down(now)
     }
 
+    /// The function's reset has been asked for, and is not done.
+    pub fn is_of_function(&self) -> bool {
+        self.asked.is_some()
+    }
+
     /// The link is down.
     pub fn is_down(&self, now: Cycle) -> bool {
         now < self.down_until

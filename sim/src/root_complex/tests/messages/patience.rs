@@ -64,6 +64,21 @@ fn a_reset_drops_reads_and_keeps_behind_writes() {
 }
 
 #[test]
+fn a_read_that_arrives_in_a_reset_asks_nobody() {
+    let mut remote = Remote::new();
+    remote.edge.drains = 200;
+    remote.edge.queue(&read(0, 64, 4));
+    // It is on its way.
+    remote.edge.run(5);
+    let now = remote.edge.now;
+    remote.edge.complex.reset(now);
+    remote.edge.run(300);
+    assert!(remote.asked().is_empty(), "the client may be waiting for the reset");
+    assert_eq!(remote.edge.completions()[0].status, completion_status::UNSUPPORTED);
+    remote.check();
+}
+
+#[test]
 fn a_client_that_goes_leaves_nothing_waiting() {
     let mut remote = Remote::new();
     remote.edge.queue(&read(0, 64, 4));
