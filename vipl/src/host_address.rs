@@ -3,6 +3,7 @@
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr},
+    str::FromStr,
 };
 
 use viaduct_driver::address::Mac;
@@ -47,6 +48,20 @@ impl TryFrom<IpAddr> for HostAddress {
     }
 }
 
+/// Neither an Ethernet address nor an IPv4 one.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0:?} is no address of a host: six bytes in hexadecimal with colons between (MAC), or four in decimal with dots (IPv4)")]
+pub struct NoHostAddress(String);
+
+impl FromStr for HostAddress {
+    type Err = NoHostAddress;
+
+    fn from_str(text: &str) -> Result<Self, NoHostAddress> {
+        let mac = text.parse().map(Self::Mac).ok();
+        mac.or_else(|| text.parse().map(Self::Ip).ok()).ok_or_else(|| NoHostAddress(text.into()))
+    }
+}
+
 impl fmt::Display for HostAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -59,6 +74,21 @@ impl fmt::Display for HostAddress {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_is_named_by_either_of_its_addresses() {
+        for (text, address) in [
+            ("02:00:00:00:00:01", HostAddress::Mac(Mac([2, 0, 0, 0, 0, 1]))),
+            ("10.0.0.1", HostAddress::Ip(Ipv4Addr::new(10, 0, 0, 1))),
+        ] {
+            assert_eq!(text.parse::<HostAddress>().expect("an address"), address);
+            assert_eq!(address.to_string(), text);
+        }
+        for wrong in ["", "10.0.0", "10.0.0.256", "02:00:00:00:00", "fe80::1", "node1"] {
+            let error = wrong.parse::<HostAddress>().expect_err("no address").to_string();
+            assert!(error.contains(&format!("{wrong:?}")) && error.contains("IPv4"), "{error}");
+        }
+    }
 
     #[test]
     fn an_ipv6_address_is_not_offered_and_says_so() {

@@ -84,7 +84,7 @@ impl Port {
         Ok(Self {
             connections: nic.connections()?,
             host,
-            own: address(host, port),
+            own: address(host.into(), port),
             port,
             purpose,
             stop: stop.clone(),
@@ -124,7 +124,12 @@ impl Port {
     ///
     /// # Errors
     /// No such server in time; it refuses, and why; the NIC's.
-    pub fn ask<A: DeserializeOwned>(&self, vi: &Vi, server: Mac, offer: &impl Serialize) -> Result<A> {
+    pub fn ask<A: DeserializeOwned>(
+        &self,
+        vi: &Vi,
+        server: HostAddress,
+        offer: &impl Serialize,
+    ) -> Result<A> {
         let data = self.purpose.encode(offer)?;
         let (to, start) = (address(server, self.port), Instant::now());
         let place = format!("port {} of {server}", self.port);
@@ -200,8 +205,8 @@ impl<T> Request<T> {
 }
 
 /// A discriminator of two bytes is a port.
-fn address(host: Mac, port: u16) -> NetAddress {
-    NetAddress { host: host.into(), discriminator: port.to_be_bytes().to_vec() }
+fn address(host: HostAddress, port: u16) -> NetAddress {
+    NetAddress { host, discriminator: port.to_be_bytes().to_vec() }
 }
 
 #[cfg(test)]

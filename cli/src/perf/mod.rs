@@ -9,7 +9,7 @@ mod terms;
 
 use anyhow::{ensure, Result};
 use clap::Args;
-use vipl::Mac;
+use vipl::connections::HostAddress;
 
 use self::{
     bench::{Bench, Role},
@@ -32,8 +32,8 @@ pub struct Arguments {
     /// What is measured of them
     #[arg(value_enum)]
     metric: Metric,
-    /// MAC address of the server's NIC; not given: this is the server
-    server: Option<Mac>,
+    /// MAC or IPv4 address of the server's NIC; not given: this is the server
+    server: Option<HostAddress>,
     #[command(flatten)]
     options: Options,
     /// Bytes of a message [default: 2 for lat, 65536 for bw]

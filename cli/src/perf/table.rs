@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
-use vipl::{Mac, Mtu, Nic};
+use vipl::{connections::HostAddress, Mtu, Nic};
 
 use super::{
     figures::{Bandwidth, Latency},
@@ -27,7 +27,7 @@ pub struct Table {
     terms: Terms,
     kind: &'static str,
     nic: String,
-    server: Mac,
+    server: HostAddress,
     mtu: Mtu,
     rows: Vec<Row>,
 }
@@ -36,7 +36,7 @@ const LINE: &str = "------------------------------------------------------------
 
 impl Table {
     /// A table without rows, whose head is printed with the first.
-    pub fn new(json: bool, terms: &Terms, nic: &Nic, server: Mac, mtu: Mtu) -> Self {
+    pub fn new(json: bool, terms: &Terms, nic: &Nic, server: HostAddress, mtu: Mtu) -> Self {
         let is = nic.attributes();
         let kind = note::kind(is.kind);
         Self { json, terms: *terms, kind, nic: is.name, server, mtu, rows: Vec::new() }
@@ -75,7 +75,7 @@ impl Table {
             "metric": metric.name(),
             "nic": self.nic,
             "kind": self.kind,
-            "server": self.server,
+            "server": self.server.to_string(),
             "reliability": reliability.name(),
             "mtu": self.mtu.bytes(),
             "tx_depth": depth,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use vipl::Mac;
+use vipl::connections::HostAddress;
 
 use crate::{
     note::{self, Note, Report},
@@ -50,8 +50,8 @@ pub struct SendArguments {
     /// Bytes of a message
     #[arg(long, default_value_t = 64 << 10)]
     message: u32,
-    /// MAC address of the receiver's NIC
-    receiver: Mac,
+    /// MAC or IPv4 address of the receiver's NIC
+    receiver: HostAddress,
 }
 
 /// Receives a file.

@@ -236,6 +236,23 @@ fn a_peer_with_other_options_is_refused_and_both_say_what_differs() {
 }
 
 #[test]
+fn a_server_is_named_by_either_of_its_nic_s_addresses() {
+    for pair in [Pair::embedded(), Pair::viads()] {
+        for address in [SERVER, "10.0.0.1"] {
+            let what = "send lat -n 5";
+            let server = Server::start(&[&pair.line(0, what)[..], &PATIENCE].concat());
+            let client = [&pair.line(1, what)[..], &PATIENCE, &["--json", address]].concat();
+            let said: Value = serde_json::from_str(&text(&viaduct(&client))).expect("JSON");
+            assert_eq!(said["server"], address);
+            text(&server.end());
+        }
+    }
+    let pair = Pair::viads();
+    let said = failure(&viaduct(&[&pair.line(1, "send lat")[..], &["node1"]].concat()));
+    assert!(said.contains("\"node1\" is no address of a host"), "{said}");
+}
+
+#[test]
 fn a_program_of_another_purpose_is_refused_and_the_server_waits_on() {
     let pair = Pair::viads();
     let server = Server::start(&pair.line(0, "send lat -n 5"));
