@@ -268,7 +268,7 @@ fn perform(deed: Deed, options: &Options) -> Result<()> {
         Deed::Transfer | Deed::Register | Deed::Limit => {}
     }
     let [a, b] = nics else { bail!("two NICs") };
-    let setting = Setting { nics: [a.clone(), b.clone()], ledger: None };
+    let setting = Setting { nics: [a.clone(), b.clone()], ledger: None, machine: None };
     let mut bench = Bench::open(&setting)?;
     if deed == Deed::Register {
         for end in &bench.ends {

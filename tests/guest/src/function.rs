@@ -1,6 +1,7 @@
 //! A NIC's function as the system has it, and what somebody else may do to it: through sysfs, or with a file of its device.
 
 use std::{
+    ffi::OsStr,
     fs::{self, OpenOptions},
     io,
     os::{
@@ -8,11 +9,12 @@ use std::{
         unix::fs::FileExt,
     },
     path::PathBuf,
+    process::Command,
     sync::mpsc::{self, Receiver},
     thread,
 };
 
-use anyhow::{bail, Context, Result};
+use anyhow::{bail, ensure, Context, Result};
 use rustix::{
     ioctl::{ioctl, opcode, Setter},
     process::{pidfd_getfd, pidfd_open, Pid, PidfdFlags, PidfdGetfdFlags},
@@ -44,6 +46,9 @@ pub struct Unbinding {
     written: Receiver<io::Result<()>>,
 }
 
+/// A function is taken out of the system, when nobody has it open any more.
+pub struct Removal(Unbinding);
+
 impl Function {
     /// A NIC's.
     pub fn of(setting: &Setting, nic: usize) -> Result<Self> {
@@ -51,6 +56,10 @@ impl Function {
             Place::Vfio(address) => Ok(Self(PathBuf::from("/sys/bus/pci/devices").join(address))),
             Place::VfioUser(_) => bail!("a function of this machine"),
         }
+    }
+
+    fn address(&self) -> Result<&OsStr> {
+        self.0.file_name().context("an address")
     }
 
     /// Resets it.
@@ -69,22 +78,53 @@ impl Function {
 
     /// Begins to take it from vfio-pci. The kernel asks who has it open for it (REQ), as when somebody unplugs it, and waits until nobody has.
     pub fn unbind(self) -> Result<Unbinding> {
-        let address = self.0.file_name().context("an address")?.to_owned();
-        let unbind = self.0.join("driver/unbind");
+        let address = self.address()?.to_owned();
+        Ok(self.begin("driver/unbind", address.into_encoded_bytes()))
+    }
+
+    /// Begins to take it out of the system, as a slot does whose card is to be unplugged. The kernel asks for it as for an unbind.
+    pub fn remove(self) -> Removal {
+        Removal(self.begin("remove", b"1".to_vec()))
+    }
+
+    /// Writes a file of its folder, by a thread of its own.
+    fn begin(self, file: &str, text: Vec<u8>) -> Unbinding {
+        let file = self.0.join(file);
         let (told, written) = mpsc::channel();
-        thread::spawn(move || told.send(fs::write(unbind, address.as_encoded_bytes())));
-        Ok(Unbinding { function: self, written })
+        thread::spawn(move || told.send(fs::write(file, text)));
+        Unbinding { function: self, written }
     }
 }
 
 impl Unbinding {
+    /// Waits until nobody has the function.
+    fn wait(&self) -> Result<()> {
+        let written = self.written.recv_timeout(LIMIT).context("somebody has the function open still")?;
+        written.context("its driver lets go of it")
+    }
+
     /// Waits until nobody has the function, and gives it to vfio-pci again.
     pub fn bind_again(self) -> Result<()> {
-        let written = self.written.recv_timeout(LIMIT).context("somebody has the function open still")?;
-        written.context("its driver's unbind")?;
-        let address = self.function.0.file_name().context("an address")?;
+        self.wait()?;
+        let address = self.function.address()?;
         // Its driver_override names vfio-pci since `viaduct bind`.
         fs::write("/sys/bus/pci/drivers_probe", address.as_encoded_bytes()).context("drivers_probe")
+    }
+}
+
+impl Removal {
+    /// Waits until nobody has the function, has the system find it anew, and gives it to vfio-pci.
+    pub fn find_again(self) -> Result<()> {
+        let Self(removal) = self;
+        removal.wait()?;
+        let function = &removal.function;
+        ensure!(!function.0.exists(), "the system has it still");
+        fs::write("/sys/bus/pci/rescan", "1").context("the bus's rescan")?;
+        ensure!(function.0.exists(), "the system does not find it again");
+        let viaduct = std::env::current_exe()?.with_file_name("viaduct");
+        let bound = Command::new(viaduct).args(["bind", "--group", "0"]).arg(function.address()?).output()?;
+        ensure!(bound.status.success(), "viaduct bind: {}", String::from_utf8_lossy(&bound.stderr));
+        Ok(())
     }
 }
 

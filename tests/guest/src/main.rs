@@ -18,6 +18,7 @@ mod bus_error;
 mod bus_master;
 mod child;
 mod figures;
+mod fork;
 mod function;
 mod handed;
 mod held;
@@ -25,6 +26,7 @@ mod hostile;
 mod interrupts;
 mod kernel;
 mod ledger;
+mod machine;
 mod meddling;
 mod memory;
 mod note;
@@ -46,6 +48,7 @@ mod witness;
 
 use std::{
     panic::{self, AssertUnwindSafe},
+    path::PathBuf,
     process::ExitCode,
 };
 
@@ -56,6 +59,7 @@ use libtest_mimic::{Arguments, Completion, Trial};
 use bench::Bench;
 use child::Deed;
 use ledger::Ledger;
+use machine::Machine;
 use setting::Setting;
 use vipl::Mac;
 
@@ -68,6 +72,9 @@ pub struct Options {
     /// The kernel's log must tell of each access that a test has refused, and of no other
     #[arg(long)]
     dmar: bool,
+    /// Line to who runs this machine, and does to it what its own system cannot
+    #[arg(long, value_name = "FILE")]
+    machine: Option<PathBuf>,
     /// Runs as this user, with no right that the user has not
     #[arg(long, value_name = "UID", hide = true)]
     as_user: Option<u32>,
@@ -155,6 +162,7 @@ const TESTS: &[&[Test]] = &[
     program::TESTS,
     held::TESTS,
     own::TESTS,
+    fork::TESTS,
     figures::TESTS,
     refusals::LAST,
 ];
@@ -175,7 +183,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let setting = Setting { nics, ledger };
+    let setting = Setting { nics, ledger, machine: options.machine.map(Machine) };
     let trials = TESTS.iter().copied().flatten().map(|test| {
         let setting = setting.clone();
         Trial::ignorable_test(test.name, move || note::run(|| test.run(&setting)))

@@ -27,24 +27,28 @@ pub const TESTS: &[Test] = &[
 ];
 
 /// Bytes of a message: from the middle of a page into the second one behind it.
-const BYTES: usize = 6000;
+pub const BYTES: usize = 6000;
 /// Where it lies in its memory.
-const AT: usize = 100;
+pub const AT: usize = 100;
 /// What a rank registers: four pages.
 const RANK: u64 = 4 * PAGE as u64;
 
 /// A NIC of a viad that trusts this program.
-struct End {
-    nic: Nic,
-    ptag: Ptag,
+pub struct End {
+    /// The NIC.
+    pub nic: Nic,
+    /// The tag of everything.
+    pub ptag: Ptag,
     /// For descriptors.
     page: Region,
-    vi: Vi,
+    /// A VI.
+    pub vi: Vi,
     connections: Arc<dyn Connections>,
 }
 
 impl End {
-    fn open(viad: &Viad) -> Result<Self> {
+    /// Opens it.
+    pub fn open(viad: &Viad) -> Result<Self> {
         let nic = Nic::open(&viad.name(",way=trusted"))?;
         let ptag = nic.create_ptag()?;
         let page = nic.allocate(PAGE, &MemAttributes::new(&ptag))?;
@@ -60,12 +64,13 @@ impl End {
         }
     }
 
-    fn message(&self, region: &Region) -> Result<Descriptor> {
+    fn descriptor(&self, region: &Region) -> Result<Descriptor> {
         Ok(Descriptor::new().segment(region, AT, BYTES)?.build(&self.page, 0)?)
     }
 }
 
-fn connect([from, to]: [&End; 2]) -> Result<()> {
+/// Connects their VIs.
+pub fn connect([from, to]: [&End; 2]) -> Result<()> {
     let place = to.address("memory");
     thread::scope(|scope| {
         let accepts =
@@ -80,6 +85,20 @@ fn connect([from, to]: [&End; 2]) -> Result<()> {
         accepts.join().map_err(|_| anyhow!("who accepts panicked"))??;
         Ok(())
     })
+}
+
+/// A message of [`BYTES`] from the first end's region into the second one's.
+pub fn message(ends: &[End; 2], [from, to]: [&Region; 2], bytes: &[u8]) -> Result<()> {
+    from.write(AT, bytes)?;
+    ends[1].vi.post_recv(ends[1].descriptor(to)?)?;
+    // Answered when the NIC has seen the receive: a doorbell is a posted write, and the next one goes another way, to the other NIC.
+    ends[1].nic.check()?;
+    ends[0].vi.post_send(ends[0].descriptor(from)?)?;
+    let received = ends[1].vi.recv_wait(Some(LIMIT)).context("the receive")?;
+    ends[0].vi.send_wait(Some(LIMIT)).context("the send")?;
+    ensure!(received.length() == BYTES, "{} bytes arrived", received.length());
+    ensure!(read(to, AT, BYTES)? == bytes, "the bytes differ");
+    Ok(())
 }
 
 fn kinds(setting: &Setting) -> Result<Completion> {
@@ -108,15 +127,7 @@ fn kinds(setting: &Setting) -> Result<Completion> {
         };
         let regions = [region(&ends[0], sends)?, region(&ends[1], receives)?];
         let bytes: Vec<u8> = (0..BYTES).map(|n| (n + number) as u8).collect();
-        regions[0].write(AT, &bytes)?;
-        ends[1].vi.post_recv(ends[1].message(&regions[1])?)?;
-        // Answered when the NIC has seen the receive: a doorbell is a posted write, and the next one goes another way, to the other NIC.
-        ends[1].nic.check()?;
-        ends[0].vi.post_send(ends[0].message(&regions[0])?)?;
-        let received = ends[1].vi.recv_wait(Some(LIMIT)).context("the receive")?;
-        ends[0].vi.send_wait(Some(LIMIT)).context("the send")?;
-        ensure!(received.length() == BYTES, "{} bytes arrived", received.length());
-        ensure!(read(&regions[1], AT, BYTES)? == bytes, "the bytes differ");
+        message(&ends, [&regions[0], &regions[1]], &bytes)?;
     }
     ends[0].vi.disconnect()?;
     drop(ends);

@@ -1,7 +1,11 @@
-//! A program of C with the NICs of its own (vipl/c/tests/c/failure.c), of which the system wants both functions back (REQ), or the bus gives both up
-//! (ERR), while everything that can wait for them does. The program itself checks what VIPL says of that; here is what it keeps of the functions.
+//! A program of C (vipl/c/tests/c/failure.c), with the NICs of its own or of viads, of which the system wants both functions back (REQ), or the bus gives
+//! both up (ERR), while everything that can wait for them does. The program itself checks what VIPL says of that; here is what it keeps of the functions.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{ensure, Result};
 use libtest_mimic::Completion;
@@ -9,7 +13,10 @@ use libtest_mimic::Completion;
 use crate::{
     child::{Child, Running},
     function::{device_files, signal_bus_error, Function, Unbinding},
+    note::note,
     setting::Setting,
+    shared::{lacking, trusting},
+    viads::Viad,
     Body, Test,
 };
 
@@ -17,31 +24,107 @@ use crate::{
 pub const TESTS: &[Test] = &[
     Test { name: "a_c_program_is_told_of_an_error_of_the_bus", body: Body::Names(error) },
     Test { name: "a_c_program_is_told_that_its_functions_are_wanted_back", body: Body::Names(removal) },
+    Test { name: "a_c_program_of_viads_is_told_of_an_error_of_their_bus", body: Body::Names(error_of_viads) },
+    Test {
+        name: "a_c_program_of_viads_is_told_that_their_functions_are_wanted_back",
+        body: Body::Names(removal_of_viads),
+    },
 ];
 
 /// What the program says when all its calls wait.
 const UNDER_WAY: &str = "under way";
 /// What it says when its handlers have been told, no call has hung, and it has closed the NICs.
 const ENDED: &str = "all has ended";
+/// Why a viad ends whose function the system wants back. It ends all VIs before.
+const WANTED: &str = "the system wants it back";
+/// The ways to share a NIC, each with what is preloaded: a program that viad does not trust needs the allocator, since it registers what malloc gave it.
+const WAYS: [(&str, &str); 2] = [(",way=trusted", ""), (",way=pools", "/lib/libvipl_heap.so")];
+
+/// Whose the NICs are.
+enum Owner {
+    /// The program's.
+    Itself,
+    /// Two viads'; the way in which the program has a part of them, and what is preloaded.
+    Viads([Viad; 2], (&'static str, &'static str)),
+}
+
+impl Owner {
+    /// Both functions' devices, as their owner has them.
+    fn devices(&self, program: &Running) -> Result<Vec<OwnedFd>> {
+        let files = match self {
+            Self::Itself => device_files(program.id())?,
+            Self::Viads(viads, _) => {
+                let files: Result<Vec<_>> = viads.iter().map(|viad| device_files(viad.id())).collect();
+                files?.into_iter().flatten().collect()
+            }
+        };
+        ensure!(files.len() == 2, "there are {} files of devices", files.len());
+        Ok(files)
+    }
+
+    /// The program, with its NICs. A function of its own has not died: closed without an error, it reaches nothing any more. Of a viad's it does not know.
+    fn command(&self, setting: &Setting, file: &Path) -> Command {
+        let mut command = Command::new(file);
+        command.env("VIADUCT_NICS_FILE", "/dev/null");
+        match self {
+            Self::Itself => command.arg("answer").env("VIADUCT_NICS", nics(setting)),
+            Self::Viads([one, other], (way, preloaded)) => command
+                .env("VIADUCT_NICS", format!("nic0={};nic1={}", one.name(way), other.name(way)))
+                .env("LD_PRELOAD", preloaded),
+        };
+        command
+    }
+}
 
 fn error(setting: &Setting) -> Result<Completion> {
-    let signal = |program: &Running| {
-        let files = device_files(program.id())?;
-        ensure!(files.len() == 2, "it has {} files of devices", files.len());
-        files.iter().try_for_each(signal_bus_error)
-    };
-    fail(setting, signal, Ok)
+    fail(setting, Owner::Itself, "AER", give_up, Ok)
+}
+
+fn error_of_viads(setting: &Setting) -> Result<Completion> {
+    by_each_way(setting, |owner| fail(setting, owner, "AER", give_up, Ok))
+}
+
+/// The bus gives both functions up.
+fn give_up(owner: &Owner, program: &Running) -> Result<()> {
+    owner.devices(program)?.iter().try_for_each(signal_bus_error)
 }
 
 fn removal(setting: &Setting) -> Result<Completion> {
-    let unbind = |_: &Running| [0, 1].map(|nic| Function::of(setting, nic)?.unbind()).into_iter().collect();
-    fail(setting, unbind, |unbound: Vec<_>| unbound.into_iter().try_for_each(Unbinding::bind_again))
+    removal_of(setting, Owner::Itself)
 }
 
-/// Starts the program; then it `happens` to its NICs. What is to be done `behind` it is done while the program lives still, which has closed them.
+fn removal_of_viads(setting: &Setting) -> Result<Completion> {
+    by_each_way(setting, |owner| removal_of(setting, owner))
+}
+
+fn removal_of(setting: &Setting, owner: Owner) -> Result<Completion> {
+    let unbind =
+        |_: &Owner, _: &Running| [0, 1].map(|nic| Function::of(setting, nic)?.unbind()).into_iter().collect();
+    let bind = |unbound: Vec<_>| unbound.into_iter().try_for_each(Unbinding::bind_again);
+    fail(setting, owner, WANTED, unbind, bind)
+}
+
+/// Two viads for each way.
+fn by_each_way(setting: &Setting, run: impl Fn(Owner) -> Result<Completion>) -> Result<Completion> {
+    if let Some(reason) = lacking(setting) {
+        return Ok(Completion::ignored_with(reason));
+    }
+    for way in WAYS {
+        note(way.0);
+        if let ignored @ Completion::Ignored { .. } = run(Owner::Viads(trusting(setting)?, way))? {
+            return Ok(ignored);
+        }
+    }
+    Ok(Completion::Completed)
+}
+
+/// Starts the program; then it `happens` to the NICs, and viads end for that `reason`. What is to be done `behind` it is done while the program lives still,
+/// which has closed them.
 fn fail<T>(
     setting: &Setting,
-    happens: impl FnOnce(&Running) -> Result<T>,
+    owner: Owner,
+    reason: &str,
+    happens: impl FnOnce(&Owner, &Running) -> Result<T>,
     behind: impl FnOnce(T) -> Result<()>,
 ) -> Result<Completion> {
     if !setting.is_vfio() {
@@ -50,15 +133,19 @@ fn fail<T>(
     let Some(file) = file() else {
         return Ok(Completion::ignored_with("the program failure is not beside this one"));
     };
-    let mut command = Command::new(file);
-    // Neither function has died: closed without an error, it reaches nothing any more.
-    command.arg("answers").env("VIADUCT_NICS", nics(setting)).env("VIADUCT_NICS_FILE", "/dev/null");
+    let mut command = owner.command(setting, &file);
+    if let (Owner::Viads(..), true) = (&owner, reason == WANTED) {
+        command.arg("in-order");
+    }
     let mut program = Child::program(command).start()?;
     program.wait_for(UNDER_WAY)?;
-    let happened = happens(&program)?;
+    let happened = happens(&owner, &program)?;
     program.wait_for(ENDED)?;
     let kept = device_files(program.id())?.len();
     ensure!(kept == 0, "it has closed its NICs, and keeps {kept} files of devices");
+    if let Owner::Viads(viads, _) = owner {
+        viads.into_iter().try_for_each(|viad| viad.wait_end(reason))?;
+    }
     behind(happened)?;
     program.lives()?;
     let end = program.end()?;

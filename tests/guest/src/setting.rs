@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use anyhow::{bail, ensure, Context, Result};
 use viaduct_driver::{device::PciDevice, vfio::Vfio, vfio_user::VfioUser};
 
-use crate::ledger::Ledger;
+use crate::{ledger::Ledger, machine::Machine};
 
 /// Two NICs that reach each other, and what stands in front of them.
 #[derive(Debug, Clone)]
@@ -14,6 +14,8 @@ pub struct Setting {
     pub nics: [String; 2],
     /// Where the kernel's log tells of each access that the IOMMU refuses (it, and nobody behind it, refuses): what it must tell of.
     pub ledger: Option<Ledger>,
+    /// Who runs the machine, where there is somebody.
+    pub machine: Option<Machine>,
 }
 
 /// What a NIC's name says.

@@ -4,7 +4,7 @@ use anyhow::{ensure, Context, Result};
 use libtest_mimic::Completion;
 
 use crate::{
-    function::{device_files, signal_bus_error, Function, Unbinding},
+    function::{device_files, signal_bus_error, Function, Removal, Unbinding},
     ranks::PLAYING,
     setting::Setting,
     shared::{game, hears_of_the_end, lacking, trust, trusted_pair, trusting},
@@ -21,6 +21,7 @@ pub const TESTS: &[Test] = &[
         name: "an_unbind_of_viad_s_function_waits_until_all_its_programs_let_go",
         body: Body::Names(unbind),
     },
+    Test { name: "viad_s_function_is_removed_when_all_its_programs_have_let_go", body: Body::Names(remove) },
     Test { name: "an_error_of_viad_s_bus_is_told_to_all_its_programs", body: Body::Names(error) },
     Test { name: "viad_is_killed_in_the_middle_of_its_programs_streams", body: Body::Names(killed) },
 ];
@@ -43,9 +44,19 @@ fn unbind(setting: &Setting) -> Result<Completion> {
     under_way(setting, "the system wants it back", begin, Unbinding::bind_again)
 }
 
-/// The NIC works on, and nobody may trust what it does: viad takes its Bus Master Enable away before a program hears of it.
+/// As an unplug: behind it the system has no such function, until it looks for it again.
+fn remove(setting: &Setting) -> Result<Completion> {
+    let begin = |_: &Viad| Ok(Function::of(setting, 0)?.remove());
+    under_way(setting, "the system wants it back", begin, Removal::find_again)
+}
+
+/// The NIC works on, and nobody may trust what it does: viad takes its Bus Master Enable away before a program hears of it. Where there is somebody to ask, its
+/// root port sends the message of an error, and the kernel resets the link after it has told vfio-pci.
 fn error(setting: &Setting) -> Result<Completion> {
     let signal = |viad: &Viad| {
+        if let Some(machine) = &setting.machine {
+            return machine.bus_error(0);
+        }
         let files = device_files(viad.id())?;
         signal_bus_error(files.first().context("viad has no file of a device")?)
     };

@@ -22,6 +22,8 @@ pub enum Line {
     Pass(String),
     /// A check that failed, with the reason.
     Fail(String),
+    /// Something that QEMU is to do.
+    Ask(String),
     /// All jobs are done.
     End,
     /// What no script of ours printed for us.
@@ -40,6 +42,7 @@ impl Line {
             "note" => Line::Note(rest),
             "job" => Line::Job(rest),
             "pass" => Line::Pass(rest),
+            "ask" => Line::Ask(rest),
             "end" => Line::End,
             "fail" => Line::Fail(rest),
             // A script that says something else is wrong.
@@ -74,9 +77,12 @@ impl Verdict {
         }
     }
 
-    /// Takes a line; what is for people is printed.
-    pub fn take(&mut self, line: String) {
-        match Line::parse(&line) {
+    /// Takes a line; what is for people is printed, and what the guest asks for is returned.
+    pub fn take(&mut self, line: String) -> Option<String> {
+        let line_is = Line::parse(&line);
+        self.last.push(line);
+        match line_is {
+            Line::Ask(text) => return Some(text),
             Line::Note(text) => self.say(&text),
             Line::Pass(text) => {
                 let took = self.lap();
@@ -97,7 +103,7 @@ impl Verdict {
             Line::End => self.ended = true,
             Line::Other => {}
         }
-        self.last.push(line);
+        None
     }
 
     /// The time since the last call.
@@ -180,7 +186,7 @@ mod tests {
 
     fn verdict(text: &str) -> Verdict {
         let mut verdict = Verdict::of("a guest");
-        each_line(text.as_bytes(), |line| verdict.take(line));
+        each_line(text.as_bytes(), |line| drop(verdict.take(line)));
         verdict
     }
 

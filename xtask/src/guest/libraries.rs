@@ -1,7 +1,55 @@
 //! The libraries of a program that is to run in a guest: as the loader lists them, by `ldd` or by its own `--list`.
 
-use anyhow::{ensure, Result};
-use std::path::PathBuf;
+use crate::command::Cmd;
+use anyhow::{ensure, Context, Result};
+use std::collections::btree_map::{BTreeMap, Entry};
+use std::path::{Path, PathBuf};
+
+/// Files of a guest, each by its place from the root on.
+#[derive(Default)]
+pub struct Files(BTreeMap<String, PathBuf>);
+
+impl Files {
+    /// Adds a file. Two programs may need the same library, but there is one file in each place.
+    pub fn add(&mut self, place: String, file: PathBuf) -> Result<()> {
+        match self.0.entry(place) {
+            Entry::Vacant(entry) => {
+                entry.insert(file);
+            }
+            Entry::Occupied(entry) => {
+                let (place, other) = (entry.key(), entry.get());
+                let (old, new) = (other.display(), file.display());
+                ensure!(*other == file, "{old} and {new} would both be {place} of a guest");
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the libraries that a file needs, which are looked for in `folders` first: all in one folder, but the loader, which is where programs expect it.
+    pub fn add_libraries(&mut self, file: &Path, folders: &[PathBuf]) -> Result<()> {
+        let folders = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(":");
+        let list = Cmd::new("ldd").env("LD_LIBRARY_PATH", &folders).arg(file).read()?;
+        let needed = listed(&list).with_context(|| format!("the libraries of {}", file.display()))?;
+        needed.into_iter().try_for_each(|(name, file)| self.add(place(&name), file))
+    }
+}
+
+impl IntoIterator for Files {
+    type Item = (String, PathBuf);
+    type IntoIter = <BTreeMap<String, PathBuf> as IntoIterator>::IntoIter;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+/// Where a library is in the guest.
+fn place(name: &str) -> String {
+    match name.strip_prefix('/') {
+        Some(loader) => loader.into(),
+        None => format!("lib/{name}"),
+    }
+}
 
 /// The files that a loader lists, each with what programs call it: a library's name, or the loader's own path.
 pub fn listed(list: &str) -> Result<Vec<(String, PathBuf)>> {
@@ -39,6 +87,24 @@ mod tests {
         assert!(pairs(ldd).iter().map(|(name, file)| (name.as_str(), file.as_str())).eq(wanted));
         let own = "\t/lib64/ld-linux-x86-64.so.2 => /root/ld-linux-x86-64.so.2 (0x00007f1111111111)\n";
         assert_eq!(pairs(own), [(LOADER.into(), "/root/ld-linux-x86-64.so.2".into())]);
+    }
+
+    #[test]
+    fn libraries_are_in_one_folder_and_the_loader_is_where_programs_have_it() {
+        assert_eq!(place("libmpi.so.12"), "lib/libmpi.so.12");
+        assert_eq!(place(LOADER), "lib64/ld-linux-x86-64.so.2");
+    }
+
+    #[test]
+    fn two_programs_share_a_library_and_two_files_are_no_one_library() {
+        let mut files = Files::default();
+        for file in ["/lib/libc.so.6", "/lib/libc.so.6"] {
+            files.add(place("libc.so.6"), PathBuf::from(file)).unwrap();
+        }
+        let error = files.add(place("libc.so.6"), PathBuf::from("/opt/libc.so.6")).unwrap_err();
+        let said = "/lib/libc.so.6 and /opt/libc.so.6 would both be lib/libc.so.6 of a guest";
+        assert_eq!(error.to_string(), said);
+        assert_eq!(files.into_iter().count(), 1);
     }
 
     #[test]

@@ -14,5 +14,5 @@ mod sources;
 
 pub use cache::{Cache, Root};
 pub use cpio::Cpio;
-pub use libraries::listed;
+pub use libraries::Files;
 pub use sockets::Sockets;

@@ -4,12 +4,10 @@
 use super::{pmi::Job, provider};
 use crate::command::Cmd;
 use crate::guest::simulator::{Kind, Simulator};
-use crate::guest::{listed, Cache, Sockets};
+use crate::guest::{Cache, Files, Sockets};
 use crate::project::{write, Project};
-use crate::vfio::programs::{self, Program};
-use crate::vfio::{initramfs, log, run, Machine};
+use crate::vfio::{initramfs, log, programs, run, Machine};
 use anyhow::{anyhow, ensure, Context, Result};
-use std::collections::btree_map::{BTreeMap, Entry};
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -43,7 +41,7 @@ pub fn ring(project: &Project, provider: &Path, kind: Kind) -> Result<()> {
     let programs = all_programs(project, provider, &folder)?;
     let script = project.root.join("xtask").join(SCRIPT);
     let initramfs = folder.join("initramfs.cpio");
-    write(&initramfs, initramfs::build(project, &cache, &programs, &[script])?)?;
+    write(&initramfs, initramfs::build(project, &cache, programs, &[script])?)?;
     let sockets = Sockets::make("mpi-guests")?;
     let (bytes, turns): (u64, u64) = match kind {
         Kind::Model => (100_000, 10),
@@ -82,7 +80,7 @@ pub fn ring(project: &Project, provider: &Path, kind: Kind) -> Result<()> {
 /// One guest, from its start to its end.
 fn one(place: &Place, rank: usize) -> Result<()> {
     let name = NAMES[rank];
-    let line = place.sockets.path().join(format!("{name}.sock"));
+    let socket = place.sockets.path().join(format!("{name}.sock"));
     let log = place.folder.join(format!("kernel-{name}.log"));
     if log.exists() {
         // What an earlier run left must not pass for this one's.
@@ -93,10 +91,11 @@ fn one(place: &Place, rank: usize) -> Result<()> {
     let nics = place.simulator.sockets();
     let nics = nics.get(rank..=rank).context("a guest has a NIC")?;
     let initramfs = &place.initramfs;
-    let machine = Machine { initramfs, log: &log, nics, line: Some(&line), environment: &environment };
+    let (line, monitor) = (Some(&*socket), None);
+    let machine = Machine { initramfs, log: &log, nics, line, monitor, environment: &environment };
     std::thread::scope(|scope| {
-        let asked = scope.spawn(|| place.job.serve(&connected(&line)?));
-        let shown = run::run(name, &machine.command(&place.cache), &place.simulator, &log, LIMIT);
+        let asked = scope.spawn(|| place.job.serve(&connected(&socket)?));
+        let shown = run::run(name, &machine.command(&place.cache), &place.simulator, &log, None, LIMIT);
         let asked = asked.join().unwrap_or_else(|_| Err(anyhow!("xtask itself failed: see above")));
         // What the guest says is nearer to the cause.
         log::judge(&shown?.log)?;
@@ -119,77 +118,24 @@ fn connected(line: &Path) -> Result<UnixStream> {
 }
 
 /// What every guest has, and the ring, compiled with the virtual environment's MPICH, the provider, and all libraries that they need.
-fn all_programs(project: &Project, folder: &Path, scratch: &Path) -> Result<Vec<Program>> {
+fn all_programs(project: &Project, folder: &Path, scratch: &Path) -> Result<Files> {
     let ring = scratch.join("ring");
     let source = project.root.join("vipl/examples/mpi/ring.c");
     Cmd::new(project.venv.join("bin/mpicc")).args(["-std=c11", "-O1", "-o"]).arg(&ring).arg(source).run()?;
     let provider = folder.join(provider::NAME);
-    let libraries =
-        ["lib", "lib/mpich"].map(|folder| project.venv.join(folder).display().to_string()).join(":");
-    let mut files = BTreeMap::from([
-        ("bin/ring".to_string(), ring.clone()),
-        (format!("lib/{}", provider::NAME), provider.clone()),
-    ]);
-    for file in [ring, provider] {
-        let list = Cmd::new("ldd").env("LD_LIBRARY_PATH", &libraries).arg(&file).read()?;
-        let needed = listed(&list).with_context(|| format!("the libraries of {}", file.display()))?;
-        for (name, file) in needed {
-            add(&mut files, place(&name), file)?;
-        }
-    }
-    let mut programs = programs::build(project)?;
-    programs.extend(files.into_iter().map(|(place, file)| Program { place, file }));
-    Ok(programs)
-}
-
-/// Adds a file to the guest's. Two programs may need the same library, but there is one file in each place.
-fn add(files: &mut BTreeMap<String, PathBuf>, place: String, file: PathBuf) -> Result<()> {
-    match files.entry(place) {
-        Entry::Vacant(entry) => {
-            entry.insert(file);
-        }
-        Entry::Occupied(entry) => {
-            let (place, other) = (entry.key(), entry.get());
-            ensure!(
-                *other == file,
-                "{} and {} would both be {place} of a guest",
-                other.display(),
-                file.display()
-            );
-        }
-    }
-    Ok(())
-}
-
-/// Where a library is in the guest: in one folder with the others, but the loader is where programs expect it.
-fn place(name: &str) -> String {
-    match name.strip_prefix('/') {
-        Some(loader) => loader.into(),
-        None => format!("lib/{name}"),
-    }
+    let mut files = Files::default();
+    files.add("bin/ring".into(), ring.clone())?;
+    files.add(format!("lib/{}", provider::NAME), provider.clone())?;
+    let folders = ["lib", "lib/mpich"].map(|folder| project.venv.join(folder));
+    files.add_libraries(&ring, &folders)?;
+    files.add_libraries(&provider, &folders)?;
+    programs::add(project, &mut files)?;
+    Ok(files)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn libraries_are_in_one_folder_and_the_loader_is_where_programs_have_it() {
-        assert_eq!(place("libmpi.so.12"), "lib/libmpi.so.12");
-        assert_eq!(place("/lib64/ld-linux-x86-64.so.2"), "lib64/ld-linux-x86-64.so.2");
-    }
-
-    #[test]
-    fn two_programs_share_a_library_and_two_files_are_no_one_library() {
-        let mut files = BTreeMap::new();
-        for file in ["/lib/libc.so.6", "/lib/libc.so.6"] {
-            add(&mut files, place("libc.so.6"), PathBuf::from(file)).unwrap();
-        }
-        let error = add(&mut files, place("libc.so.6"), PathBuf::from("/opt/libc.so.6")).unwrap_err();
-        let said = "/lib/libc.so.6 and /opt/libc.so.6 would both be lib/libc.so.6 of a guest";
-        assert_eq!(error.to_string(), said);
-        assert_eq!(files.len(), 1);
-    }
 
     #[test]
     fn the_job_is_there_and_tells_of_the_ring() {

@@ -1,7 +1,6 @@
 //! The guest's whole file system: busybox, modules, our programs and scripts.
 
-use super::programs::Program;
-use crate::guest::{Cache, Cpio};
+use crate::guest::{Cache, Cpio, Files};
 use crate::project::Project;
 use anyhow::{Context, Result};
 use std::fs;
@@ -33,8 +32,8 @@ const PAGE: &str = "docs/real-hardware.md";
 /// What VFIO on PCI is made of, without what these modules need.
 const MODULES: [&str; 2] = ["vfio_iommu_type1", "vfio-pci"];
 
-/// Puts it together: programs, the libraries of those that need some, and jobs by the names of their scripts.
-pub fn build(project: &Project, cache: &Cache, programs: &[Program], jobs: &[PathBuf]) -> Result<Vec<u8>> {
+/// Puts it together: programs and libraries, and jobs by the names of their scripts.
+pub fn build(project: &Project, cache: &Cache, programs: Files, jobs: &[PathBuf]) -> Result<Vec<u8>> {
     let mut archive = Cpio::default();
     for folder in FOLDERS {
         archive.folder(folder);
@@ -43,8 +42,8 @@ pub fn build(project: &Project, cache: &Cache, programs: &[Program], jobs: &[Pat
     archive.program("init", &xtask.join(INIT))?;
     archive.program("bin/busybox", &cache.root().file("usr/bin/busybox"))?;
     archive.program("real-hardware.md", &project.root.join(PAGE))?;
-    for program in programs {
-        archive.program(&program.place, &program.file)?;
+    for (place, file) in programs {
+        archive.program(&place, &file)?;
     }
     for job in jobs {
         let name = job.file_name().unwrap_or_default().to_string_lossy();

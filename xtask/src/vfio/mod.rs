@@ -4,18 +4,20 @@
 
 pub mod initramfs;
 pub mod log;
+mod monitor;
 mod outside;
 pub mod programs;
 mod qemu;
 pub mod run;
 
 use crate::guest::simulator::{Kind, Simulator};
-use crate::guest::{Cache, Sockets};
+use crate::guest::{Cache, Files, Sockets};
 use crate::need::Need;
 use crate::project::{write, Project};
 use crate::setup;
 use anyhow::{anyhow, ensure, Result};
 use clap::ValueEnum;
+pub use monitor::Monitor;
 use outside::Outside;
 pub use qemu::Machine;
 use std::fs;
@@ -84,13 +86,16 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
     let cache = Cache::ready(project, options.refresh)?;
     if !built {
         setup::ensure(project, &[Need::Simulator])?;
-        project.cargo("build")?.args(["-p", "viaduct-sim", "-p", "viaduct-cli"]).run()?;
+        let packages = ["-p", "viaduct-sim", "-p", "viaduct-cli", "-p", "vipl-c", "-p", "vipl-heap"];
+        project.cargo("build")?.args(packages).run()?;
     }
-    let programs = programs::build(project)?;
+    let mut programs = Files::default();
+    programs::add(project, &mut programs)?;
+    programs::add_linked(project, &mut programs)?;
     let folder = project.scratch("vfio")?;
     let initramfs = folder.join("initramfs.cpio");
     let scripts: Vec<_> = known.iter().map(|name| initramfs::script(project, name)).collect();
-    write(&initramfs, initramfs::build(project, &cache, &programs, &scripts)?)?;
+    write(&initramfs, initramfs::build(project, &cache, programs, &scripts)?)?;
     let jobs = if options.jobs.is_empty() { &known } else { &options.jobs };
     // The two differ in what is in front of the NIC; it is the RTL where the kernel's log tells of what it reaches for.
     let (files, messages) = (("files", Kind::Model), ("messages", Kind::Rtl));
@@ -155,9 +160,12 @@ fn one(
     let nics = simulator.sockets();
     let (nics, others) = nics.split_at(NICS);
     let outside = others.first().map(|socket| Outside::start(project, socket)).transpose()?;
-    let machine = Machine { initramfs, log: &log, nics, line: None, environment: &environment };
+    let socket = sockets.path().join("monitor.sock");
+    let monitor = Monitor::new(&socket, NICS);
+    let (line, socket) = (None, Some(&*socket));
+    let machine = Machine { initramfs, log: &log, nics, line, monitor: socket, environment: &environment };
     let limit = Duration::from_secs(options.limit);
-    let shown = run::run(dma, &machine.command(cache), &simulator, &log, limit)?;
+    let shown = run::run(dma, &machine.command(cache), &simulator, &log, Some(&monitor), limit)?;
     log::judge(&shown.log)?;
     outside.map_or(Ok(()), Outside::judge)?;
     let cycles = simulator.judge()?;

@@ -1,8 +1,10 @@
-//! Our programs as the guest runs them: with everything linked in, since it has no libraries.
+//! Our programs as the guest runs them: with everything linked in, or with the libraries that they need.
 
 use crate::command::Cmd;
+use crate::guest::Files;
 use crate::project::Project;
 use anyhow::{ensure, Context, Result};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 /// The packages that the guest has, and the program of each.
@@ -15,39 +17,52 @@ const EXAMPLES: [&str; 5] = ["hello", "pingpong", "put_get", "server", "dsm"];
 const CONFORMANCE: [&str; 4] = ["cq", "data_path", "rdma", "transfer"];
 /// Another one of them, which the job `suite` starts and makes the NICs of fail (tests/guest/src/program.rs).
 const FAILURE: &str = "failure";
+/// What may be preloaded.
+const ALLOCATOR: &str = "libvipl_heap.so";
 /// They are emulated, instruction by instruction: fewer of them are worth the compilation, and debug information is not worth its place in the
 /// guest's memory.
 const PROFILE: [&str; 4] = ["--config", "profile.dev.opt-level=1", "--config", "profile.dev.debug=false"];
 
-/// A program for the guest, or a library.
-pub struct Program {
-    /// Where it is in the guest, from the root on.
-    pub place: String,
-    /// Where it is on this machine.
-    pub file: PathBuf,
-}
-
-/// Builds them all.
-pub fn build(project: &Project) -> Result<Vec<Program>> {
+/// Builds those with everything linked in: our programs, and VIPL's examples in Rust and in C.
+pub fn add(project: &Project, files: &mut Files) -> Result<()> {
     let built = cargo(project)?;
-    let program = |(_, name): &(&str, &str)| Program { place: format!("bin/{name}"), file: built.join(name) };
-    let mut programs: Vec<Program> = PACKAGES.iter().map(program).collect();
+    for (_, name) in PACKAGES {
+        files.add(format!("bin/{name}"), built.join(name))?;
+    }
     let folder = project.scratch("guest-programs/c")?;
     for name in EXAMPLES {
-        let file = built.join("examples").join(name);
-        programs.push(Program { place: format!("examples/rust/{name}"), file });
+        files.add(format!("examples/rust/{name}"), built.join("examples").join(name))?;
         let source = format!("vipl/examples/c/{name}.c");
-        let file = compile(project, &built, &source, "-std=gnu99", &folder)?;
-        programs.push(Program { place: format!("examples/c/{name}"), file });
+        // Of what it makes, ld warns that getaddrinfo in a static program needs files at run time. No program here calls it.
+        let flags = ["-std=gnu99", "-static", "-Wl,--gc-sections"];
+        let program = compile(project, &source, &flags, &built.join("libvipl.a"), &folder)?;
+        files.add(format!("examples/c/{name}"), program)?;
     }
+    Ok(())
+}
+
+/// Builds programs of the conformance tests, with libvipl.so as cargo has built it, and the allocator that may be preloaded: only a program that is
+/// linked with the C library when it starts can have another allocator then.
+pub fn add_linked(project: &Project, files: &mut Files) -> Result<()> {
+    let built = project.built_folder()?;
+    let folder = project.scratch("guest-programs/linked")?;
+    // As an installed library is found: by its soname.
+    let library = folder.join("libvipl.so.1");
+    if !library.exists() {
+        symlink(built.join("libvipl.so"), &library).with_context(|| library.display().to_string())?;
+    }
+    let folders = [folder.clone()];
     let placed = CONFORMANCE.map(|name| (name, format!("examples/conformance/{name}")));
     // Beside the suite, which looks for it there.
     for (name, place) in placed.into_iter().chain([(FAILURE, format!("bin/{FAILURE}"))]) {
         let source = format!("vipl/c/tests/c/{name}.c");
-        let file = compile(project, &built, &source, "-std=gnu89", &folder)?;
-        programs.push(Program { place, file });
+        let program = compile(project, &source, &["-std=gnu89"], &library, &folder)?;
+        files.add_libraries(&program, &folders)?;
+        files.add(place, program)?;
     }
-    Ok(programs)
+    let allocator = built.join(ALLOCATOR);
+    files.add_libraries(&allocator, &folders)?;
+    files.add(format!("lib/{ALLOCATOR}"), allocator)
 }
 
 /// What cargo builds: the programs, the examples in Rust, and libvipl.a. The folder of it.
@@ -67,14 +82,19 @@ fn cargo(project: &Project) -> Result<PathBuf> {
     Ok(folder.join(host).join("debug"))
 }
 
-/// Compiles a program of C, and links VIPL into it.
-fn compile(project: &Project, built: &Path, source: &str, standard: &str, folder: &Path) -> Result<PathBuf> {
+/// Compiles a program of C, and links it with VIPL.
+fn compile(
+    project: &Project,
+    source: &str,
+    flags: &[&str],
+    library: &Path,
+    folder: &Path,
+) -> Result<PathBuf> {
     let program = folder.join(source.replace('/', "-"));
-    let cc = Cmd::new("cc").args([standard, "-O1", "-s", "-static", "-Wl,--gc-sections", "-pthread", "-I"]);
+    let cc = Cmd::new("cc").args(flags).args(["-O1", "-s", "-pthread", "-I"]);
     let cc = cc.arg(project.root.join("vipl/include")).arg("-o").arg(&program).arg(project.root.join(source));
-    let cc = cc.arg(built.join("libvipl.a")).arg("-lm");
+    let cc = cc.arg(library).arg("-lm");
     let output = cc.command().output().with_context(|| format!("cannot start {cc}"))?;
-    // Of what it makes, ld warns that getaddrinfo in a static program needs files at run time. No program here calls it.
     ensure!(output.status.success(), "{}: {cc}\n{}", output.status, String::from_utf8_lossy(&output.stderr));
     Ok(program)
 }

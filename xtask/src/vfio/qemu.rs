@@ -6,12 +6,13 @@
 //!         +-- root port 1 -- vfio-user-pci -- nic1.sock     02:00.0
 //!         +-- serial 0: the kernel's log -> a file     serial 1: what the jobs say -> standard output
 //!         +-- serial 2, if there is one: a socket, for a job
+//!         +-- monitor, if there is one: a socket
 //! ```
 
 use crate::command::Cmd;
 use crate::guest::Cache;
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How long QEMU waits for the simulator's answer, in milliseconds: it is RTL that answers. After a
 /// time-out the device would be dead, and QEMU with it at the next reset.
@@ -31,11 +32,18 @@ pub struct Machine<'a> {
     /// File for the kernel's log.
     pub log: &'a Path,
     /// Sockets of the NICs.
-    pub nics: &'a [std::path::PathBuf],
+    pub nics: &'a [PathBuf],
     /// Socket of a third serial line, to which somebody connects before the guest starts.
     pub line: Option<&'a Path>,
+    /// Socket of QEMU's monitor.
+    pub monitor: Option<&'a Path>,
     /// The environment of init, `name=value` each.
     pub environment: &'a [String],
+}
+
+/// The name of a NIC's root port.
+pub fn port(nic: usize) -> String {
+    format!("port{nic}")
 }
 
 impl Machine<'_> {
@@ -60,14 +68,17 @@ impl Machine<'_> {
         if let Some(line) = self.line {
             qemu = qemu.args(["-serial", &format!("unix:{},server=on,wait=on", line.display())]);
         }
-        for (i, socket) in self.nics.iter().enumerate() {
+        if let Some(monitor) = self.monitor {
+            qemu = qemu.args(["-qmp", &format!("unix:{},server=on,wait=off", monitor.display())]);
+        }
+        for (nic, socket) in self.nics.iter().enumerate() {
             let device = json!({
                 "driver": "vfio-user-pci",
-                "bus": format!("port{i}"),
+                "bus": port(nic),
                 "x-msg-timeout": ANSWER_MS,
                 "socket": { "type": "unix", "path": socket },
             });
-            let port = format!("pcie-root-port,id=port{i},chassis={}", i + 1);
+            let port = format!("pcie-root-port,id={},chassis={}", port(nic), nic + 1);
             qemu = qemu.args(["-device", &port, "-device", &device.to_string()]);
         }
         // Words that the kernel does not know become init's environment.

@@ -1,5 +1,6 @@
 //! One run of the guest, from QEMU's start to its end.
 
+use super::Monitor;
 use crate::command::Cmd;
 use crate::guest::console::{each_line, Tail, Verdict};
 use crate::guest::running::Running;
@@ -21,12 +22,13 @@ pub struct Shown {
     pub log: String,
 }
 
-/// Starts the guest of this name and listens to it until it powers off, or for so long.
+/// Starts the guest of this name and listens to it until it powers off, or for so long. What it asks for, the monitor does.
 pub fn run(
     name: &'static str,
     qemu: &Cmd,
     simulator: &Simulator,
     log: &Path,
+    monitor: Option<&Monitor>,
     limit: Duration,
 ) -> Result<Shown> {
     let start = Instant::now();
@@ -44,7 +46,15 @@ pub fn run(
     let mut verdict = Verdict::of(name);
     let ended = loop {
         match lines.recv_timeout(LOOK) {
-            Ok(line) => verdict.take(line),
+            Ok(line) => {
+                let asked = verdict.take(line).map(|asked| match monitor {
+                    Some(monitor) => monitor.perform(&asked),
+                    None => bail!("the guest asks for {asked:?} where nobody does it"),
+                });
+                if let Some(Err(error)) = asked {
+                    break Err(error);
+                }
+            }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break Ok(()),
         }
