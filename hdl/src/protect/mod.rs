@@ -49,6 +49,7 @@ mod outstanding;
 mod range;
 mod region;
 mod shared_port;
+mod step;
 
 pub use access_intake::AccessIntake;
 pub use epoch_tally::EpochTally;
@@ -69,23 +70,7 @@ use crate::rows::tables::PageRow;
 pub use command_cut::CommandCut;
 pub use command_out::CommandOut;
 pub use command_queue::CommandQueue;
-
-/// The steps of an access.
-#[derive(Copy, Clone, PartialEq, Debug, LogicState)]
-enum Step {
-    /// None is half way; the next one may take its first step.
-    Idle,
-    /// The distances and the position are there.
-    Compare,
-    /// The range is known: read the page.
-    Place,
-    /// The page is there: issue.
-    Issue,
-    /// Read the next page.
-    Turn,
-    /// The next page is there: issue the rest.
-    Second,
-}
+use step::Step;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -177,7 +162,7 @@ pub struct Protect {
     issuing: Signal<Local, bool>,
     /// One more command is all that the access needs.
     whole: Signal<Local, bool>,
-    /// A read's command finds its register free.
+    /// A read's command finds its register free; the first of two finds the engine ready, too.
     read_free: Signal<Local, bool>,
     /// The access at hand takes a step, its first or its last: a read's command is offered, or a write goes on.
     go: Signal<Local, bool>,

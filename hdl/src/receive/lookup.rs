@@ -110,7 +110,7 @@ pub struct Lookup {
     /// The flush of `rest_vi` goes on.
     rests: DFF<bool>,
     rest_vi: DFF<Vi>,
-    /// A frame is on show and goes before a flush now. It stays on show until this block decides, so the register need not ask again.
+    /// A frame is on show and goes before a flush now. It stays on show until this block decides, so nobody has to look at `show.valid` again.
     frame_turn: DFF<bool>,
     works: Signal<Local, bool>,
     next_work: Signal<Local, Vi>,

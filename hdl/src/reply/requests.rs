@@ -26,8 +26,9 @@
 //! - `held` of a VI is high from its request until the last packet of its answers has left, or was dropped (`gone`). Then `free` comes.
 //! - `failed` reports a packet that could not be read; it counts as `gone` too. The block forgets the VI's requests and gives the NAK to
 //!   `word`; it is the connection's last word. Transmit drops the VI's packets that are behind it, and breaks the VI.
-//! - A commit of RECEIVE forgets the VI's requests. It is taken when no packet is on its way, in a step of its own: what a request makes of the queues
-//!   is then no part of the path of what a row makes of them.
+//! - A commit of RECEIVE forgets the VI's requests. It is taken when no packet is on its way.
+//!
+//! How: a row has a step of its own, so what a request makes of the queues and what a row makes of them do not share a path.
 //!
 //! Example: a peer reads 2049 bytes of a VI with a path MTU of 1024 bytes, from PSN 100 on. `answer` says `ok` and 3 packets. `reply`
 //! gives three packets, of 1024, 1024 and 1 bytes, with PSNs 100 to 102. When all three are `gone`, `free` names the VI.
@@ -125,7 +126,7 @@ pub struct Requests {
     step: Signal<Local, ReplyStep>,
     asked: Signal<Local, ReadRequest>,
     commit_vi: Signal<Local, Vi>,
-    /// No packet is on its way.
+    /// No packet is on its way, and `turn` is not busy.
     takes_row: Signal<Local, bool>,
     /// The request lies within the slot at hand.
     found: Signal<Local, bool>,

@@ -2,7 +2,6 @@
 
 use std::{fmt, io};
 
-use viaduct_link::damage::{Damage, Mischief};
 use viaduct_link::link::{Counters, Refused};
 use viaduct_link::monitor::{Monitor, MonitorOptions};
 use viaduct_link::port::Port;
@@ -59,7 +58,7 @@ impl Lane {
             polling_sets: port.side.times.polling_sets,
             generation: port.side.generation,
             // Neither what the wire does to the port's symbols nor what the port is told to do is its fault.
-            root: options.to_endpoint == Damage::default() && options.mischief == Mischief::default(),
+            root: options.shows_the_root_port(),
         };
         Ok(Self {
             endpoint: Endpoint::new(seed)?,

@@ -22,6 +22,8 @@ pub struct Options {
     pub from_endpoint: Damage,
     /// What the root port does that is legal and unkind.
     pub mischief: Mischief,
+    /// How much faster the root port's clock is, in parts per million: from -600 to 600, which the transceiver takes up by SKP symbols.
+    pub ppm: i32,
     /// Cycles of the link's clock to cycles of the NIC's: 1 to 1, or 5 to 4 where the core runs at 100 MHz.
     pub ratio: (u32, u32),
 }
@@ -33,18 +35,25 @@ impl Default for Options {
             to_endpoint: Damage::default(),
             from_endpoint: Damage::default(),
             mischief: Mischief::default(),
+            ppm: 0,
             ratio: (1, 1),
         }
     }
 }
 
 impl Options {
+    /// The endpoint sees what the root port has sent, when it has sent it.
+    pub(super) fn shows_the_root_port(&self) -> bool {
+        self.to_endpoint == Damage::default() && self.mischief == Mischief::default() && self.ppm == 0
+    }
+
     /// The root port of a root complex that grants these credits.
     pub(super) fn port(&self, seed: u64, credits: &Limits) -> PortOptions {
         let mut port = PortOptions::new(seed);
         port.side.times.detect_quiet = DETECT_QUIET;
         port.locks = LOCKS;
         port.side.mischief = self.mischief;
+        port.ppm = self.ppm;
         port.to_endpoint = self.to_endpoint;
         port.from_endpoint = self.from_endpoint;
         let header = |limit: Option<u8>| limit.map(|limit| u16::from(limit).min(MOST.0));

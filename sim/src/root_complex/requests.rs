@@ -210,7 +210,7 @@ impl RootComplex {
         self.counters.read_bytes += count as u64;
         if self.goes_by_message(&request, false) {
             if self.resetting.is_of_function() {
-                // As those before the reset: whoever could answer it may be waiting for us.
+                // The client may be waiting for the reset, so it is not asked.
                 return self.complete(now, &request, None, None);
             }
             if let Some(done) = self.messages.read(request, fault, address, count) {

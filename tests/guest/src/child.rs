@@ -19,7 +19,7 @@ use crate::{
     note::note,
     ranks,
     setting::{Place, Setting},
-    Options,
+    stream, Options,
 };
 
 /// What a child does.
@@ -41,6 +41,8 @@ pub enum Deed {
     Hostile,
     /// RDMA of its own without end, until it is killed.
     Flight,
+    /// Messages of its own without end, until it is killed.
+    Stream,
 }
 
 /// More than a child may lock that is allowed [`MEMLOCK`].
@@ -265,6 +267,7 @@ fn perform(deed: Deed, options: &Options) -> Result<()> {
         Deed::Hostile | Deed::Flight => {
             return hostile::be(deed, one()?, options.told.as_deref().context("somebody to be against")?)
         }
+        Deed::Stream => return stream::go_on(one()?),
         Deed::Transfer | Deed::Register | Deed::Limit => {}
     }
     let [a, b] = nics else { bail!("two NICs") };

@@ -40,14 +40,17 @@ const DEVICE: &str = "anon_inode:[vfio-device]";
 #[derive(Debug, Clone)]
 pub struct Function(PathBuf);
 
-/// A function's driver is told to let go of it, and does so when nobody has it open any more.
-pub struct Unbinding {
+/// The kernel waits until nobody has a function open any more.
+struct LettingGo {
     function: Function,
     written: Receiver<io::Result<()>>,
 }
 
-/// A function is taken out of the system, when nobody has it open any more.
-pub struct Removal(Unbinding);
+/// Then its driver lets go of it.
+pub struct Unbinding(LettingGo);
+
+/// Then it is taken out of the system.
+pub struct Removal(LettingGo);
 
 impl Function {
     /// A NIC's.
@@ -79,7 +82,7 @@ impl Function {
     /// Begins to take it from vfio-pci. The kernel asks who has it open for it (REQ), as when somebody unplugs it, and waits until nobody has.
     pub fn unbind(self) -> Result<Unbinding> {
         let address = self.address()?.to_owned();
-        Ok(self.begin("driver/unbind", address.into_encoded_bytes()))
+        Ok(Unbinding(self.begin("driver/unbind", address.into_encoded_bytes())))
     }
 
     /// Begins to take it out of the system, as a slot does whose card is to be unplugged. The kernel asks for it as for an unbind.
@@ -88,25 +91,28 @@ impl Function {
     }
 
     /// Writes a file of its folder, by a thread of its own.
-    fn begin(self, file: &str, text: Vec<u8>) -> Unbinding {
+    fn begin(self, file: &str, text: Vec<u8>) -> LettingGo {
         let file = self.0.join(file);
         let (told, written) = mpsc::channel();
         thread::spawn(move || told.send(fs::write(file, text)));
-        Unbinding { function: self, written }
+        LettingGo { function: self, written }
+    }
+}
+
+impl LettingGo {
+    /// Waits until nobody has the function, and the kernel has done what it was told.
+    fn end(self) -> Result<Function> {
+        let written = self.written.recv_timeout(LIMIT).context("somebody has the function open still")?;
+        written.context("the write of its file in sysfs")?;
+        Ok(self.function)
     }
 }
 
 impl Unbinding {
-    /// Waits until nobody has the function.
-    fn wait(&self) -> Result<()> {
-        let written = self.written.recv_timeout(LIMIT).context("somebody has the function open still")?;
-        written.context("its driver lets go of it")
-    }
-
     /// Waits until nobody has the function, and gives it to vfio-pci again.
     pub fn bind_again(self) -> Result<()> {
-        self.wait()?;
-        let address = self.function.address()?;
+        let function = self.0.end()?;
+        let address = function.address()?;
         // Its driver_override names vfio-pci since `viaduct bind`.
         fs::write("/sys/bus/pci/drivers_probe", address.as_encoded_bytes()).context("drivers_probe")
     }
@@ -115,9 +121,7 @@ impl Unbinding {
 impl Removal {
     /// Waits until nobody has the function, has the system find it anew, and gives it to vfio-pci.
     pub fn find_again(self) -> Result<()> {
-        let Self(removal) = self;
-        removal.wait()?;
-        let function = &removal.function;
+        let function = self.0.end()?;
         ensure!(!function.0.exists(), "the system has it still");
         fs::write("/sys/bus/pci/rescan", "1").context("the bus's rescan")?;
         ensure!(function.0.exists(), "the system does not find it again");
@@ -147,7 +151,13 @@ pub fn device_files(process: u32) -> Result<Vec<OwnedFd>> {
     let mut files = Vec::new();
     for file in fs::read_dir(format!("/proc/{}/fd", pid.as_raw_nonzero()))? {
         let file = file?;
-        if fs::read_link(file.path())?.as_os_str() == DEVICE {
+        let is = match fs::read_link(file.path()) {
+            Ok(is) => is,
+            // It has been closed meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error.into()),
+        };
+        if is.as_os_str() == DEVICE {
             let number = file.file_name().to_string_lossy().parse().context("a number of a file")?;
             files.push(pidfd_getfd(&process, number, PidfdGetfdFlags::empty())?);
         }

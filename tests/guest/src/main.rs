@@ -72,6 +72,9 @@ pub struct Options {
     /// The kernel's log must tell of each access that a test has refused, and of no other
     #[arg(long)]
     dmar: bool,
+    /// The NICs are slow: leaves out the tests whose outcome the NICs have no part in
+    #[arg(long)]
+    slow: bool,
     /// Line to who runs this machine, and does to it what its own system cannot
     #[arg(long, value_name = "FILE")]
     machine: Option<PathBuf>,
@@ -146,25 +149,29 @@ impl Test {
     }
 }
 
+/// The tests of what the NICs do, or have done to them.
 const TESTS: &[&[Test]] = &[
     refusals::TESTS,
     regions::TESTS,
     bus_master::TESTS,
     interrupts::TESTS,
     reset::TESTS,
-    owner::TESTS,
-    handed::TESTS,
-    user::TESTS,
     shared::TESTS,
     hostile::TESTS,
     stopped::TESTS,
     bus_error::TESTS,
+];
+
+/// The tests of what the library, viad and the kernel do: the NICs carry a message or two.
+const OF_SOFTWARE: &[&[Test]] = &[
+    owner::TESTS,
+    handed::TESTS,
+    user::TESTS,
     program::TESTS,
     held::TESTS,
     own::TESTS,
     fork::TESTS,
     figures::TESTS,
-    refusals::LAST,
 ];
 
 fn main() -> ExitCode {
@@ -184,7 +191,9 @@ fn main() -> ExitCode {
         }
     };
     let setting = Setting { nics, ledger, machine: options.machine.map(Machine) };
-    let trials = TESTS.iter().copied().flatten().map(|test| {
+    let of_software: &[&[Test]] = if options.slow { &[] } else { OF_SOFTWARE };
+    let tests = TESTS.iter().chain(of_software).copied().flatten().chain(refusals::LAST);
+    let trials = tests.map(|test| {
         let setting = setting.clone();
         Trial::ignorable_test(test.name, move || note::run(|| test.run(&setting)))
     });

@@ -29,7 +29,7 @@ pub const TESTS: &[Test] = &[
 /// Bytes of a message: from the middle of a page into the second one behind it.
 pub const BYTES: usize = 6000;
 /// Where it lies in its memory.
-pub const AT: usize = 100;
+const AT: usize = 100;
 /// What a rank registers: four pages.
 const RANK: u64 = 4 * PAGE as u64;
 

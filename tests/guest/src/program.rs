@@ -1,5 +1,5 @@
-//! A program of C (vipl/c/tests/c/failure.c), with the NICs of its own or of viads, of which the system wants both functions back (REQ), or the bus gives
-//! both up (ERR), while everything that can wait for them does. The program itself checks what VIPL says of that; here is what it keeps of the functions.
+//! A program of C (vipl/c/tests/c/failure.c) loses both its NICs. They are its own or viads'. The system wants the functions back (REQ), or the bus gives
+//! them up (ERR), while all calls that can wait do wait. The program itself checks what VIPL says. Here is checked what it keeps of the functions.
 
 use std::{
     os::fd::OwnedFd,
@@ -16,7 +16,7 @@ use crate::{
     note::note,
     setting::Setting,
     shared::{lacking, trusting},
-    viads::Viad,
+    viads::{Viad, WANTED, WAYS},
     Body, Test,
 };
 
@@ -35,10 +35,8 @@ pub const TESTS: &[Test] = &[
 const UNDER_WAY: &str = "under way";
 /// What it says when its handlers have been told, no call has hung, and it has closed the NICs.
 const ENDED: &str = "all has ended";
-/// Why a viad ends whose function the system wants back. It ends all VIs before.
-const WANTED: &str = "the system wants it back";
-/// The ways to share a NIC, each with what is preloaded: a program that viad does not trust needs the allocator, since it registers what malloc gave it.
-const WAYS: [(&str, &str); 2] = [(",way=trusted", ""), (",way=pools", "/lib/libvipl_heap.so")];
+/// What is preloaded, by the way: a program that viad does not trust needs the allocator, since it registers what malloc gave it.
+const PRELOADED: [&str; 2] = ["", "/lib/libvipl_heap.so"];
 
 /// Whose the NICs are.
 enum Owner {
@@ -62,15 +60,20 @@ impl Owner {
         Ok(files)
     }
 
-    /// The program, with its NICs. A function of its own has not died: closed without an error, it reaches nothing any more. Of a viad's it does not know.
-    fn command(&self, setting: &Setting, file: &Path) -> Command {
+    /// The program, which loses its NICs for that reason. Functions of its own still answer, so it closes them without an error. Of a viad's it cannot know
+    /// that.
+    fn command(&self, setting: &Setting, file: &Path, reason: &str) -> Command {
         let mut command = Command::new(file);
         command.env("VIADUCT_NICS_FILE", "/dev/null");
         match self {
             Self::Itself => command.arg("answer").env("VIADUCT_NICS", nics(setting)),
-            Self::Viads([one, other], (way, preloaded)) => command
-                .env("VIADUCT_NICS", format!("nic0={};nic1={}", one.name(way), other.name(way)))
-                .env("LD_PRELOAD", preloaded),
+            Self::Viads([one, other], (way, preloaded)) => {
+                if reason == WANTED {
+                    command.arg("in-order");
+                }
+                let nics = format!("nic0={};nic1={}", one.name(way), other.name(way));
+                command.env("VIADUCT_NICS", nics).env("LD_PRELOAD", preloaded)
+            }
         };
         command
     }
@@ -109,7 +112,7 @@ fn by_each_way(setting: &Setting, run: impl Fn(Owner) -> Result<Completion>) -> 
     if let Some(reason) = lacking(setting) {
         return Ok(Completion::ignored_with(reason));
     }
-    for way in WAYS {
+    for way in WAYS.into_iter().zip(PRELOADED) {
         note(way.0);
         if let ignored @ Completion::Ignored { .. } = run(Owner::Viads(trusting(setting)?, way))? {
             return Ok(ignored);
@@ -133,14 +136,11 @@ fn fail<T>(
     let Some(file) = file() else {
         return Ok(Completion::ignored_with("the program failure is not beside this one"));
     };
-    let mut command = owner.command(setting, &file);
-    if let (Owner::Viads(..), true) = (&owner, reason == WANTED) {
-        command.arg("in-order");
-    }
-    let mut program = Child::program(command).start()?;
+    let mut program = Child::program(owner.command(setting, &file, reason)).start()?;
     program.wait_for(UNDER_WAY)?;
     let happened = happens(&owner, &program)?;
     program.wait_for(ENDED)?;
+    // By pools it never had any.
     let kept = device_files(program.id())?.len();
     ensure!(kept == 0, "it has closed its NICs, and keeps {kept} files of devices");
     if let Owner::Viads(viads, _) = owner {

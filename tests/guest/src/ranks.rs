@@ -98,7 +98,8 @@ fn bytes(turn: u64) -> Vec<u8> {
     (0..BALL as u64).map(|n| (n.wrapping_mul(7) ^ turn) as u8).collect()
 }
 
-fn say(what: &str) -> Result<()> {
+/// Says something at once.
+pub fn say(what: &str) -> Result<()> {
     println!("{what}");
     Ok(std::io::stdout().flush()?)
 }

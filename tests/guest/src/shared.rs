@@ -72,6 +72,13 @@ fn broken_game(returns: Child, serves: Child) -> Result<()> {
     hears_of_the_end(&returned)
 }
 
+/// One is killed whose messages follow each other without end: some are under way. As above, the NIC meets what is mapped, or sends no more.
+fn kill_in_a_stream(streams: Child) -> Result<()> {
+    let mut streams = streams.start()?;
+    streams.wait_for(PLAYING)?;
+    streams.kill()
+}
+
 /// A rank was told that its game is over: it has ended with an error at one of its balls, and not because it waited for that in vain.
 pub fn hears_of_the_end(rank: &End) -> Result<()> {
     let is_told =
@@ -146,6 +153,8 @@ fn trusted_killed(setting: &Setting) -> Result<Completion> {
         // Its memory is unmapped, and its addresses are leased again.
         viads.iter().try_for_each(|viad| viad.wait_ended(killed))?;
     }
+    kill_in_a_stream(rank(Deed::Stream, viads[0].name(",way=trusted"), TRUSTED))?;
+    viads[0].wait_ended(KILLED + 1)?;
     let [returns, serves] = trusted_pair(&viads);
     game(returns, serves)?;
     viads.into_iter().try_for_each(Viad::stop)?;
@@ -189,6 +198,8 @@ fn distrusting_killed(setting: &Setting) -> Result<Completion> {
         broken_game(returns, serves)?;
         viad.wait_ended(2 * killed)?;
     }
+    kill_in_a_stream(rank(Deed::Stream, viad.name(&format!(",user={OWN},way=pools")), OTHER))?;
+    viad.wait_ended(2 * KILLED + 1)?;
     let [returns, serves] = strangers(&viad);
     game(returns, serves)?;
     viad.stop()?;

@@ -9,7 +9,7 @@ use crate::{
     setting::Setting,
     shared::{game, hears_of_the_end, lacking, trust, trusted_pair, trusting},
     stream::{Remains, Stream},
-    viads::Viad,
+    viads::{Viad, WANTED, WAYS},
     Body, Test,
 };
 
@@ -26,9 +26,6 @@ pub const TESTS: &[Test] = &[
     Test { name: "viad_is_killed_in_the_middle_of_its_programs_streams", body: Body::Names(killed) },
 ];
 
-/// The two ways in which a NIC behind VFIO reaches a program's memory.
-const WAYS: [&str; 2] = [",way=trusted", ",way=pools"];
-
 fn reset(setting: &Setting) -> Result<Completion> {
     under_way(setting, "somebody else", |_| Function::of(setting, 0)?.reset(), Ok)
 }
@@ -41,16 +38,16 @@ fn stop(setting: &Setting) -> Result<Completion> {
 /// the IOMMU has nothing to refuse.
 fn unbind(setting: &Setting) -> Result<Completion> {
     let begin = |_: &Viad| Function::of(setting, 0)?.unbind();
-    under_way(setting, "the system wants it back", begin, Unbinding::bind_again)
+    under_way(setting, WANTED, begin, Unbinding::bind_again)
 }
 
 /// As an unplug: behind it the system has no such function, until it looks for it again.
 fn remove(setting: &Setting) -> Result<Completion> {
     let begin = |_: &Viad| Ok(Function::of(setting, 0)?.remove());
-    under_way(setting, "the system wants it back", begin, Removal::find_again)
+    under_way(setting, WANTED, begin, Removal::find_again)
 }
 
-/// The NIC works on, and nobody may trust what it does: viad takes its Bus Master Enable away before a program hears of it. Where there is somebody to ask, its
+/// Nobody may trust what the NIC does from then on: viad takes its Bus Master Enable away before a program hears of it. Where there is somebody to ask, its
 /// root port sends the message of an error, and the kernel resets the link after it has told vfio-pci.
 fn error(setting: &Setting) -> Result<Completion> {
     let signal = |viad: &Viad| {

@@ -16,6 +16,7 @@ use vipl::{Descriptor, Error, MemAttributes, Nic, Region, ReliabilityLevel, Vi, 
 use crate::{
     bench::{join, read, LIMIT},
     memory::PAGE,
+    ranks::{say, PLAYING},
 };
 
 /// Messages of each queue under way.
@@ -69,6 +70,13 @@ impl Stream {
         self.player.join().expect("no panic")?;
         Ok(Remains(self.memory))
     }
+}
+
+/// The child's side: a stream, until it is killed.
+pub fn go_on(name: &str) -> Result<()> {
+    let stream = Stream::begin(name)?;
+    say(PLAYING)?;
+    stream.player.join().expect("no panic")
 }
 
 /// What a stream's NIC could reach: descriptors and messages. It is registered, as far as its program knows.

@@ -18,6 +18,11 @@ use vipl::Mac;
 
 use crate::{bench::LIMIT, note::note, setting::Setting};
 
+/// The ways in which a program shares a NIC behind VFIO, as options of its name.
+pub const WAYS: [&str; 2] = [",way=trusted", ",way=pools"];
+/// Why a viad ends whose function the system wants back. It ends all VIs before.
+pub const WANTED: &str = "the system wants it back";
+
 /// Folders of viads so far.
 static FOLDERS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
 

@@ -34,8 +34,12 @@ impl Files {
     }
 
     fn send<'a>(&'a self, nic: &'a str, more: &[&'a str]) -> std::process::Output {
+        self.send_to(RECEIVER, nic, more)
+    }
+
+    fn send_to<'a>(&'a self, receiver: &'a str, nic: &'a str, more: &[&'a str]) -> std::process::Output {
         let file = self.sent.to_str().expect("UTF-8");
-        viaduct(&[&["send", "--nic", nic, "--file", file], more, &[RECEIVER]].concat())
+        viaduct(&[&["send", "--nic", nic, "--file", file], more, &[receiver]].concat())
     }
 
     fn arrive(&self, server: &str, client: &str, more: [&[&str]; 2]) {
@@ -55,6 +59,9 @@ fn files_arrive(stage: &Stage, nics: &[String; 2]) {
         Files::new(stage, bytes).arrive(&nics[0], &nics[1], [&[], &[]]);
     }
     let files = Files::new(stage, 50_000);
+    let receiver = files.receive(&nics[0], &PATIENCE);
+    text(&files.send_to("10.0.0.1", &nics[1], &PATIENCE));
+    text(&receiver.end());
     for level in ["unreliable", "reception"] {
         let level = ["--reliability", level];
         files.arrive(&nics[0], &nics[1], [&level, &level]);

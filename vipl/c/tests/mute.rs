@@ -8,7 +8,7 @@ use std::{
 
 use rustix::process::{kill_process, Pid, Signal};
 
-use crate::common::{compile, Simulator, Viads};
+use crate::common::{compile, stop, Simulator, Viads};
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c/mute.c");
 
@@ -29,9 +29,10 @@ fn a_connection_queue_is_destroyed_while_the_viad_of_another_nic_does_not_answer
     let mut lines =
         BufReader::new(program.stdout.take().expect("piped")).lines().map(|line| line.expect("text"));
     let viad = Pid::from_raw(viads.ids()[1] as i32).expect("a process");
-    for (said, signal) in [("ready", Signal::STOP), ("destroyed", Signal::CONT)] {
+    let go_on: fn(Pid) = |viad| kill_process(viad, Signal::CONT).expect("it is there");
+    for (said, what) in [("ready", stop as fn(Pid)), ("destroyed", go_on)] {
         assert_eq!(lines.next().as_deref(), Some(said));
-        kill_process(viad, signal).expect("it runs");
+        what(viad);
         to.write_all(b"\n").expect("it hears");
     }
     assert_eq!(lines.collect::<Vec<_>>(), ["ended"]);

@@ -20,7 +20,7 @@ use viaduct_driver::{
 use viaduct_spec::cm::{rdma_cm, via};
 
 pub use self::wire::{ConnectionEvent, ConnectionQueue, ConnectionRequest, Listener, QueueListener};
-pub use crate::host_address::HostAddress;
+pub use crate::host_address::{HostAddress, NoHostAddress};
 use crate::{Error, ReliabilityLevel};
 /// VIP_NIC_ATTRIBUTES.MaxDiscriminatorLen: with the address of a NIC it fits the 40 bytes that programs give a VIP_NET_ADDRESS.
 pub use viaduct_spec::cm::MAX_DISCRIMINATOR;

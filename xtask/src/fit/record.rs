@@ -1,5 +1,5 @@
 //! `docs/fit/`: what several placements of the card gave, a file for each board that has a PCI Express edge, and of which Verilog. A
-//! placement takes ten minutes of a processor or more, so it is made apart. The part `board` of the suite and `cargo xtask fit --recorded`
+//! placement takes a quarter of an hour to half an hour of a processor, so it is made apart. The part `board` of the suite and `cargo xtask fit --recorded`
 //! only ask whether the records are of today's Verilog, but for comments.
 
 use super::board::{code_digest, Made, Order};
@@ -22,7 +22,9 @@ const SEEDS: usize = 3;
 
 /// What to do about a record that does not hold.
 fn advice(board: &str) -> String {
-    format!("`cargo xtask fit --board {board} --seeds {SEEDS}` makes it anew; it takes half an hour")
+    format!(
+        "`cargo xtask fit --board {board} --seeds {SEEDS}` makes it anew; it takes an hour of two processors"
+    )
 }
 
 fn file(project: &Project, board: &str) -> PathBuf {

@@ -79,9 +79,9 @@ impl Verdict {
 
     /// Takes a line; what is for people is printed, and what the guest asks for is returned.
     pub fn take(&mut self, line: String) -> Option<String> {
-        let line_is = Line::parse(&line);
+        let said = Line::parse(&line);
         self.last.push(line);
-        match line_is {
+        match said {
             Line::Ask(text) => return Some(text),
             Line::Note(text) => self.say(&text),
             Line::Pass(text) => {
@@ -195,6 +195,12 @@ mod tests {
         let good =
             verdict("noise\r\nguest: note hello\r\nguest: job a\r\nguest: pass file\r\nguest: end\r\n");
         assert_eq!(good.judge().unwrap(), 1);
+    }
+
+    #[test]
+    fn what_is_asked_for_is_given_on() {
+        let asked = Verdict::of("a guest").take("guest: ask bus-error 0".into());
+        assert_eq!(asked.as_deref(), Some("bus-error 0"));
     }
 
     #[test]

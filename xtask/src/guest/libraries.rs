@@ -1,4 +1,4 @@
-//! The libraries of a program that is to run in a guest: as the loader lists them, by `ldd` or by its own `--list`.
+//! The files of a guest: programs, and the libraries that they need, as the loader lists them, by `ldd` or by its own `--list`.
 
 use crate::command::Cmd;
 use anyhow::{ensure, Context, Result};

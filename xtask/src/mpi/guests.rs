@@ -129,7 +129,7 @@ fn all_programs(project: &Project, folder: &Path, scratch: &Path) -> Result<File
     let folders = ["lib", "lib/mpich"].map(|folder| project.venv.join(folder));
     files.add_libraries(&ring, &folders)?;
     files.add_libraries(&provider, &folders)?;
-    programs::add(project, &mut files)?;
+    programs::add_static(project, &mut files)?;
     Ok(files)
 }
 

@@ -33,7 +33,7 @@ const PAGE: &str = "docs/real-hardware.md";
 const MODULES: [&str; 2] = ["vfio_iommu_type1", "vfio-pci"];
 
 /// Puts it together: programs and libraries, and jobs by the names of their scripts.
-pub fn build(project: &Project, cache: &Cache, programs: Files, jobs: &[PathBuf]) -> Result<Vec<u8>> {
+pub fn build(project: &Project, cache: &Cache, files: Files, jobs: &[PathBuf]) -> Result<Vec<u8>> {
     let mut archive = Cpio::default();
     for folder in FOLDERS {
         archive.folder(folder);
@@ -42,7 +42,7 @@ pub fn build(project: &Project, cache: &Cache, programs: Files, jobs: &[PathBuf]
     archive.program("init", &xtask.join(INIT))?;
     archive.program("bin/busybox", &cache.root().file("usr/bin/busybox"))?;
     archive.program("real-hardware.md", &project.root.join(PAGE))?;
-    for (place, file) in programs {
+    for (place, file) in files {
         archive.program(&place, &file)?;
     }
     for job in jobs {

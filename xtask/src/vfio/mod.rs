@@ -89,13 +89,13 @@ pub fn run(project: &Project, options: &Options, built: bool) -> Result<()> {
         let packages = ["-p", "viaduct-sim", "-p", "viaduct-cli", "-p", "vipl-c", "-p", "vipl-heap"];
         project.cargo("build")?.args(packages).run()?;
     }
-    let mut programs = Files::default();
-    programs::add(project, &mut programs)?;
-    programs::add_linked(project, &mut programs)?;
+    let mut files = Files::default();
+    programs::add_static(project, &mut files)?;
+    programs::add_dynamic(project, &mut files)?;
     let folder = project.scratch("vfio")?;
     let initramfs = folder.join("initramfs.cpio");
     let scripts: Vec<_> = known.iter().map(|name| initramfs::script(project, name)).collect();
-    write(&initramfs, initramfs::build(project, &cache, programs, &scripts)?)?;
+    write(&initramfs, initramfs::build(project, &cache, files, &scripts)?)?;
     let jobs = if options.jobs.is_empty() { &known } else { &options.jobs };
     // The two differ in what is in front of the NIC; it is the RTL where the kernel's log tells of what it reaches for.
     let (files, messages) = (("files", Kind::Model), ("messages", Kind::Rtl));
@@ -162,8 +162,8 @@ fn one(
     let outside = others.first().map(|socket| Outside::start(project, socket)).transpose()?;
     let socket = sockets.path().join("monitor.sock");
     let monitor = Monitor::new(&socket, NICS);
-    let (line, socket) = (None, Some(&*socket));
-    let machine = Machine { initramfs, log: &log, nics, line, monitor: socket, environment: &environment };
+    let (line, at) = (None, Some(&*socket));
+    let machine = Machine { initramfs, log: &log, nics, line, monitor: at, environment: &environment };
     let limit = Duration::from_secs(options.limit);
     let shown = run::run(dma, &machine.command(cache), &simulator, &log, Some(&monitor), limit)?;
     log::judge(&shown.log)?;

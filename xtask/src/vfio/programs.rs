@@ -4,6 +4,7 @@ use crate::command::Cmd;
 use crate::guest::Files;
 use crate::project::Project;
 use anyhow::{ensure, Context, Result};
+use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ const ALLOCATOR: &str = "libvipl_heap.so";
 const PROFILE: [&str; 4] = ["--config", "profile.dev.opt-level=1", "--config", "profile.dev.debug=false"];
 
 /// Builds those with everything linked in: our programs, and VIPL's examples in Rust and in C.
-pub fn add(project: &Project, files: &mut Files) -> Result<()> {
+pub fn add_static(project: &Project, files: &mut Files) -> Result<()> {
     let built = cargo(project)?;
     for (_, name) in PACKAGES {
         files.add(format!("bin/{name}"), built.join(name))?;
@@ -43,14 +44,15 @@ pub fn add(project: &Project, files: &mut Files) -> Result<()> {
 
 /// Builds programs of the conformance tests, with libvipl.so as cargo has built it, and the allocator that may be preloaded: only a program that is
 /// linked with the C library when it starts can have another allocator then.
-pub fn add_linked(project: &Project, files: &mut Files) -> Result<()> {
+pub fn add_dynamic(project: &Project, files: &mut Files) -> Result<()> {
     let built = project.built_folder()?;
     let folder = project.scratch("guest-programs/linked")?;
-    // As an installed library is found: by its soname.
+    // As an installed library is found: by its soname. A link of an earlier run may name another file.
     let library = folder.join("libvipl.so.1");
-    if !library.exists() {
-        symlink(built.join("libvipl.so"), &library).with_context(|| library.display().to_string())?;
+    if library.symlink_metadata().is_ok() {
+        fs::remove_file(&library).with_context(|| library.display().to_string())?;
     }
+    symlink(built.join("libvipl.so"), &library).with_context(|| library.display().to_string())?;
     let folders = [folder.clone()];
     let placed = CONFORMANCE.map(|name| (name, format!("examples/conformance/{name}")));
     // Beside the suite, which looks for it there.

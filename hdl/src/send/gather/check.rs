@@ -4,7 +4,7 @@
 //!  waits, head, found, hold ──►┌────────────────────────────────────────┐──► load, drop, busy
 //!                              │ CheckSteps ── step ──► all of these:   │──► seek, read_row
 //!                      late ──►│ SendLimits Extensions ReadGate         │
-//!                       now ──►│ LengthCheck ──► MessageJudge           │──► message, restart
+//!                       now ──►│ LengthCheck ──► MessageJudge           │──► message, prepares, restart
 //!     tail_length, tail_end ──►│ TailPlace                              │──► tail
 //!                              └────────────────────────────────────────┘
 //! ```

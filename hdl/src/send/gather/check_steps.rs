@@ -4,7 +4,7 @@
 //!                   waits, hold ──►┌────────────┐──► load, drop
 //!        lost, stale, connected ──►│            │──► step
 //!  has_tail, rdma, has_immediate ─►│ CheckSteps │──► seek, read_row
-//!           asked, ended, taken ──►└────────────┘──► asks
+//!           asked, ended, taken ──►└────────────┘──► asks, offers, prepares
 //! ```
 //! Contract: a word that is asked for in one step is on show in the next, and in `late` in the one behind that. In Idle the block waits
 //! for a head, and `load` takes it, and reads its VI's GATHER row. What the next steps read depends on what the descriptor has:
@@ -13,7 +13,7 @@
 //! |---|---|---|---|
 //! | Load | GATHER row | | Limits; with a tail TailRow |
 //! | TailRow | GATHER row | GATHER row | AskTail; Row, if the VI is not connected; Idle, if the head is stale |
-//! | AskTail | GATHER row | GATHER row | WaitTail, when `asked` says that the read is taken |
+//! | AskTail | GATHER row | GATHER row | WaitTail, in the cycle behind `asked`, which says that the read is taken |
 //! | WaitTail | GATHER row | GATHER row | Row, when the tail has `ended` |
 //! | Row | GATHER row | | Limits |
 //! | Limits | with immediate data 2, otherwise 4 | GATHER row | Verdict; with immediate data Immediate; of RDMA Remote; Offer, if the descriptor is lost; Idle, if the head is stale |

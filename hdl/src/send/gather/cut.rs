@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!           message, head ──►┌────────────────────────────┐──► packet
+//!                prepares ──►│                            │
 //!      now, rest, counted ──►│ MessageRest ──► PacketLabel│──► access
 //!              word, late ──►│  └─► PacketPart            │──► step, count
 //!                    hold ──►│        └─► SegmentCursor   │──► resting, claim
@@ -18,7 +19,7 @@
 //! for them, and then one of 476 bytes, whose access says that it ends the packet.
 //!
 //! Latency: 2 cycles from `message` to its first access. Throughput: 3 cycles for each access, 2 for each segment (3 for an empty one),
-//! 1 more for each packet, skipped or not, and 2 for each further part of it; 5 from one part's access to the next one's.
+//! 1 more for each packet, skipped or not, and for each further part of it; 4 from one part's access to the next one's.
 //!
 //! Tests: alone `tests/send/gather/latency.rs`; with the whole of gather the others there.
 

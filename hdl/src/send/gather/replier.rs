@@ -15,7 +15,7 @@
 //! Example: `reply` offers a packet of 1024 bytes while cut rests. The block reads the VI's GATHER row for its tag, announces
 //! the packet, reserves 128 words, and asks `access` for 1024 bytes; then it takes the reply.
 //!
-//! Latency: 5 cycles from a reply to its first access, 5 from that to the next one.
+//! Latency: 5 cycles from a reply to its first access, 4 from that to the next one.
 //!
 //! Tests: with the whole of gather, `tests/send/gather/replies.rs`.
 

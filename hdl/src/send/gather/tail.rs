@@ -5,7 +5,7 @@
 //!        start ──►│ Tail │──► ended
 //!        index ──►└──────┘──► word
 //! ```
-//! Contract: `start` says that check has asked for a tail. The block keeps the words that come for it, from number 8 on, and tells the
+//! Contract: `start` is high while check asks for a tail. The block keeps the words that come behind that, from number 8 on, and tells the
 //! length of each segment in `length`. `ended` comes behind the last beat, and behind the last `length` or with it.
 //!
 //! Latency: 1 cycle from a beat to `length` and `ended`; 1 cycle from `index` to `word`.
@@ -43,7 +43,7 @@ pub struct Tail {
     pub reset: Signal<In, bool>,
     /// Up to eight bytes that a read of any client brought, from dma/read; the block picks those of tails.
     pub beat: FlowSink<ReadBeat>,
-    /// Pulses when check has asked for the tail of a descriptor.
+    /// Check asks for the tail of a descriptor; high until the read is taken.
     pub start: Signal<In, bool>,
     /// Word of the descriptor to read, from 8 on; the word reader drives it.
     pub index: Signal<In, Bits<9>>,

@@ -126,14 +126,14 @@ fn a_mebibyte_each_way_passes_links_that_are_retrained() {
     }
 }
 
-/// Clocks apart, COM in the high byte, an inverted lane, a level of electrical idle that lies: none of it costs a packet.
+/// SKP sets of any length or clocks 600 ppm apart, COM in the high byte, an inverted lane, a level of electrical idle that lies: none of it costs a packet.
 #[test]
 fn a_mebibyte_each_way_passes_a_lane_that_is_awkward_and_hurts_nothing() {
-    for seed in seeds(&[2]) {
-        let damage = Damage { skp: true, odd: true, inverted: true, glitches: 2000, ..Damage::default() };
+    for (seed, ppm) in seeds(&[2, 5]).into_iter().zip([0, 600].into_iter().cycle()) {
+        let damage = Damage { skp: ppm == 0, odd: true, inverted: true, glitches: 2000, ..Damage::default() };
         let options =
-            Options { to_endpoint: damage, from_endpoint: damage, ratio: (5, 4), ..Options::default() };
+            Options { to_endpoint: damage, from_endpoint: damage, ppm, ratio: (5, 4), ..Options::default() };
         let links = transfer(seed, options, 0);
-        assert_eq!(links.sum(|c| c.replayed + c.bad_tlps + c.missing), 0, "seed {seed}");
+        assert_eq!(links.sum(|c| c.replayed + c.bad_tlps + c.missing), 0, "seed {seed}, {ppm} ppm");
     }
 }

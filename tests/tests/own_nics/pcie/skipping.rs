@@ -46,9 +46,9 @@ struct Run {
     evaluated: u64,
 }
 
-fn run(never_skip: bool, folder: &std::path::Path) -> Run {
+fn run(ratio: (u32, u32), never_skip: bool, folder: &std::path::Path) -> Run {
     let pcap = folder.join(format!("{never_skip}.pcap"));
-    let mut setup = linked(7, Options::default());
+    let mut setup = linked(7, Options { ratio, ..Options::default() });
     setup.pcap = Some(pcap.clone());
     setup.network.never_skip = never_skip;
     let mut scene = Scene::on(World::new(&setup));
@@ -91,10 +91,9 @@ fn run(never_skip: bool, folder: &std::path::Path) -> Run {
     Run { packets: seen.map(|seen| seen.passed).into(), frames, memories, evaluated }
 }
 
-#[test]
-fn idle_time_that_is_skipped_changes_no_packet_no_frame_and_no_byte() {
+fn skips(ratio: (u32, u32)) {
     let folder = tempfile::tempdir().expect("a folder");
-    let [skipped, stepped] = [false, true].map(|never_skip| run(never_skip, folder.path()));
+    let [skipped, stepped] = [false, true].map(|never_skip| run(ratio, never_skip, folder.path()));
     println!("cycles evaluated: {} and {}", skipped.evaluated, stepped.evaluated);
     assert!(skipped.evaluated * 3 < stepped.evaluated, "nothing was skipped");
     assert!(skipped.frames.len() > 20);
@@ -102,4 +101,14 @@ fn idle_time_that_is_skipped_changes_no_packet_no_frame_and_no_byte() {
     assert!(skipped.packets.iter().flatten().all(|packets| packets.len() > 10));
     assert!(skipped.packets == stepped.packets, "other packets");
     assert!(skipped.memories == stepped.memories, "other bytes");
+}
+
+#[test]
+fn idle_time_that_is_skipped_changes_no_packet_no_frame_and_no_byte() {
+    skips((1, 1));
+}
+
+#[test]
+fn idle_time_that_is_skipped_changes_nothing_at_the_boards_ratio_of_the_clocks() {
+    skips((5, 4));
 }
