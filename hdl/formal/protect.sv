@@ -16,8 +16,8 @@
 // share: intake_write = dut.intake_write
 // share: open = dut.intake_open
 // share: empty = dut.intake_empty
-// share: read_issue = dut.read_out_issue
-// share: write_issue = dut.write_out_issue
+// share: read_issue = dut.read_goes
+// share: write_issue = dut.write_offered
 // share: second = dut.second
 // share: page = dut.pages_read_data
 // share: row = dut.range.page
@@ -30,6 +30,8 @@
 // watch: client = dut.client
 // watch: user = dut.user
 // watch: writes = dut.writes
+// watch: issues = dut.issue
+// watch: may_return = dut.may_return
 module range(
     input wire clock, input wire look, input wire compare, input wire place, input wire next_page,
     input wire [170:0] access, input wire member, input wire [104:0] region, input wire [104:0] extent,
@@ -85,7 +87,7 @@ module proof(
         .read_ready(read_ready), .write_ready(write_ready)
     );
     (* keep *) wire [10:0] which, row, dut_last;
-    (* keep *) wire look, compare, place, shown, intake_write, open, empty, read_issue, write_issue, second, granted, crosses, writes;
+    (* keep *) wire look, compare, place, shown, intake_write, open, empty, read_issue, write_issue, second, granted, crosses, writes, issues, may_return;
     (* keep *) wire [170:0] checked;
     (* keep *) wire [89:0] command;
     (* keep *) wire [44:0] page, word;
@@ -134,6 +136,8 @@ module proof(
     always @(*) begin
         steps: assert(step <= 5);
         last_step: assert(second == (step == 5));
+        issue_step: assert(issues == (step == 3));
+        if (may_return) waits: assert(step == 3);
         if (step >= 3) at_issue: assert(fresh && !wrote);
         if (step == 1 || step == 2) on_the_way: assert(!wrote);
         if (step != 0) its_own: assert(client == access_client && user == access[170:163] && writes == access[159]);

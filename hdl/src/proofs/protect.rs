@@ -105,20 +105,20 @@ const PROTECT: [Mutant; 28] = [
     mutant(
         "a write that is refused is written",
         "no_refused_write",
-        "offered = issuing & ~silent & free;",
-        "offered = issuing & free;",
+        "write_offered = write_goes & range_granted;",
+        "write_offered = write_goes;",
     ),
     mutant(
-        "a write is never refused",
+        "a write that is refused is written in the step Issue",
         "no_refused_write",
-        "silent = writes & ~range_granted;",
-        "silent = 1'b0;",
+        "write_offered = write_goes & range_granted;",
+        "write_offered = write_goes & (range_granted | issue);",
     ),
     mutant(
-        "refused reads are silent, and not writes",
+        "refused writes are written, and no others",
         "no_refused_write",
-        "silent = writes & ~range_granted;",
-        "silent = ~writes & ~range_granted;",
+        "write_offered = write_goes & range_granted;",
+        "write_offered = write_goes & ~range_granted;",
     ),
     mutant("the page of now", "named_page", ".read_address(range_page),", ".read_address(commit_row[10:0]),"),
     mutant(
