@@ -60,19 +60,15 @@ impl Owner {
         Ok(files)
     }
 
-    /// The program, which loses its NICs for that reason. Functions of its own still answer, so it closes them without an error. Of a viad's it cannot know
-    /// that.
-    fn command(&self, setting: &Setting, file: &Path, reason: &str) -> Command {
+    /// The program. Functions of its own still answer, so it closes them without an error. Of a viad's it cannot know that.
+    fn command(&self, setting: &Setting, file: &Path) -> Command {
         let mut command = Command::new(file);
         command.env("VIADUCT_NICS_FILE", "/dev/null");
         match self {
             Self::Itself => command.arg("answer").env("VIADUCT_NICS", nics(setting)),
             Self::Viads([one, other], (way, preloaded)) => {
-                if reason == WANTED {
-                    command.arg("in-order");
-                }
                 let nics = format!("nic0={};nic1={}", one.name(way), other.name(way));
-                command.env("VIADUCT_NICS", nics).env("LD_PRELOAD", preloaded)
+                command.arg("viads").env("VIADUCT_NICS", nics).env("LD_PRELOAD", preloaded)
             }
         };
         command
@@ -136,7 +132,7 @@ fn fail<T>(
     let Some(file) = file() else {
         return Ok(Completion::ignored_with("the program failure is not beside this one"));
     };
-    let mut program = Child::program(owner.command(setting, &file, reason)).start()?;
+    let mut program = Child::program(owner.command(setting, &file)).start()?;
     program.wait_for(UNDER_WAY)?;
     let happened = happens(&owner, &program)?;
     program.wait_for(ENDED)?;
