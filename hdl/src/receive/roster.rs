@@ -88,7 +88,7 @@ pub struct Roster {
     marked: DFF<bool>,
     /// A place that `free` named is not yet marked in `over`: a frame was dropped.
     waits: DFF<bool>,
-    /// That place.
+    /// The place that `free` named and that is marked next; of use while `waits` is high.
     waiting: DFF<Bits<4>>,
     /// The frame on show is taken; likewise the three below.
     takes: Signal<Local, bool>,

@@ -7,6 +7,7 @@ use libtest_mimic::Completion;
 use vipl::MemAttributes;
 
 use crate::{
+    function::DEVICE,
     memory::{Pages, PAGE},
     own::{connect, message, End, BYTES},
     setting::Setting,
@@ -19,8 +20,6 @@ use crate::{
 pub const TESTS: &[Test] =
     &[Test { name: "a_child_of_a_trusted_program_has_no_doorbells", body: Body::Names(forked) }];
 
-/// What /proc calls a mapping of a function's BAR.
-const BAR: &str = "[vfio-device]";
 /// Pages of each end.
 const PAGES: usize = 3;
 
@@ -93,5 +92,5 @@ fn forked(setting: &Setting) -> Result<Completion> {
 /// How many mappings of BARs a process has.
 fn bars(process: &str) -> Result<usize> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
-    Ok(maps.lines().filter(|line| line.ends_with(BAR)).count())
+    Ok(maps.lines().filter(|line| line.ends_with(DEVICE)).count())
 }

@@ -33,8 +33,8 @@ const COMMAND: u64 = 4;
 /// Command register: the function may send memory requests.
 const BUS_MASTER: u16 = 1 << 2;
 
-/// What a process has for each function: links of this name in /proc.
-const DEVICE: &str = "anon_inode:[vfio-device]";
+/// What /proc calls a function's device: the links of its files, and the mappings of its BARs.
+pub const DEVICE: &str = "anon_inode:[vfio-device]";
 
 /// A function of this machine, by its folder in sysfs.
 #[derive(Debug, Clone)]

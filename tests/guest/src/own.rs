@@ -41,13 +41,13 @@ pub struct End {
     pub ptag: Ptag,
     /// For descriptors.
     page: Region,
-    /// A VI.
+    /// The VI by which messages go.
     pub vi: Vi,
     connections: Arc<dyn Connections>,
 }
 
 impl End {
-    /// Opens it.
+    /// Opens the NIC, and makes a VI.
     pub fn open(viad: &Viad) -> Result<Self> {
         let nic = Nic::open(&viad.name(",way=trusted"))?;
         let ptag = nic.create_ptag()?;

@@ -1,7 +1,7 @@
 //! QEMU's monitor: what the guest cannot do to its own machine, a job of its asks for, and QEMU does it. The protocol is QMP
 //! (docs/interop/qmp-spec.rst of QEMU): a line of JSON for each command and each answer.
 //!
-//! There is no deed that unplugs a card: QEMU 11.1 aborts when `device_del` takes a vfio-user-pci away (`memory_region_del_subregion`).
+//! Nothing here unplugs a card: QEMU 11.1 aborts when `device_del` takes a vfio-user-pci away (`memory_region_del_subregion`).
 
 use super::qemu;
 use anyhow::{bail, ensure, Context, Result};
@@ -22,47 +22,28 @@ pub struct Monitor {
     nics: usize,
 }
 
-/// What it is asked for, of a NIC by its number.
-#[derive(Debug)]
-enum Deed {
-    /// The NIC's root port finds an error of its link.
-    BusError(usize),
-}
-
-impl Deed {
-    fn parse(text: &str) -> Result<Deed> {
-        let deed = text.split_once(' ').and_then(|(name, nic)| {
-            let nic = nic.parse().ok()?;
-            (name == "bus-error").then_some(Deed::BusError(nic))
-        });
-        deed.with_context(|| format!("the guest asks for {text:?}; there is bus-error, with a NIC's number"))
-    }
-}
-
 impl Monitor {
     /// Of a machine that has its monitor at `socket`, and so many NICs.
     pub fn new(socket: &Path, nics: usize) -> Monitor {
         Monitor { socket: socket.to_path_buf(), nics }
     }
 
-    /// Does what the guest asks for.
+    /// Does what the guest asks for: `bus-error N`, the root port of NIC N finds an error of its link.
     pub fn perform(&self, asked: &str) -> Result<()> {
-        let deed = Deed::parse(asked)?;
-        let command = self.command(&deed)?;
+        let nic: Option<usize> = asked.strip_prefix("bus-error ").and_then(|nic| nic.parse().ok());
+        let nic = nic.with_context(|| {
+            format!("the guest asks for {asked:?}; there is bus-error, with a NIC's number")
+        })?;
+        ensure!(nic < self.nics, "{asked}: there are {} NICs", self.nics);
         let mut line = Line::connect(&self.socket)?;
         line.call(&json!({"execute": "qmp_capabilities"}))?;
-        let answer = line.call(&command).with_context(|| format!("{deed:?}"))?;
+        let words = format!("pcie_aer_inject_error {} {BUS_ERROR}", qemu::port(nic));
+        let command = json!({"execute": "human-monitor-command", "arguments": {"command-line": words}});
+        let answer = line.call(&command).with_context(|| asked.to_string())?;
         // A command for people answers in words. This one says "OK id: ..." when it has done what it should.
         let text = answer.as_str().unwrap_or_default();
-        ensure!(text.starts_with("OK "), "{deed:?}: {text:?}");
+        ensure!(text.starts_with("OK "), "{asked}: {text:?}");
         Ok(())
-    }
-
-    fn command(&self, deed: &Deed) -> Result<Value> {
-        let Deed::BusError(nic) = *deed;
-        ensure!(nic < self.nics, "{deed:?}: there are {} NICs", self.nics);
-        let words = format!("pcie_aer_inject_error {} {BUS_ERROR}", qemu::port(nic));
-        Ok(json!({"execute": "human-monitor-command", "arguments": {"command-line": words}}))
     }
 }
 
