@@ -68,6 +68,11 @@ pub enum Obstacle {
         /// Who may have it, as far as this user can see.
         holders: Vec<Holder>,
     },
+    /// Somebody else resets it at this moment, or the bus above it.
+    Resetting {
+        /// The address.
+        address: Address,
+    },
     /// The IOMMU does not check interrupts.
     NoInterruptRemapping {
         /// The address.
@@ -213,6 +218,9 @@ impl Obstacle {
                     path.display()
                 )
             }
+            Self::Resetting { address } => format!(
+                "{address} is being reset, or the bus above it, by somebody else: it opens when that is over"
+            ),
             Self::NoInterruptRemapping { address } => format!(
                 "the IOMMU of {address} does not remap interrupts, so the function could send any \
                  interrupt: turn it on in the firmware's set-up and take intremap=off off the kernel's \
@@ -258,11 +266,12 @@ impl Obstacle {
                 let kib = memlock.locked.saturating_add(*bytes).div_ceil(1024);
                 vec![format!("sudo prlimit --pid $$ --memlock={}", kib * 1024)]
             }
-            Self::NoInterruptRemapping { .. } => Vec::new(),
             Self::NoFunction { .. }
             | Self::OtherFunction { .. }
             | Self::NoIommu { .. }
             | Self::NoNode { .. }
+            | Self::Resetting { .. }
+            | Self::NoInterruptRemapping { .. }
             | Self::Maps { .. } => Vec::new(),
         }
     }

@@ -322,6 +322,7 @@ fn what_the_kernel_alone_knows_is_told_in_the_same_way() {
     );
     let address = NIC.parse().expect("an address");
     contains(&Obstacle::NoFunction { address }.to_string(), &[NIC, "viaduct devices"]);
+    contains(&Obstacle::Resetting { address }.to_string(), &[NIC, "is being reset", "when that is over"]);
 }
 
 #[test]

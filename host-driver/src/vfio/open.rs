@@ -157,10 +157,7 @@ fn enter(machine: &Machine, function: &Function) -> Result<Opened, Failure> {
     if let Some(obstacle) = obstacles.iter().find(sure) {
         return Err(Failure::Obstacle(obstacle.clone()));
     }
-    let explained = |error| match obstacles.first() {
-        Some(obstacle) => Failure::Obstacle(obstacle.clone()),
-        None => Failure::System(error),
-    };
+    let explained = |error| explain(error, function.address, obstacles.first());
     if let (false, true, Some(device), Some(iommu)) =
         (function.group_opens(), function.device_opens(), &function.device_node, &function.iommu_node)
     {
@@ -181,6 +178,15 @@ fn enter(machine: &Machine, function: &Function) -> Result<Opened, Failure> {
     })
 }
 
+/// Why the kernel has answered so, where this stands in the way.
+fn explain(error: io::Error, address: Address, obstacle: Option<&Obstacle>) -> Failure {
+    // EAGAIN: vfio-pci resets a function that it opens, and somebody else resets it just now (vfio_pci_core_enable in the kernel).
+    if error.kind() == io::ErrorKind::WouldBlock {
+        return Failure::Obstacle(Obstacle::Resetting { address });
+    }
+    obstacle.cloned().map_or(Failure::System(error), Failure::Obstacle)
+}
+
 /// What an IOMMU that does not say its width is taken for: 39 bits is the least that Intel's have, and
 /// on x86 the megabyte of the interrupts is never translated.
 fn narrow_ranges() -> Vec<RangeInclusive<u64>> {
@@ -190,6 +196,19 @@ fn narrow_ranges() -> Vec<RangeInclusive<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_function_that_is_being_reset_is_told_from_what_stands_in_the_way() {
+        let address: Address = "0000:01:00.0".parse().expect("an address");
+        let other = Obstacle::Maps { limit: None };
+        let explain = |errno, obstacle| explain(io::Error::from_raw_os_error(errno), address, obstacle);
+        for obstacle in [None, Some(&other)] {
+            let Failure::Obstacle(found) = explain(libc::EAGAIN, obstacle) else { panic!("an obstacle") };
+            assert_eq!(found, Obstacle::Resetting { address });
+        }
+        assert!(matches!(explain(libc::EACCES, Some(&other)), Failure::Obstacle(Obstacle::Maps { .. })));
+        assert!(matches!(explain(libc::EACCES, None), Failure::System(_)));
+    }
 
     /// Nothing but the address of a function is asked of this machine.
     #[test]

@@ -1,5 +1,5 @@
 //! The NIC is opened when whoever has its function has let go of it: programs that a viad before this one has trusted do so when they hear of its
-//! end.
+//! end; the kernel, when it has reset the function after an error of the bus.
 
 use std::{
     sync::Arc,
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How often one tries.
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// Opens it. Who has it is logged, and waited for.
+/// Opens it. Who has it, or resets it, is logged, and waited for.
 ///
 /// # Errors
 /// As [`DeviceName::open`]; others have it still.
@@ -30,7 +30,8 @@ pub fn open(name: &DeviceName) -> Result<Arc<dyn PciDevice>, DeviceError> {
             Err(error) => error,
         };
         let DeviceError::Obstacle { obstacle, .. } = &error else { return Err(error) };
-        if !matches!(**obstacle, Obstacle::Busy { .. }) || start.elapsed() > PATIENCE {
+        let passes = matches!(**obstacle, Obstacle::Busy { .. } | Obstacle::Resetting { .. });
+        if !passes || start.elapsed() > PATIENCE {
             return Err(error);
         }
         if !is_told {

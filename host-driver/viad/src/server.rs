@@ -54,7 +54,7 @@ pub fn run(config: &Config) -> Result<()> {
     let options = Options { events: EVENTS, ..name.options };
     let device = opening::open(&name).with_context(nic)?;
     // There is one thread so far.
-    let trust = Trust::new(&config.trusted, &*device).with_context(nic)?;
+    let trust = Trust::new(&config.trusted, device.sharing()).with_context(nic)?;
     let agent = Agent::open(device, options).with_context(nic)?;
     trust.reserve(agent.limits().regions.into())?;
     let holdoff = Duration::from_micros(config.holdoff_us);

@@ -7,7 +7,7 @@ use std::sync::{
 
 use anyhow::{ensure, Context, Result};
 use viaduct_driver::{
-    device::PciDevice,
+    device::sharing::Sharing,
     kernel_agent::{AgentError, ErrorClass},
 };
 
@@ -29,25 +29,21 @@ pub struct Maps {
 }
 
 impl Trust {
-    /// By configuration. If it trusts anybody, the kernel is tried: what a program leaves mapped that dies must come back. To be called
-    /// while this process has one thread, and nobody uses the device.
+    /// By configuration, with what can hand the device over. If it trusts anybody, the kernel is tried: what a program leaves mapped that dies must come
+    /// back. To be called while this process has one thread, and nobody uses the device.
     ///
     /// # Errors
-    /// It trusts somebody, and the device cannot be handed over, or does not come back.
-    pub fn new(policy: &Trusted, device: &dyn PciDevice) -> Result<Self> {
+    /// It trusts somebody, and the device cannot be handed over, or what others have mapped cannot be taken back.
+    pub fn new(policy: &Trusted, sharing: Option<&dyn Sharing>) -> Result<Self> {
         let mut most = 0;
         if !policy.users.is_empty() {
-            let sharing = device.sharing().context(
+            let sharing = sharing.context(
                 "only a function behind the kernel's VFIO can be handed to programs: with another NIC `users` of [trusted] is empty",
             )?;
             sharing.try_take_back().context("`users` of [trusted]")?;
             most = sharing.most_maps();
         }
-        Ok(Self::of(policy, most))
-    }
-
-    fn of(policy: &Trusted, most: u64) -> Self {
-        Self { policy: policy.clone(), left: AtomicU64::new(most) }
+        Ok(Self { policy: policy.clone(), left: AtomicU64::new(most) })
     }
 
     /// Maps that viad needs itself: one for each region, arena and ring that the NIC has rows for.
@@ -126,10 +122,71 @@ impl Drop for Maps {
 
 #[cfg(test)]
 mod tests {
+    use viaduct_driver::device::{sharing::Handover, DeviceError};
+
     use super::*;
 
+    /// A kernel that allows `most` maps, and takes back another process's, or skips it.
+    struct Kernel {
+        most: u64,
+        skips: bool,
+    }
+
+    fn refused(reason: &str) -> DeviceError {
+        DeviceError::Refused { request: "a request".into(), reason: reason.into() }
+    }
+
+    impl Sharing for Kernel {
+        fn hand_over(&self) -> Result<Handover, DeviceError> {
+            Err(refused("there are no descriptors"))
+        }
+
+        fn take_back(&self, _first: u64, _bytes: u64) -> Result<u64, DeviceError> {
+            Ok(0)
+        }
+
+        fn try_take_back(&self) -> Result<(), DeviceError> {
+            if self.skips {
+                return Err(refused("it skips what another process has mapped"));
+            }
+            Ok(())
+        }
+
+        fn let_go(&self, _stop: bool) -> Result<(), DeviceError> {
+            Ok(())
+        }
+
+        fn most_maps(&self) -> u64 {
+            self.most
+        }
+    }
+
+    fn policy(users: &[u32], maps: u32) -> Trusted {
+        Trusted { users: users.into(), maps, ..Trusted::default() }
+    }
+
     fn trust(users: &[u32], maps: u32, most: u64) -> Arc<Trust> {
-        Arc::new(Trust::of(&Trusted { users: users.into(), maps, ..Trusted::default() }, most))
+        let kernel = Kernel { most, skips: false };
+        Arc::new(Trust::new(&policy(users, maps), Some(&kernel)).expect("what is mapped comes back"))
+    }
+
+    #[test]
+    fn nobody_is_trusted_where_the_kernel_skips_another_process_s_maps() {
+        let kernel = Kernel { most: 100, skips: true };
+        Trust::new(&policy(&[], 10), Some(&kernel)).expect("nobody is trusted");
+        let error = Trust::new(&policy(&[7], 10), Some(&kernel)).expect_err("a program's map would stay");
+        let told = format!("{error:#}");
+        assert!(told.starts_with("`users` of [trusted]: ") && told.contains("it skips"), "{told}");
+    }
+
+    #[test]
+    fn nobody_is_trusted_with_a_device_that_cannot_be_handed_over() {
+        Trust::new(&policy(&[], 10), None).expect("nobody is trusted");
+        let error = Trust::new(&policy(&[7], 10), None).expect_err("it has no descriptors").to_string();
+        assert!(
+            error.contains("kernel's VFIO") && error.contains("`users` of [trusted] is empty"),
+            "{error}"
+        );
     }
 
     #[test]

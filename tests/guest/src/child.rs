@@ -11,6 +11,7 @@ use rustix::{
     process::{geteuid, getgroups, kill_process, prlimit, Pid, Resource, Rlimit, Signal},
     thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid, Gid, Uid},
 };
+use viaduct_viad_tests::stopped::stop;
 use vipl::{Mac, MemAttributes};
 
 use crate::{
@@ -171,9 +172,9 @@ impl Running {
         self.0.id()
     }
 
-    /// Stops it, so that it does nothing until it goes on.
+    /// Stops it, and returns when none of its threads runs, until it goes on.
     pub fn stop(&self) -> Result<()> {
-        self.signal(Signal::STOP)
+        stop(Pid::from_child(&self.0)).context("its stop")
     }
 
     /// It goes on where it was stopped.

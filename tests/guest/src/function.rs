@@ -65,8 +65,11 @@ impl Function {
         self.0.file_name().context("an address")
     }
 
-    /// Resets it.
+    /// Resets it, by the function-level reset of PCI Express.
     pub fn reset(&self) -> Result<()> {
+        // The kernel takes the first of the methods that it has found.
+        let methods = fs::read_to_string(self.0.join("reset_method")).context("its methods of reset")?;
+        ensure!(methods.split_whitespace().next() == Some("flr"), "the kernel resets it by {methods:?}");
         fs::write(self.0.join("reset"), "1").context("its reset")
     }
 

@@ -15,7 +15,7 @@ use crate::{
     memory::{Pages, HUGE_PAGE, PAGE},
     note::note,
     setting::Setting,
-    shared::{game, lacking, rank, trusted_pair, trusting, TRUSTED},
+    shared::{game, lacking, rank, trust, trusted_pair, trusting, TRUSTED},
     viads::Viad,
     Body, Test,
 };
@@ -24,12 +24,17 @@ use crate::{
 pub const TESTS: &[Test] = &[
     Test { name: "a_trusted_program_registers_heap_stack_and_huge_pages", body: Body::Names(kinds) },
     Test { name: "a_trusted_program_is_charged_for_its_own_memory", body: Body::Names(charged) },
+    Test { name: "a_trusted_program_has_its_share_of_rows_and_no_more", body: Body::Names(limited) },
 ];
 
 /// Bytes of a message: from the middle of a page into the second one behind it.
 pub const BYTES: usize = 6000;
 /// Where it lies in its memory.
 const AT: usize = 100;
+/// Limits of viad's that each region takes one of, and what viad calls that.
+const LIMITS: [(&str, &str); 2] = [("regions", "regions"), ("rows", "rows of the region table")];
+/// What a user may have of either. A session of a trusted program begins with fewer.
+const SHARE: usize = 8;
 /// What a rank registers: four pages.
 const RANK: u64 = 4 * PAGE as u64;
 
@@ -148,5 +153,41 @@ fn charged(setting: &Setting) -> Result<Completion> {
     let [returns, serves] = trusted_pair(&viads);
     game(returns.memlock(RANK), serves.memlock(RANK))?;
     viads.into_iter().try_for_each(Viad::stop)?;
+    Ok(Completion::Completed)
+}
+
+/// Memory is the kernel's to charge; the rows of the NIC's tables are viad's.
+fn limited(setting: &Setting) -> Result<Completion> {
+    if let Some(reason) = lacking(setting) {
+        return Ok(Completion::ignored_with(reason));
+    }
+    for (key, of) in LIMITS {
+        let viad = Viad::start(setting, 0, None, &format!("[user]\n{key} = {SHARE}\n{}", trust()))?;
+        let mut memory = vec![0_u8; (SHARE + 2) * PAGE];
+        let end = End::open(&viad)?;
+        let mut register = |number: usize| {
+            let start = NonNull::from(&mut memory[number * PAGE..][..PAGE]).cast();
+            // SAFETY: the memory outlives the regions, and nobody accesses it.
+            unsafe { end.nic.register(start, PAGE, &MemAttributes::new(&end.ptag)) }
+        };
+        let mut regions = Vec::new();
+        let refusal = loop {
+            match register(regions.len()) {
+                Ok(region) => regions.push(region),
+                Err(error) => break error.to_string(),
+            }
+            ensure!(regions.len() <= SHARE, "{key}: there is no limit");
+        };
+        note(format!("{} regions, then: {refusal}", regions.len()));
+        let reason = format!("has {SHARE} {of} and asks for 1 more: viad's limit is {SHARE}");
+        ensure!(!regions.is_empty() && refusal.ends_with(&reason), "{key}: {refusal}");
+        // One comes back, and is all that there is.
+        let last = regions.len() - 1;
+        drop(regions.pop());
+        regions.push(register(last)?);
+        ensure!(register(last + 1).is_err(), "{key}: more than there is");
+        drop((regions, end));
+        viad.stop()?;
+    }
     Ok(Completion::Completed)
 }

@@ -1,5 +1,6 @@
-//! A program of C (vipl/c/tests/c/failure.c) loses both its NICs. They are its own or viads'. The system wants the functions back (REQ), or the bus gives
-//! them up (ERR), while all calls that can wait do wait. The program itself checks what VIPL says. Here is checked what it keeps of the functions.
+//! A program of C (vipl/c/tests/c/failure.c) loses both its NICs while all calls that can wait do wait. They are its own or viads'. The system wants the
+//! functions back (REQ), the bus gives them up (ERR), somebody else resets or stops them, or their viads are killed. The program itself checks what VIPL
+//! says. Here is checked what it keeps of the functions.
 
 use std::{
     os::fd::OwnedFd,
@@ -16,7 +17,7 @@ use crate::{
     note::note,
     setting::Setting,
     shared::{lacking, trusting},
-    viads::{Viad, WANTED, WAYS},
+    viads::{Viad, SOMEBODY_ELSE, WANTED, WAYS},
     Body, Test,
 };
 
@@ -29,6 +30,12 @@ pub const TESTS: &[Test] = &[
         name: "a_c_program_of_viads_is_told_that_their_functions_are_wanted_back",
         body: Body::Names(removal_of_viads),
     },
+    Test {
+        name: "a_c_program_of_viads_is_told_of_a_reset_of_their_functions",
+        body: Body::Names(reset_of_viads),
+    },
+    Test { name: "a_c_program_of_viads_is_told_that_bus_master_is_off", body: Body::Names(stop_of_viads) },
+    Test { name: "a_c_program_of_viads_is_told_that_they_were_killed", body: Body::Names(death_of_viads) },
 ];
 
 /// What the program says when all its calls wait.
@@ -47,6 +54,14 @@ enum Owner {
 }
 
 impl Owner {
+    /// The viads that have them.
+    fn viads(&self) -> &[Viad] {
+        match self {
+            Self::Itself => &[],
+            Self::Viads(viads, _) => viads,
+        }
+    }
+
     /// Both functions' devices, as their owner has them.
     fn devices(&self, program: &Running) -> Result<Vec<OwnedFd>> {
         let files = match self {
@@ -76,11 +91,11 @@ impl Owner {
 }
 
 fn error(setting: &Setting) -> Result<Completion> {
-    fail(setting, Owner::Itself, "AER", give_up, Ok)
+    fail(setting, Owner::Itself, give_up, because("AER"), Ok)
 }
 
 fn error_of_viads(setting: &Setting) -> Result<Completion> {
-    by_each_way(setting, |owner| fail(setting, owner, "AER", give_up, Ok))
+    by_each_way(setting, |owner| fail(setting, owner, give_up, because("AER"), Ok))
 }
 
 /// The bus gives both functions up.
@@ -100,7 +115,32 @@ fn removal_of(setting: &Setting, owner: Owner) -> Result<Completion> {
     let unbind =
         |_: &Owner, _: &Running| [0, 1].map(|nic| Function::of(setting, nic)?.unbind()).into_iter().collect();
     let bind = |unbound: Vec<_>| unbound.into_iter().try_for_each(Unbinding::bind_again);
-    fail(setting, owner, WANTED, unbind, bind)
+    fail(setting, owner, unbind, because(WANTED), bind)
+}
+
+fn reset_of_viads(setting: &Setting) -> Result<Completion> {
+    by_somebody_else(setting, Function::reset)
+}
+
+fn stop_of_viads(setting: &Setting) -> Result<Completion> {
+    by_somebody_else(setting, Function::stop)
+}
+
+/// Somebody does this to both functions.
+fn by_somebody_else(setting: &Setting, deed: impl Fn(&Function) -> Result<()>) -> Result<Completion> {
+    let deeds =
+        |_: &Owner, _: &Running| [0, 1].into_iter().try_for_each(|nic| deed(&Function::of(setting, nic)?));
+    by_each_way(setting, |owner| fail(setting, owner, deeds, because(SOMEBODY_ELSE), Ok))
+}
+
+fn death_of_viads(setting: &Setting) -> Result<Completion> {
+    let kill = |owner: &Owner, _: &Running| owner.viads().iter().try_for_each(Viad::kill);
+    by_each_way(setting, |owner| fail(setting, owner, kill, |_| Ok(()), Ok))
+}
+
+/// How a viad ends whose NIC has failed: it says why.
+fn because(reason: &str) -> impl Fn(Viad) -> Result<()> + use<'_> {
+    move |viad| viad.wait_end(reason)
 }
 
 /// Two viads for each way.
@@ -117,13 +157,13 @@ fn by_each_way(setting: &Setting, run: impl Fn(Owner) -> Result<Completion>) -> 
     Ok(Completion::Completed)
 }
 
-/// Starts the program; then it `happens` to the NICs, and viads end for that `reason`. What is to be done `behind` it is done while the program lives still,
-/// which has closed them.
+/// Starts the program; then it `happens` to the NICs, and each viad `ends` so. What is to be done `behind` it is done while the program lives still, which
+/// has closed them.
 fn fail<T>(
     setting: &Setting,
     owner: Owner,
-    reason: &str,
     happens: impl FnOnce(&Owner, &Running) -> Result<T>,
+    ends: impl Fn(Viad) -> Result<()>,
     behind: impl FnOnce(T) -> Result<()>,
 ) -> Result<Completion> {
     if !setting.is_vfio() {
@@ -140,7 +180,7 @@ fn fail<T>(
     let kept = device_files(program.id())?.len();
     ensure!(kept == 0, "it has closed its NICs, and keeps {kept} files of devices");
     if let Owner::Viads(viads, _) = owner {
-        viads.into_iter().try_for_each(|viad| viad.wait_end(reason))?;
+        viads.into_iter().try_for_each(ends)?;
     }
     behind(happened)?;
     program.lives()?;

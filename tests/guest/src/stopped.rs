@@ -9,7 +9,7 @@ use crate::{
     setting::Setting,
     shared::{game, hears_of_the_end, lacking, trust, trusted_pair, trusting},
     stream::{Remains, Stream},
-    viads::{Viad, WANTED, WAYS},
+    viads::{Viad, SOMEBODY_ELSE, WANTED, WAYS},
     Body, Test,
 };
 
@@ -27,11 +27,11 @@ pub const TESTS: &[Test] = &[
 ];
 
 fn reset(setting: &Setting) -> Result<Completion> {
-    under_way(setting, "somebody else", |_| Function::of(setting, 0)?.reset(), Ok)
+    under_way(setting, SOMEBODY_ELSE, |_| Function::of(setting, 0)?.reset(), Ok)
 }
 
 fn stop(setting: &Setting) -> Result<Completion> {
-    under_way(setting, "somebody else", |_| Function::of(setting, 0)?.stop(), Ok)
+    under_way(setting, SOMEBODY_ELSE, |_| Function::of(setting, 0)?.stop(), Ok)
 }
 
 /// Until nobody has the function open the NIC does what it is told: viad ends all VIs before a trusted program hears of the end and unmaps its memory, so

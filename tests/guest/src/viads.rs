@@ -23,6 +23,9 @@ pub const WAYS: [&str; 2] = [",way=trusted", ",way=pools"];
 /// Why a viad ends whose function the system wants back. It ends all VIs before.
 pub const WANTED: &str = "the system wants it back";
 
+/// Why a viad ends whose function somebody else has reset or stopped.
+pub const SOMEBODY_ELSE: &str = "somebody else";
+
 /// Folders of viads so far.
 static FOLDERS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
 
@@ -141,10 +144,14 @@ impl Viad {
         Ok(())
     }
 
+    /// Kills it in whatever it does.
+    pub fn kill(&self) -> Result<()> {
+        Ok(kill_process(Pid::from_child(&self.process), Signal::KILL)?)
+    }
+
     /// Ends it as a service manager does. It must have lost nothing.
     pub fn stop(mut self) -> Result<()> {
-        let pid = Pid::from_raw(self.process.id() as i32).context("a process")?;
-        kill_process(pid, Signal::TERM)?;
+        kill_process(Pid::from_child(&self.process), Signal::TERM)?;
         let status = self.process.wait()?;
         let log = self.log();
         note(&log);

@@ -13,4 +13,5 @@ pub mod program;
 pub mod raw;
 pub mod skip;
 pub mod stage;
+pub mod stopped;
 pub mod wire;

@@ -15,7 +15,7 @@ const PACKAGES: [(&str, &str); 3] =
 const EXAMPLES: [&str; 5] = ["hello", "pingpong", "put_get", "server", "dsm"];
 /// Programs of the conformance tests (vipl/c/tests/conformance.rs): those of data. The others open a NIC some hundred times, or measure how soon something
 /// comes, for which an emulated processor is too slow.
-const CONFORMANCE: [&str; 4] = ["cq", "data_path", "rdma", "transfer"];
+const CONFORMANCE: [&str; 5] = ["cq", "data_path", "memory", "rdma", "transfer"];
 /// Another one of them, which the job `suite` starts and makes the NICs of fail (tests/guest/src/program.rs).
 const FAILURE: &str = "failure";
 /// What may be preloaded.

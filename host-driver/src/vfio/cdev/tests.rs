@@ -17,7 +17,7 @@ use super::{
     *,
 };
 use crate::{
-    device::{DeviceError, DmaAccess, PciDevice},
+    device::{sharing::Sharing, DeviceError, DmaAccess, PciDevice},
     fork::Birth,
     memory::Mapping,
     pci::Machine,
@@ -45,6 +45,8 @@ struct Books {
     files: BTreeSet<u64>,
     /// What the kernel says to the next map.
     fails: Option<i32>,
+    /// DMA addresses that it may map: first and last of each range.
+    ranges: Vec<(u64, u64)>,
 }
 
 impl StandIn {
@@ -96,6 +98,28 @@ impl StandIn {
         Ok(())
     }
 
+    /// The kernel writes as many ranges as there is room for, says how many there are, and fails if that is more.
+    fn ranges(&self, asked: &mut iommu_ioas_iova_ranges) -> Result<(), i32> {
+        if asked.ioas_id != IOAS {
+            return Err(libc::ENOENT);
+        }
+        if asked.__reserved != 0 {
+            return Err(libc::EOPNOTSUPP);
+        }
+        let books = self.books();
+        let room = std::mem::replace(&mut asked.num_iovas, books.ranges.len() as u32) as usize;
+        for (number, (start, last)) in books.ranges.iter().take(room).enumerate() {
+            let range = iommu_iova_range { start: *start, last: *last };
+            // SAFETY: the caller says that it has room for so many.
+            unsafe { (asked.allowed_iovas as *mut iommu_iova_range).add(number).write(range) };
+        }
+        asked.out_iova_alignment = 4096;
+        if room < books.ranges.len() {
+            return Err(libc::EMSGSIZE);
+        }
+        Ok(())
+    }
+
     fn unmap(&self, unmap: &mut iommu_ioas_unmap) -> Result<(), i32> {
         let mut books = self.books();
         let end = unmap.iova + unmap.length;
@@ -139,6 +163,7 @@ impl Calls for Arc<StandIn> {
                     self.map(map.iova, map.length)
                 }
                 IOAS_UNMAP => self.unmap(&mut *argument.cast()),
+                IOAS_IOVA_RANGES => self.ranges(&mut *argument.cast()),
                 _ => Err(libc::ENOTTY),
             }
         };
@@ -283,4 +308,45 @@ fn a_function_maps_memfds_unmaps_them_and_names_what_the_kernel_refuses() {
     assert_eq!(kernel.books().maps, [(0x8000, 4096)].into());
     drop(function);
     assert!(kernel.books().maps.is_empty(), "its end takes back what is left");
+}
+
+#[test]
+fn all_ranges_of_dma_addresses_are_found() {
+    // Room for 64 is tried first.
+    for count in [0, 1, 64, 65, 200] {
+        let kernel = StandIn::new(None);
+        let ranges: Vec<_> = (0..count).map(|number| (number << 32, (number << 32) + 0xffff)).collect();
+        kernel.books().ranges = ranges.clone();
+        let space = Space::new(Arc::clone(&kernel), IOAS);
+        kernel.take_calls();
+        let info = space.info().expect("it answers");
+        assert_eq!(info.least_page, Some(4096));
+        let expected: Vec<_> = ranges.into_iter().map(|(start, last)| start..=last).collect();
+        assert_eq!(info.ranges, Some(expected));
+        let asked: Vec<_> =
+            kernel.take_calls().into_iter().map(|(number, words)| (number, words[..4].to_vec())).collect();
+        // linux/iommufd.h: type ';', 0x84; 32 bytes; the address space, the room, a reserved word.
+        let call = |room: u32| (0x3b84, vec![32, IOAS, room, 0]);
+        let calls = if count > 64 { vec![call(64), call(count as u32)] } else { vec![call(64)] };
+        assert_eq!(asked, calls);
+    }
+}
+
+#[test]
+fn a_function_is_handed_over_and_what_others_have_mapped_is_taken_back() {
+    let kernel = StandIn::new(None);
+    let function = function(&kernel);
+    let handed = function.hand_over().expect("descriptors");
+    assert_eq!(handed.address, "0000:01:00.0");
+    let OpenSpace::Iommufd { iommufd, ioas } = handed.space else { panic!("it has an iommufd") };
+    assert_eq!(ioas, IOAS);
+    let inode = |file: &File| file.metadata().expect("a file").ino();
+    assert_eq!(inode(&File::from(iommufd)), inode(&kernel.null), "the function is bound to it");
+    assert_eq!(inode(&File::from(handed.device)), inode(&function.device));
+
+    // As another process's, which this one knows nothing of.
+    kernel.books().maps = [(0x5000, 0x2000), (0x9000, 0x1000), (0x10_0000, 0x1000)].into();
+    assert_eq!(function.take_back(0x5000, 0x8000).expect("the kernel answers"), 0x3000);
+    assert_eq!(kernel.books().maps, [(0x10_0000, 0x1000)].into());
+    assert_eq!(function.take_back(0x5000, 0x8000).expect("nothing is there"), 0);
 }

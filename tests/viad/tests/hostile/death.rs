@@ -8,7 +8,8 @@ use std::{
 use viaduct_viad_tests::{
     honest::honest,
     program::program,
-    stage::{connected, until, End, Stage, BUFFER, LONG},
+    stage::{connected, End, Stage, BUFFER, LONG},
+    stopped::stop,
 };
 use vipl::{Error, Nic};
 
@@ -19,14 +20,7 @@ fn a_viad_that_takes_no_doorbells_is_given_up() {
     let end = End::new(&nic);
     end.post_recv(1, BUFFER, 64);
     let pid = rustix::process::Pid::from_child(&stage.viads[0].0);
-    rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("it lives");
-    // A signal takes its time: its other threads may run on for a while.
-    let threads = format!("/proc/{}/task", pid.as_raw_nonzero());
-    let stops = |thread: std::io::Result<std::fs::DirEntry>| {
-        let stat = std::fs::read_to_string(thread.expect("a thread").path().join("stat")).expect("it lives");
-        stat.contains(") T ")
-    };
-    assert!(until(LONG, || std::fs::read_dir(&threads).expect("it lives").all(stops)));
+    stop(pid).expect("it lives");
     let start = Instant::now();
     let error = end.vi.post_recv(end.descriptor(2, BUFFER, 64)).expect_err("nobody takes it");
     assert!(error.is_gone() && error.to_string().contains("takes no doorbells"), "{error}");
