@@ -42,15 +42,26 @@ pub const TESTS: &[Test] = &[
 const UNDER_WAY: &str = "under way";
 /// What it says when its handlers have been told, no call has hung, and it has closed the NICs.
 const ENDED: &str = "all has ended";
-/// What is preloaded, by the way: a program that viad does not trust needs the allocator, since it registers what malloc gave it.
-const PRELOADED: [&str; 2] = ["", "/lib/libvipl_heap.so"];
+/// The way of a program that viad trusts.
+const TRUSTED: Way = Way { option: WAYS[0], preloaded: "" };
+/// The way of one that it does not trust. It needs the allocator, since it registers what malloc gave it.
+const POOLS: Way = Way { option: WAYS[1], preloaded: "/lib/libvipl_heap.so" };
+
+/// How the program has a part of viads' NICs.
+#[derive(Clone, Copy)]
+struct Way {
+    /// Behind the NIC's name.
+    option: &'static str,
+    /// What is preloaded.
+    preloaded: &'static str,
+}
 
 /// Whose the NICs are.
 enum Owner {
     /// The program's.
     Itself,
-    /// Two viads'; the way in which the program has a part of them, and what is preloaded.
-    Viads([Viad; 2], (&'static str, &'static str)),
+    /// Two viads', and the program's way.
+    Viads([Viad; 2], Way),
 }
 
 impl Owner {
@@ -81,8 +92,8 @@ impl Owner {
         command.env("VIADUCT_NICS_FILE", "/dev/null");
         match self {
             Self::Itself => command.arg("answer").env("VIADUCT_NICS", nics(setting)),
-            Self::Viads([one, other], (way, preloaded)) => {
-                let nics = format!("nic0={};nic1={}", one.name(way), other.name(way));
+            Self::Viads([one, other], Way { option, preloaded }) => {
+                let nics = format!("nic0={};nic1={}", one.name(option), other.name(option));
                 command.arg("viads").env("VIADUCT_NICS", nics).env("LD_PRELOAD", preloaded)
             }
         };
@@ -95,7 +106,7 @@ fn error(setting: &Setting) -> Result<Completion> {
 }
 
 fn error_of_viads(setting: &Setting) -> Result<Completion> {
-    by_each_way(setting, |owner| fail(setting, owner, give_up, because("AER"), Ok))
+    by(setting, &[TRUSTED, POOLS], |owner| fail(setting, owner, give_up, because("AER"), Ok))
 }
 
 /// The bus gives both functions up.
@@ -108,7 +119,7 @@ fn removal(setting: &Setting) -> Result<Completion> {
 }
 
 fn removal_of_viads(setting: &Setting) -> Result<Completion> {
-    by_each_way(setting, |owner| removal_of(setting, owner))
+    by(setting, &[TRUSTED, POOLS], |owner| removal_of(setting, owner))
 }
 
 fn removal_of(setting: &Setting, owner: Owner) -> Result<Completion> {
@@ -119,23 +130,27 @@ fn removal_of(setting: &Setting, owner: Owner) -> Result<Completion> {
 }
 
 fn reset_of_viads(setting: &Setting) -> Result<Completion> {
-    by_somebody_else(setting, Function::reset)
+    by_somebody_else(setting, TRUSTED, Function::reset)
 }
 
 fn stop_of_viads(setting: &Setting) -> Result<Completion> {
-    by_somebody_else(setting, Function::stop)
+    by_somebody_else(setting, POOLS, Function::stop)
 }
 
-/// Somebody does this to both functions.
-fn by_somebody_else(setting: &Setting, deed: impl Fn(&Function) -> Result<()>) -> Result<Completion> {
+/// Somebody does this to both functions. For viad a reset and a stop are the same, so one way of a program's is enough for each.
+fn by_somebody_else(
+    setting: &Setting,
+    way: Way,
+    deed: impl Fn(&Function) -> Result<()>,
+) -> Result<Completion> {
     let deeds =
         |_: &Owner, _: &Running| [0, 1].into_iter().try_for_each(|nic| deed(&Function::of(setting, nic)?));
-    by_each_way(setting, |owner| fail(setting, owner, deeds, because(SOMEBODY_ELSE), Ok))
+    by(setting, &[way], |owner| fail(setting, owner, deeds, because(SOMEBODY_ELSE), Ok))
 }
 
 fn death_of_viads(setting: &Setting) -> Result<Completion> {
     let kill = |owner: &Owner, _: &Running| owner.viads().iter().try_for_each(Viad::kill);
-    by_each_way(setting, |owner| fail(setting, owner, kill, |_| Ok(()), Ok))
+    by(setting, &[TRUSTED, POOLS], |owner| fail(setting, owner, kill, |_| Ok(()), Ok))
 }
 
 /// How a viad ends whose NIC has failed: it says why.
@@ -143,14 +158,14 @@ fn because(reason: &str) -> impl Fn(Viad) -> Result<()> + use<'_> {
     move |viad| viad.wait_end(reason)
 }
 
-/// Two viads for each way.
-fn by_each_way(setting: &Setting, run: impl Fn(Owner) -> Result<Completion>) -> Result<Completion> {
+/// Two viads for each of these ways.
+fn by(setting: &Setting, ways: &[Way], run: impl Fn(Owner) -> Result<Completion>) -> Result<Completion> {
     if let Some(reason) = lacking(setting) {
         return Ok(Completion::ignored_with(reason));
     }
-    for way in WAYS.into_iter().zip(PRELOADED) {
-        note(way.0);
-        if let ignored @ Completion::Ignored { .. } = run(Owner::Viads(trusting(setting)?, way))? {
+    for way in ways {
+        note(way.option);
+        if let ignored @ Completion::Ignored { .. } = run(Owner::Viads(trusting(setting)?, *way))? {
             return Ok(ignored);
         }
     }
