@@ -16,7 +16,7 @@ const BENCH: Program =
 #[derive(Args)]
 #[command(disable_help_flag = true)]
 pub struct Arguments {
-    /// See `viaduct bench --help`
+    /// What viaduct-bench takes: `viaduct bench --help` lists it, where that program is
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     args: Vec<OsString>,
 }

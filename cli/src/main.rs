@@ -70,7 +70,8 @@ enum Command {
 
 /// What stands below the options.
 const LOG: &str = "VIADUCT_LOG=FILTER in the environment writes to standard error what the command and the library do: LEVEL and PART=LEVEL, with \
-                   commas between (debug; warn,viaduct_driver::vfio=trace).";
+                   commas between (debug; warn,viaduct_driver::vfio=trace). VIADUCT_SIM and VIADUCT_BENCH name the programs viaduct-sim and viaduct-bench, where they are not \
+                   beside this one.";
 
 fn main() -> ExitCode {
     let command = Arguments::parse().command;

@@ -28,7 +28,7 @@ impl Program {
         let path = std::env::current_exe()?.with_file_name(name);
         ensure!(
             path.is_file(),
-            "no {what} at {}: build it with `cargo build -p {package}`, or name it in {variable}",
+            "no {what} at {}: name it in {variable}, or build it with `cargo build -p {package}` in Viaduct's sources",
             path.display()
         );
         Ok(path)

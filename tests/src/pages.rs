@@ -1,6 +1,6 @@
 //! A region of two pages whose rows a test writes by hand: behind the second one there may be nothing.
 
-use viaduct_driver::rows;
+use viaduct_driver::device_protocol::rows;
 use viaduct_spec::handle::memory_handle;
 use viaduct_spec::tables::table;
 

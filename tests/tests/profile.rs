@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::process::{getrlimit, prlimit, setrlimit, Pid, Resource, Rlimit};
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
-use viaduct_driver::rows;
+use viaduct_driver::device_protocol::rows;
 use viaduct_sim::served::Served;
 use viaduct_sim::setup::Kind::{self, Model, Rtl};
 use viaduct_sim::setup::Setup;

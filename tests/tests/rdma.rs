@@ -2,8 +2,8 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
+use viaduct_driver::device_protocol::rows::{self, Rights};
 use viaduct_driver::kernel_agent::MemoryAttributes;
-use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::Setup;
 use viaduct_spec::descriptor::status;

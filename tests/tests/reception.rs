@@ -3,8 +3,8 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
+use viaduct_driver::device_protocol::rows;
 use viaduct_driver::kernel_agent::MemoryAttributes;
-use viaduct_driver::rows;
 use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::Kind::{self, Model, Rtl};
 use viaduct_sim::setup::Setup;

@@ -2,7 +2,7 @@
 
 use viaduct_driver::address::Service;
 use viaduct_driver::agent::vis::ViState;
-use viaduct_driver::rows::{self, Rights};
+use viaduct_driver::device_protocol::rows::{self, Rights};
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::{receive, table, transmit};

@@ -1,7 +1,7 @@
-//! An end of a connection: its VI, and what the two programs say to each other on it beside their data.
+//! An end of a connection: its VI, and the control messages that the two programs send each other on it beside their data.
 //!
-//! What they say are messages with immediate data and a text; data has no immediate data, and a credit has nothing else. Each end keeps
-//! receives posted for what the other one may say, beside those for data: VIA breaks a reliable connection whose message finds none.
+//! A control message has immediate data and a text; data has no immediate data, and a credit has nothing else. Each end keeps
+//! receives posted for the other one's control messages, beside those for data: VIA breaks a reliable connection whose message finds none.
 
 use std::time::{Duration, Instant};
 
@@ -12,23 +12,23 @@ use vipl::{Descriptor, Error, MemAttributes, Nic, Ptag, Region, Status, Vi, ViAt
 use super::{inbox::Inbox, Options};
 use crate::{note, stop::Stop};
 
-/// Most bytes of what an end says: each receive has room for it.
-const WORD_BYTES: usize = 1024;
-/// Descriptors for what is said: each queue has room for them.
-const WORDS: usize = 2;
-/// The immediate data of what is said.
-const WORD: u32 = 0x7764_726f;
-/// Bytes of a place for what is said: its descriptor, and then the text.
-const PLACE: usize = 64 + WORD_BYTES;
-/// Which place is for the work, and which for the reason of a failure.
-const WORK_PLACE: usize = 0;
-const REASON_PLACE: usize = 1;
+/// Most bytes of a control message: each receive has room for one.
+const CONTROL_BYTES: usize = 1024;
+/// Descriptors of control messages: each queue has room for them.
+const CONTROLS: usize = 2;
+/// The immediate data of a control message.
+const CONTROL: u32 = 0x7764_726f;
+/// Bytes of a control message's slot: its descriptor, and then the text.
+const SLOT: usize = 64 + CONTROL_BYTES;
+/// Which slot is for the work, and which for the reason of a failure.
+const WORK_SLOT: usize = 0;
+const REASON_SLOT: usize = 1;
 /// Most bytes of a reason for giving up: what is left of the text behind its encoding.
-const REASON: usize = WORD_BYTES - 8;
-/// How often an end that waits looks whether there is still hope.
+const REASON: usize = CONTROL_BYTES - 8;
+/// How often an end that waits looks whether it is to give up.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long an end that failed waits for the reason of the other one.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+const EXPLANATION: Duration = Duration::from_millis(500);
 
 /// What the two ends are called in what people read.
 #[derive(Debug, Clone, Copy)]
@@ -43,23 +43,23 @@ pub struct Names {
 pub struct Needs {
     /// Names of the ends.
     pub names: Names,
-    /// Largest message in bytes, beside what the ends say.
+    /// Largest message in bytes, beside control messages.
     pub message: u32,
-    /// Sends that are posted at once, beside what is said.
+    /// Sends that are posted at once, beside control messages.
     pub sends: usize,
-    /// Receives that are posted, beside those for what is said.
+    /// Receives that are posted, beside those for control messages.
     pub receives: usize,
-    /// The receives share one buffer for what is longer than anything that is said.
+    /// The receives share one buffer for what is longer than a control message.
     pub shared: bool,
     /// The peer reads this end's memory by itself, or writes it.
     pub rdma: [bool; 2],
 }
 
-/// What an end says.
+/// A control message.
 #[derive(Serialize, Deserialize)]
-enum Word<T> {
+enum ControlMessage<T> {
     /// Part of the work.
-    Said(T),
+    Work(T),
     /// It has given up, and why.
     GaveUp(String),
 }
@@ -74,8 +74,8 @@ pub struct End {
     pub vi: Vi,
     names: Names,
     inbox: Inbox,
-    /// The places of what is said.
-    words: Region,
+    /// The slots of control messages.
+    controls: Region,
     stop: Stop,
     timeout: Duration,
     /// Something has happened since `last`.
@@ -94,25 +94,25 @@ impl End {
         let message = needs.message;
         ensure!((1..=most).contains(&message), "messages of {message} bytes: this NIC has 1 to {most} bytes");
         let ptag = nic.create_ptag()?;
-        let room = message.max(WORD_BYTES as u32);
+        let room = message.max(CONTROL_BYTES as u32);
         let [reads, writes] = needs.rdma;
-        let receives = needs.receives + WORDS;
+        let receives = needs.receives + CONTROLS;
         let vi = nic.create_vi(&ViAttributes {
             reliability_level: options.reliability.into(),
             max_transfer_size: room,
             mtu: options.mtu,
-            depth: receives.max(needs.sends + WORDS),
+            depth: receives.max(needs.sends + CONTROLS),
             enable_rdma_read: reads,
             enable_rdma_write: writes,
             ..ViAttributes::new(&ptag)
         })?;
-        let own = if needs.shared { WORD_BYTES } else { room as usize };
+        let own = if needs.shared { CONTROL_BYTES } else { room as usize };
         let inbox = Inbox::new(&nic, &ptag, receives, room as usize, own)?;
         inbox.post(&vi)?;
-        let words = nic.allocate(WORDS * PLACE, &MemAttributes::new(&ptag))?;
+        let controls = nic.allocate(CONTROLS * SLOT, &MemAttributes::new(&ptag))?;
         let (last, looked) = (Instant::now(), Instant::now());
         let (stop, timeout, names) = (stop.clone(), options.timeout(), needs.names);
-        Ok(Self { nic, ptag, vi, names, inbox, words, stop, timeout, moved: true, last, looked })
+        Ok(Self { nic, ptag, vi, names, inbox, controls, stop, timeout, moved: true, last, looked })
     }
 
     /// The time without progress begins now.
@@ -120,7 +120,7 @@ impl End {
         self.moved = true;
     }
 
-    /// Nothing has happened: is there still hope?
+    /// Nothing has happened. It is an error where the end is to give up.
     ///
     /// # Errors
     /// A signal; nothing has happened for too long.
@@ -215,30 +215,30 @@ impl End {
         Ok(self.inbox.read(receive)?)
     }
 
-    /// Says something, and waits until it is on its way. Sends of before that complete meanwhile are given back.
+    /// Sends a control message, and waits until it is on its way. Sends of before that complete meanwhile are given back.
     ///
     /// # Errors
     /// As [`End::wait_sent`].
-    pub fn say(&mut self, what: &impl Serialize) -> Result<Vec<Descriptor>> {
-        self.post_word(WORK_PLACE, &Word::Said(what))?;
+    pub fn send_control(&mut self, what: &impl Serialize) -> Result<Vec<Descriptor>> {
+        self.post_control(WORK_SLOT, &ControlMessage::Work(what))?;
         let mut others = Vec::new();
         loop {
             let sent = self.wait_sent(true)?;
-            if sent.is_in(&self.words) {
+            if sent.is_in(&self.controls) {
                 return Ok(others);
             }
             others.push(sent);
         }
     }
 
-    /// What the other end says next. Data is no answer to it; credits that come late are nobody's.
+    /// The other end's next control message. Data is none; credits that come late are passed over.
     ///
     /// # Errors
-    /// The other end gives up, or says something else; as [`End::wait_receive`].
-    pub fn hear<T: DeserializeOwned>(&mut self) -> Result<T> {
+    /// The other end gives up, or sends data; as [`End::wait_receive`].
+    pub fn receive_control<T: DeserializeOwned>(&mut self) -> Result<T> {
         loop {
             let receive = self.wait_receive(true)?;
-            let said = self.understand(&receive)?;
+            let said = self.control_of(&receive)?;
             let (data, length) = (receive.immediate().is_none(), receive.length());
             self.vi.post_recv(receive)?;
             match said {
@@ -249,34 +249,38 @@ impl End {
         }
     }
 
-    /// What a message says; None: it is data, or a credit.
+    /// The control message that came with a receive; None: it is data, or a credit.
     ///
     /// # Errors
-    /// The other end gives up; it says what makes no sense.
-    pub fn understand<T: DeserializeOwned>(&self, receive: &Descriptor) -> Result<Option<T>> {
-        if receive.immediate() != Some(WORD) || receive.length() == 0 {
+    /// The other end gives up, or the message cannot be parsed.
+    pub fn control_of<T: DeserializeOwned>(&self, receive: &Descriptor) -> Result<Option<T>> {
+        if receive.immediate() != Some(CONTROL) || receive.length() == 0 {
             return Ok(None);
         }
         let other = self.names.other;
         let said = self.read(receive)?;
-        let said =
-            postcard::from_bytes(&said).with_context(|| format!("what the {other} says makes no sense"));
+        let said = postcard::from_bytes(&said)
+            .with_context(|| format!("a control message of the {other} cannot be parsed"));
         match said? {
-            Word::Said(said) => Ok(Some(said)),
-            Word::GaveUp(reason) => bail!("the {other} gave up: {reason}"),
+            ControlMessage::Work(said) => Ok(Some(said)),
+            ControlMessage::GaveUp(reason) => bail!("the {other} gave up: {reason}"),
         }
     }
 
-    fn post_word(&self, place: usize, word: &Word<impl Serialize>) -> Result<()> {
-        let text = postcard::to_stdvec(word)?;
-        ensure!(text.len() <= WORD_BYTES, "{} bytes to say: {WORD_BYTES} at most", text.len());
-        let at = place * PLACE;
-        self.words.write(at + 64, &text)?;
-        let word = Descriptor::new().segment(&self.words, at + 64, text.len())?.immediate(WORD);
-        Ok(self.vi.post_send(word.build(&self.words, at)?)?)
+    fn post_control(&self, slot: usize, message: &ControlMessage<impl Serialize>) -> Result<()> {
+        let text = postcard::to_stdvec(message)?;
+        ensure!(
+            text.len() <= CONTROL_BYTES,
+            "a control message of {} bytes: {CONTROL_BYTES} at most",
+            text.len()
+        );
+        let at = slot * SLOT;
+        self.controls.write(at + 64, &text)?;
+        let send = Descriptor::new().segment(&self.controls, at + 64, text.len())?.immediate(CONTROL);
+        Ok(self.vi.post_send(send.build(&self.controls, at)?)?)
     }
 
-    /// Waits until the other end has left, which says that it has all that was for it. What it says then changes nothing.
+    /// Waits until the other end has left: it has all that was for it then. Messages that still come are dropped.
     pub fn wait_for_its_end(&mut self) {
         self.begin();
         while let Ok(receive) = self.wait_receive(true) {
@@ -284,8 +288,8 @@ impl End {
         }
     }
 
-    /// Completes the reason why this end gives up by what its NIC has to say, tells the other end, and, with `listen`, hears what that one
-    /// knows.
+    /// Completes the reason why this end gives up by what its NIC has to say, tells the other end, and, with `listen`, waits for the other one's
+    /// reason.
     pub fn explain(&mut self, error: anyhow::Error, listen: bool) -> anyhow::Error {
         let own = self.names.own;
         let mut text = format!("{error:#}");
@@ -307,12 +311,12 @@ impl End {
             end -= 1;
         }
         // A peer that is gone need not be told, and says nothing.
-        let told = self.post_word(REASON_PLACE, &Word::<()>::GaveUp(text[..end].into())).is_ok();
+        let told = self.post_control(REASON_SLOT, &ControlMessage::<()>::GaveUp(text[..end].into())).is_ok();
         let (start, mut sent, mut heard) = (Instant::now(), !told, !listen);
-        while start.elapsed() < LAST_WORDS && !(sent && heard) {
+        while start.elapsed() < EXPLANATION && !(sent && heard) {
             match self.vi.recv_wait(Some(LOOK / 10)) {
                 Ok(receive) => {
-                    if let Err(reason) = self.understand::<()>(&receive) {
+                    if let Err(reason) = self.control_of::<()>(&receive) {
                         // It may give up because this end did: what was told it need not be told here.
                         let reason = format!("{reason:#}");
                         let known = reason.contains(text.as_str());
@@ -326,7 +330,7 @@ impl End {
                 Err(_) => heard = true,
             }
             while let Ok(done) = self.vi.send_done() {
-                sent |= done.is_in(&self.words) && done.offset() == REASON_PLACE * PLACE;
+                sent |= done.is_in(&self.controls) && done.offset() == REASON_SLOT * SLOT;
             }
         }
         anyhow!(text)

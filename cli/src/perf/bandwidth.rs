@@ -8,7 +8,7 @@ use anyhow::{ensure, Result};
 use vipl::Descriptor;
 
 use super::{
-    bench::{out_of_turn, Bench, Role, Say},
+    bench::{out_of_turn, Bench, PerfMessage, Role},
     figures::{Bandwidth, Rates},
     terms::{Limit, Operation},
 };
@@ -78,7 +78,7 @@ impl Stream {
             }
             if own.is_none() && self.complete == self.posted && !self.has_more() {
                 let rates = Rates::of(self.complete, self.last, &self.times);
-                bench.say(&Say::Finished(rates))?;
+                bench.send_control(&PerfMessage::Finished(rates))?;
                 own = Some(rates);
                 moved = true;
             }
@@ -155,8 +155,8 @@ impl Stream {
     /// Takes a receive: a message, a credit, or that the peer has finished, and its rates.
     fn take(&mut self, bench: &mut Bench, receive: Descriptor) -> Result<Option<Rates>> {
         let mut finished = None;
-        match bench.end.understand(&receive)? {
-            Some(Say::Finished(rates)) => finished = Some(rates),
+        match bench.end.control_of(&receive)? {
+            Some(PerfMessage::Finished(rates)) => finished = Some(rates),
             Some(said) => return Err(out_of_turn(&said)),
             None if receive.immediate().is_some() => {
                 self.taken_there = credit_of(&receive, self.taken_there, self.posted)?;

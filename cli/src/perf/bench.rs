@@ -27,9 +27,9 @@ pub enum Role {
     Client,
 }
 
-/// What the two sides say to each other.
+/// A control message of one side to the other.
 #[derive(Debug, Serialize, Deserialize)]
-pub enum Say {
+pub enum PerfMessage {
     /// Where its memory is, as addresses and handles: what the peer writes to, and what it reads.
     Memory([(u64, u32); 2]),
     /// It waits for the next step.
@@ -141,10 +141,10 @@ impl Bench {
     pub fn meet(&mut self) -> Result<()> {
         self.end.begin();
         let place = |region: &Region| region.remote(0).map(|remote| (remote.address, remote.handle));
-        let own = Say::Memory([place(&self.target)?, place(&self.source)?]);
-        self.say(&own)?;
-        let said = self.hear()?;
-        let Say::Memory(places) = said else { return Err(out_of_turn(&said)) };
+        let own = PerfMessage::Memory([place(&self.target)?, place(&self.source)?]);
+        self.send_control(&own)?;
+        let said = self.receive_control()?;
+        let PerfMessage::Memory(places) = said else { return Err(out_of_turn(&said)) };
         self.remote = places.map(|(address, handle)| Remote { address, handle });
         Ok(())
     }
@@ -154,30 +154,30 @@ impl Bench {
     /// # Errors
     /// Those of [`Bench::hear`].
     pub fn together(&mut self) -> Result<()> {
-        self.say(&Say::Ready)?;
-        match self.hear()? {
-            Say::Ready => Ok(()),
+        self.send_control(&PerfMessage::Ready)?;
+        match self.receive_control()? {
+            PerfMessage::Ready => Ok(()),
             said => Err(out_of_turn(&said)),
         }
     }
 
-    /// Says something to the other side, and waits until it is on its way.
+    /// Sends a control message, and waits until it is on its way.
     ///
     /// # Errors
     /// Those of [`End::wait_sent`].
-    pub fn say(&mut self, what: &Say) -> Result<()> {
-        for sent in self.end.say(what)? {
+    pub fn send_control(&mut self, what: &PerfMessage) -> Result<()> {
+        for sent in self.end.send_control(what)? {
             ensure!(self.keep_credit(sent).is_none(), "a message was complete when nobody waited for it");
         }
         Ok(())
     }
 
-    /// What the other side says next.
+    /// The other side's next control message.
     ///
     /// # Errors
     /// It gives up, or sends data; those of [`End::wait_receive`].
-    pub fn hear(&mut self) -> Result<Say> {
-        self.end.hear()
+    pub fn receive_control(&mut self) -> Result<PerfMessage> {
+        self.end.receive_control()
     }
 
     /// The descriptor of message `n`, of so many bytes.
@@ -253,15 +253,15 @@ impl Bench {
         self.end.wait_sent(true)?;
         if self.terms.operation == Operation::Read {
             let wrong = self.compare(size, &self.read_target(size)?);
-            self.say(&Say::Checked(wrong))?;
+            self.send_control(&PerfMessage::Checked(wrong))?;
             return judge(size, wrong);
         }
         if self.terms.operation == Operation::Write {
             // What is said behind a write arrives behind it.
-            self.say(&Say::Ready)?;
+            self.send_control(&PerfMessage::Ready)?;
         }
-        match self.hear()? {
-            Say::Checked(wrong) => judge(size, wrong),
+        match self.receive_control()? {
+            PerfMessage::Checked(wrong) => judge(size, wrong),
             said => Err(out_of_turn(&said)),
         }
     }
@@ -269,17 +269,17 @@ impl Bench {
     /// The first message of the other side's.
     fn check_other(&mut self, size: u32) -> Result<()> {
         let data = match self.terms.operation {
-            Operation::Read => match self.hear()? {
-                Say::Checked(wrong) => return judge(size, wrong),
+            Operation::Read => match self.receive_control()? {
+                PerfMessage::Checked(wrong) => return judge(size, wrong),
                 said => return Err(out_of_turn(&said)),
             },
-            Operation::Write => match self.hear()? {
-                Say::Ready => self.read_target(size)?,
+            Operation::Write => match self.receive_control()? {
+                PerfMessage::Ready => self.read_target(size)?,
                 said => return Err(out_of_turn(&said)),
             },
             Operation::Send => {
                 let receive = self.end.wait_receive(true)?;
-                if let Some(said) = self.end.understand(&receive)? {
+                if let Some(said) = self.end.control_of(&receive)? {
                     return Err(out_of_turn(&said));
                 }
                 let data = self.end.read(&receive)?;
@@ -290,7 +290,7 @@ impl Bench {
             }
         };
         let wrong = self.compare(size, &data);
-        self.say(&Say::Checked(wrong))?;
+        self.send_control(&PerfMessage::Checked(wrong))?;
         judge(size, wrong)
     }
 
@@ -322,7 +322,7 @@ fn judge(size: u32, wrong: Option<(u32, u8, u8)>) -> Result<()> {
 }
 
 /// The error for what the other side says when something else is due.
-pub fn out_of_turn(said: &Say) -> anyhow::Error {
+pub fn out_of_turn(said: &PerfMessage) -> anyhow::Error {
     anyhow!("the other side says {said:?} out of turn")
 }
 

@@ -6,7 +6,7 @@ use anyhow::{ensure, Context, Result};
 use vipl::Descriptor;
 
 use super::{
-    bench::{out_of_turn, Bench, Role, Say},
+    bench::{out_of_turn, Bench, PerfMessage, Role},
     figures::{Latency, Rates},
     terms::{Limit, Operation},
 };
@@ -108,9 +108,9 @@ fn ask(bench: &mut Bench, size: u32) -> Result<Latency> {
         begin = now;
     }
     messages.end(bench)?;
-    bench.say(&Say::Finished(Rates::default()))?;
-    match bench.hear()? {
-        Say::Finished(_) => {}
+    bench.send_control(&PerfMessage::Finished(Rates::default()))?;
+    match bench.receive_control()? {
+        PerfMessage::Finished(_) => {}
         said => return Err(out_of_turn(&said)),
     }
     let part = if operation == Operation::Read { 1.0 } else { 0.5 };
@@ -121,7 +121,7 @@ fn ask(bench: &mut Bench, size: u32) -> Result<Latency> {
 fn serve(bench: &mut Bench, size: u32) -> Result<()> {
     let mut mark = 0u8;
     let said = if bench.terms().operation == Operation::Read {
-        bench.hear()?
+        bench.receive_control()?
     } else {
         let mut messages = Messages::new(bench, size)?;
         let said = loop {
@@ -142,15 +142,15 @@ fn serve(bench: &mut Bench, size: u32) -> Result<()> {
         said
     };
     match said {
-        Say::Finished(_) => bench.say(&Say::Finished(Rates::default())),
+        PerfMessage::Finished(_) => bench.send_control(&PerfMessage::Finished(Rates::default())),
         said => Err(out_of_turn(&said)),
     }
 }
 
 /// Waits for the peer's next message; or it says something.
-fn wait_for_data(bench: &mut Bench, size: u32) -> Result<Option<Say>> {
+fn wait_for_data(bench: &mut Bench, size: u32) -> Result<Option<PerfMessage>> {
     let receive = bench.end.wait_receive(bench.sleep)?;
-    let said = bench.end.understand(&receive)?;
+    let said = bench.end.control_of(&receive)?;
     let length = receive.length();
     bench.end.vi.post_recv(receive)?;
     ensure!(said.is_some() || length == size as usize, "a message has {length} bytes, not {size}");
@@ -158,7 +158,7 @@ fn wait_for_data(bench: &mut Bench, size: u32) -> Result<Option<Say>> {
 }
 
 /// Waits until the peer's next write has put its mark to the end; or it says something.
-fn wait_for_mark(bench: &mut Bench, size: u32, mark: u8) -> Result<Option<Say>> {
+fn wait_for_mark(bench: &mut Bench, size: u32, mark: u8) -> Result<Option<PerfMessage>> {
     loop {
         if bench.marked(size)? == mark {
             return Ok(None);
@@ -166,7 +166,7 @@ fn wait_for_mark(bench: &mut Bench, size: u32, mark: u8) -> Result<Option<Say>> 
         // It also lets a simulated NIC run, and finds out whether NIC and connection are still there.
         match bench.end.receive()? {
             Some(receive) => {
-                let said = bench.end.understand(&receive)?;
+                let said = bench.end.control_of(&receive)?;
                 bench.end.vi.post_recv(receive)?;
                 if said.is_some() {
                     return Ok(said);

@@ -62,7 +62,7 @@ pub fn run(arguments: &ReceiveArguments) -> Result<()> {
     let mut receiver = Receiver { end, file, offer, window, credits };
     let voice = Voice::new(json, offer.bytes);
     let transferred = receiver.transfer(&voice).and_then(|report| {
-        receiver.end.say(&Arrived(report.sha256.clone()))?;
+        receiver.end.send_control(&Arrived(report.sha256.clone()))?;
         Ok(report)
     });
     match transferred {
@@ -103,7 +103,7 @@ impl Receiver {
             let moved = received.is_some();
             if let Some(message) = received {
                 // A sender says nothing but that it gives up.
-                end.understand::<()>(&message)?;
+                end.control_of::<()>(&message)?;
                 let expected = (self.offer.bytes - bytes).min(self.offer.message.into());
                 ensure!(
                     message.length() as u64 == expected,

@@ -102,7 +102,7 @@ impl Sender {
                 voice.progress((complete * message as u64).min(self.offer.bytes));
             }
             while let Some(receive) = end.receive()? {
-                match end.understand(&receive)? {
+                match end.control_of(&receive)? {
                     // The last acknowledgement may come after it.
                     Some(all) if sent == total => arrived = Some(all),
                     Some(Arrived(_)) => {
@@ -125,7 +125,7 @@ impl Sender {
         // All messages are complete here; the receiver says whether they are there.
         let Arrived(arrived) = match arrived {
             Some(arrived) => arrived,
-            None => end.hear()?,
+            None => end.receive_control()?,
         };
         ensure!(arrived == sha256, "the receiver has other bytes: sha256 {arrived}, not {sha256}");
         report(end, &self.offer, sha256, seconds, device_us)

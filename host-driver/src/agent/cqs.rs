@@ -7,12 +7,11 @@ use viaduct_spec::{handle::memory_handle, tables::table};
 
 use super::{interrupts::EVENT_VECTOR, regions::Request, Agent, AgentError, Limits, State};
 use crate::{
-    admin::Admin,
     device::PciDevice,
+    device_protocol::{commands::Admin, rows},
     kernel_agent::{CqName, CreatedCq},
     memory::Mapping,
     queues::{consumer_ring::ConsumerRing, doorbells::Doorbells, entries::Entries},
-    rows,
 };
 
 /// The completion queue that is the agent's own: its error ring.

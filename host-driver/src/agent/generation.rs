@@ -17,7 +17,7 @@ impl Generation {
         self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// By now.
+    /// How often it was raised by now.
     pub(crate) fn now(&self) -> u64 {
         *self.lock()
     }

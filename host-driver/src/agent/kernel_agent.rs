@@ -52,7 +52,7 @@ macro_rules! forward {
     };
 }
 
-// So are most of the others.
+// Most of the calls are methods of the agent with the same name.
 impl KernelAgent for Agent {
     control_calls! { methods_of KernelAgent forward }
 

@@ -41,8 +41,8 @@ pub use leases::Lease;
 
 use crate::{
     address::Mac,
-    admin::{self, Admin},
     device::{Alarm, Bar, DeviceError, PciDevice},
+    device_protocol::commands::{self, Admin},
     dma_space::DmaSpace,
     fork::Birth,
     kernel_agent::{AgentError, Event, Limits, MemoryAttributes, NicKind},
@@ -270,7 +270,7 @@ impl Agent {
     /// Whether the device still answers, and nobody else has stopped or reset it.
     fn check_function(&self) -> Result<(), AgentError> {
         if self.device.config_read32(CONFIG_ID)? == u32::MAX {
-            return Err(admin::removed().into());
+            return Err(commands::removed().into());
         }
         let reason = if self.device.config_read32(CONFIG_COMMAND)? & BUS_MASTER_ENABLE == 0 {
             "its Bus Master Enable is off: somebody else has stopped or reset it"
@@ -279,7 +279,7 @@ impl Agent {
         } else {
             return Ok(());
         };
-        Err(admin::gone(reason).into())
+        Err(commands::gone(reason).into())
     }
 
     /// Whether what the NIC does can be ended in order, though the system may want the function back: it answers, takes commands, and the bus has
@@ -314,7 +314,7 @@ impl Agent {
             }
             Some(Alarm::Error) => "the bus has found an error that it cannot mend (PCIe AER), and stopped it",
         };
-        Err(admin::gone(reason))
+        Err(commands::gone(reason))
     }
 
     /// Makes a protection tag; never 0.

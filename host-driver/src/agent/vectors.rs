@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use viaduct_spec::tables::{moderation, table};
 
 use super::{Agent, AgentError, Interrupts, TICK_NS};
-use crate::{admin::Admin, wakeup::Wakeup};
+use crate::{device_protocol::commands::Admin, wakeup::Wakeup};
 
 impl Agent {
     /// How often an interrupt vector was raised, as far as one can tell; None where there are no interrupts to

@@ -46,7 +46,7 @@ pub(super) struct Connection {
     /// [`Connection::enter`] changes it.
     pub(super) state: State,
     pub(super) model: Model,
-    /// This side's REQ, or knock, began it.
+    /// This side began it.
     pub(super) active: bool,
     /// The other side is a VI, and not some other program of rdma_cm's.
     pub(super) native: bool,
@@ -351,7 +351,7 @@ pub(super) fn power(n: u8) -> Duration {
 /// What a REJ is about when it is about no message.
 pub(super) const NO_MESSAGE: u8 = subject::OTHER;
 
-/// Two of the longest discriminators leave nothing less than no room.
+/// A REQ has room for two of the longest discriminators.
 const _: () = assert!(REQ_ROOM >= viaduct_spec::cm::via::BYTES + 2 * MAX_DISCRIMINATOR);
 
 /// No address: of a passive connection before its host is known.

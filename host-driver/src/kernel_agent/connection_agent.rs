@@ -1,10 +1,10 @@
 //! What a library asks for connections of its VIs over the wire, wherever the Kernel Agent is: of the connector in its own
 //! process ([`crate::agent::connector::Connector`]), or of `viad` ([`crate::viad::Client`]).
 //!
-//! No call waits for a peer. What comes of it is told by events ([`Event`]), which are kept until they are taken. Somebody
-//! hears them: [`ConnectionAgent::hear`] is called by a thread that does nothing else, or by whoever waits for an event.
+//! No call waits for a peer. What comes of it is told by events ([`Event`]), which are kept until they are taken.
+//! [`ConnectionAgent::receive_events`] is called by a thread that does nothing else, or by whoever waits for an event.
 //!
-//! A VI is connected when [`Event::Met`] is heard or [`ConnectionAgent::accept`] returns, and its messages may be sent from
+//! A VI is connected when [`Event::Met`] has come or [`ConnectionAgent::accept`] returns, and its messages may be sent from
 //! [`Event::Established`] on. A connection that ends after that leaves it in Error: its owner makes it idle when all that was
 //! posted is complete.
 
@@ -83,35 +83,35 @@ pub trait ConnectionAgent: Send + Sync {
     fn take_event(&self, is: &mut dyn FnMut(&Event) -> bool) -> Option<Event>;
     /// How often events have come, in whatever thread's call, to where [`ConnectionAgent::take_event`] finds them. Who is to sleep asks
     /// before it looks.
-    fn told(&self) -> u64;
+    fn event_count(&self) -> u64;
     /// From now on `wakeup` is signalled when an event has come, and when the agent is gone, for as long as it lives. Who is to miss nothing
-    /// clears it, hears without sleeping ([`ConnectionAgent::hear`]), looks, and only then waits. Where no thread hears, nothing comes.
+    /// clears it, receives events without sleeping ([`ConnectionAgent::receive_events`]), looks, and only then waits. Where no thread receives events, none come.
     ///
     /// # Errors
     /// The agent's.
     fn on_connection_event(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError>;
-    /// Hears what there is to hear; sleeps for `timeout` at most, and not for long, if there is nothing. It does not sleep, or not on,
-    /// when [`ConnectionAgent::told`] is not `seen` any more: another thread may have heard what this one waits for.
+    /// Receives what events there are; sleeps for `timeout` at most, and not for long, if there is nothing. It does not sleep, or not on,
+    /// when [`ConnectionAgent::event_count`] is not `seen` any more: another thread may have heard what this one waits for.
     ///
     /// # Errors
     /// The agent's: it is gone.
-    fn hear(&self, seen: u64, timeout: Duration) -> Result<(), AgentError>;
+    fn receive_events(&self, seen: u64, timeout: Duration) -> Result<(), AgentError>;
 }
 
 impl dyn ConnectionAgent {
     /// Waits for an event that `is` holds of, for `timeout` of the wall's clock at most.
     ///
     /// # Errors
-    /// As [`ConnectionAgent::hear`].
+    /// As [`ConnectionAgent::receive_events`].
     pub fn wait_event(
         &self,
         timeout: Duration,
         mut is: impl FnMut(&Event) -> bool,
     ) -> Result<Option<Event>, AgentError> {
         let start = Instant::now();
-        self.hear(self.told(), Duration::ZERO)?;
+        self.receive_events(self.event_count(), Duration::ZERO)?;
         loop {
-            let seen = self.told();
+            let seen = self.event_count();
             if let Some(event) = self.take_event(&mut is) {
                 return Ok(Some(event));
             }
@@ -119,7 +119,7 @@ impl dyn ConnectionAgent {
             if left.is_zero() {
                 return Ok(None);
             }
-            self.hear(seen, left)?;
+            self.receive_events(seen, left)?;
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Why the agent did not do what it was asked: each error names the rule.
 
 use crate::{
-    address::PeerError, admin::CommandError, cm::wrong::Wrong, device::DeviceError, memory::MemoryError,
+    address::PeerError, cm::wrong::Wrong, device::DeviceError, device_protocol::commands::CommandError,
+    memory::MemoryError,
 };
 
 /// An error of the Kernel Agent.

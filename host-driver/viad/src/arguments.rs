@@ -15,7 +15,7 @@ use crate::config::Config;
 #[derive(Debug, Clone, Parser)]
 #[command(name = "viad", version)]
 pub struct Arguments {
-    /// Configuration file (TOML); host-driver/viad/viad.toml documents it
+    /// Configuration file (TOML); share/doc/viaduct/viad.toml, which is installed, documents it
     #[arg(short, long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// The NIC: vfio:ADDRESS or vfio-user:PATH, and after commas mac=, ip=, seed=

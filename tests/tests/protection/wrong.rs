@@ -1,7 +1,7 @@
 //! Regions, segments and places that a VI must not use.
 
+use viaduct_driver::device_protocol::rows;
 use viaduct_driver::kernel_agent::MemoryAttributes;
-use viaduct_driver::rows;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::handle::memory_handle;
 use viaduct_spec::profile::{PAGES, REGIONS};

@@ -1,7 +1,7 @@
 //! Requests and answers that are lost or come twice.
 
 use viaduct_driver::agent::vis::ViState;
-use viaduct_driver::rows;
+use viaduct_driver::device_protocol::rows;
 use viaduct_sim::fabric::Faults;
 use viaduct_sim::setup::{Kind, Setup};
 use viaduct_spec::descriptor::status;

@@ -1,7 +1,7 @@
 //! Two VIs that read each other's memory.
 
+use viaduct_driver::device_protocol::rows::{self, Rights};
 use viaduct_driver::kernel_agent::MemoryAttributes;
-use viaduct_driver::rows::{self, Rights};
 use viaduct_spec::descriptor::control;
 use viaduct_spec::tables::{table, transmit};
 use viaduct_tests::raw::{pair, Completion, Descriptor, RawVi, Region};

@@ -1,8 +1,8 @@
 //! Reads that the peer or the reader's own NIC refuses.
 
 use viaduct_driver::agent::vis::ViState;
+use viaduct_driver::device_protocol::rows;
 use viaduct_driver::kernel_agent::MemoryAttributes;
-use viaduct_driver::rows;
 use viaduct_spec::descriptor::status;
 use viaduct_spec::register::{counter, event_code};
 use viaduct_spec::tables::table;

@@ -1,6 +1,6 @@
 //! The captures, and what is special about each.
 
-use viaduct_driver::rows::Rights;
+use viaduct_driver::device_protocol::rows::Rights;
 use viaduct_spec::refusal::error;
 use viaduct_spec::wire::syndrome;
 use viaduct_tests::guests::Terms;

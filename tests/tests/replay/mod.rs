@@ -31,7 +31,7 @@ mod part;
 mod play;
 mod stage;
 
-use viaduct_driver::rows::Rights;
+use viaduct_driver::device_protocol::rows::Rights;
 
 /// Where the server's buffer is in its host's memory, and its bytes: receives and writes go there, reads come from
 /// there, as in the program that Linux ran.

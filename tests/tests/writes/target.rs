@@ -1,8 +1,8 @@
 //! A VI whose peer writes: the peer's frames are made by hand.
 
 use viaduct_driver::address::{ConnectionInfo, Service};
+use viaduct_driver::device_protocol::rows::{self, Rights};
 use viaduct_driver::kernel_agent::MemoryAttributes;
-use viaduct_driver::rows::{self, Rights};
 use viaduct_sim::setup::Setup;
 use viaduct_spec::layout::Field;
 use viaduct_spec::tables::{receive, table};

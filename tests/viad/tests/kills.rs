@@ -192,7 +192,7 @@ fn victim(socket: &str, call: &str) {
                 client.take_events().expect("it answers");
                 ready();
                 client.wait_events(Duration::from_millis(20)).expect("it answers");
-                agent.hear(agent.told(), Duration::from_millis(1)).expect("it answers");
+                agent.receive_events(agent.event_count(), Duration::from_millis(1)).expect("it answers");
             }
             "look" => {
                 for session in client.sessions().expect("it answers") {

@@ -35,7 +35,7 @@ impl Logged {
         let (socket, log) = (place("own"), place("log"));
         let mut command = Command::new(program("viad"));
         command.args(["--nic", &stage.device(nic), "--socket"]).arg(&socket);
-        command.env("VIADUCT_LOG", "warn,viaduct_driver::admin=trace");
+        command.env("VIADUCT_LOG", "warn,viaduct_driver::device_protocol::commands=trace");
         command.stdin(Stdio::null()).stderr(File::create(&log).expect("a file"));
         let viad = Process(command.spawn().expect("it starts"));
         let mut client = None;

@@ -271,7 +271,14 @@ fn no_argument_names_what_is_not_looked_at() {
                 ("tag", _) | (_, "MemoryAttributes" | "ViAttributes") => "Tag",
                 ("handle", _) => "Region",
                 ("pool", _) => "Pool",
-                _ => continue,
+                // One of another session's is as one that is over: `connections_of_others_do_not_exist_and_what_is_too_much_is_refused`.
+                (_, "ConnectionId" | "ListenerId") => continue,
+                // Numbers and bytes. A row that registers private memory names its address, the others have the client's for it.
+                ("address" | "offset" | "length" | "bytes" | "entries" | "backlog" | "from" | "data", _) => {
+                    continue
+                }
+                (_, "bool") => continue,
+                unknown => panic!("{}: {unknown:?} names nothing that this test knows", row.request),
             };
             assert!(row.of.contains(&object), "{}: {argument:?} is not among {:?}", row.request, row.of);
         }

@@ -7,7 +7,7 @@ use via::{Mac, Nic};
 
 /// Where it is, unless `VIPL_HOSTS` says otherwise.
 const FILE: &str = "/etc/vip_hosts";
-/// Names it.
+/// The variable that names the hosts file.
 const VARIABLE: &str = "VIPL_HOSTS";
 
 /// What the file says.

@@ -4,7 +4,7 @@
 //! The library does not see a descriptor's or a buffer's bytes move: programs write descriptors into memory that they have
 //! registered, the NIC reads them there, and completes them there.
 #![allow(non_snake_case)]
-// VIPL's own documentation says what a caller owes: vipl.h.
+// The headers say what a caller owes: vipl.h, vipl_ext.h. So each block of `unsafe` in an entry point names the header.
 #![allow(clippy::missing_safety_doc)]
 
 mod address;

@@ -47,9 +47,9 @@ fn a_filter_says_what_is_logged_and_without_one_nothing_is() {
     }
     assert!(!said.contains("TRACE"), "{said}");
 
-    let said = stderr(&simulator, &names, Some("off,viaduct_driver::admin=trace"), 0);
+    let said = stderr(&simulator, &names, Some("off,viaduct_driver::device_protocol::commands=trace"), 0);
     assert!(said.contains("TRACE") && said.contains("command op="), "{said}");
-    assert!(said.lines().all(|line| line.contains("viaduct_driver::admin")), "{said}");
+    assert!(said.lines().all(|line| line.contains("viaduct_driver::device_protocol::commands")), "{said}");
 }
 
 #[test]

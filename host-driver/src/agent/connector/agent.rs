@@ -54,8 +54,8 @@ impl ConnectionAgent for Connector {
         Connector::take_event(self, is)
     }
 
-    fn told(&self) -> u64 {
-        Connector::told(self)
+    fn event_count(&self) -> u64 {
+        Connector::event_count(self)
     }
 
     fn on_connection_event(&self, wakeup: &Arc<Wakeup>) -> Result<(), AgentError> {
@@ -63,7 +63,7 @@ impl ConnectionAgent for Connector {
         Ok(())
     }
 
-    fn hear(&self, seen: u64, timeout: Duration) -> Result<(), AgentError> {
+    fn receive_events(&self, seen: u64, timeout: Duration) -> Result<(), AgentError> {
         if timeout.is_zero() {
             self.turn()
         } else {

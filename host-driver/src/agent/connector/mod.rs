@@ -35,7 +35,7 @@ use crate::{
 
 pub use crate::kernel_agent::connection_agent::{Ask, ConnectorError};
 
-/// Where there is one party, it has all.
+/// The party of all connections, where the agent has one user.
 const ALONE: Party = 0;
 /// Frames of the raw channel that are kept for connections: what else is sent leaves them free.
 const KEPT: usize = 4;
@@ -352,12 +352,12 @@ impl Connector {
 
     /// How often those who wait were given something to look for: an event, or something that is due earlier. Who is to wait asks before it
     /// looks.
-    pub fn told(&self) -> u64 {
+    pub fn event_count(&self) -> u64 {
         self.told.load(Ordering::Acquire)
     }
 
     /// Waits for something to do, for `timeout` at most and not for long, and does it. It does not wait, or no longer, when
-    /// [`Connector::told`] is not `seen` any more.
+    /// [`Connector::event_count`] is not `seen` any more.
     ///
     /// # Errors
     /// As [`Connector::turn`].
@@ -369,7 +369,7 @@ impl Connector {
                 let left = deadline.map_or(LONGEST, |deadline| deadline.saturating_sub(state.clock.now));
                 left.min(LONGEST).min(timeout).max(LATENESS)
             };
-            if let Some(frame) = self.raw.wait_receive_unless(span, || self.told() != seen)? {
+            if let Some(frame) = self.raw.wait_receive_unless(span, || self.event_count() != seen)? {
                 self.take(frame)?;
             }
         } else {

@@ -11,15 +11,14 @@ use super::{
 };
 use crate::{
     address::{Mtu, Service},
-    admin::Admin,
     agent::{
         vis::{enter, Change},
         Agent,
     },
     cm::NotReady,
+    device_protocol::{commands::Admin, rows},
     kernel_agent::{AgentError, CreatedVi, MemoryAttributes, ViAttributes},
     memory::Mapping,
-    rows,
 };
 
 impl Agent {

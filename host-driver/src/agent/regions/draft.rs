@@ -5,7 +5,7 @@ use std::os::fd::BorrowedFd;
 use super::place::Place;
 use crate::{
     device::{DeviceError, DmaAccess, PciDevice},
-    rows,
+    device_protocol::rows,
 };
 
 /// A region that the NIC does not know yet: what it will have is its own already.

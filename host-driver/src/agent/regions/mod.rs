@@ -23,11 +23,11 @@ use self::place::{Place, Places};
 pub use self::request::{whole_pages, Request};
 use super::{tags::Tags, AgentError};
 use crate::{
-    admin::Admin,
     device::{DeviceError, DmaAccess, PciDevice},
+    device_protocol::{commands::Admin, rows},
     dma_space::DmaSpace,
     kernel_agent::MemoryAttributes,
-    memory, rows,
+    memory,
 };
 
 /// The region and page tables, as the agent keeps them.

@@ -66,7 +66,7 @@ fn who_waits_is_woken_by_what_another_thread_has_heard() {
     let name = |text: &str| Discriminator::try_from(text.as_bytes()).expect("short");
     let target = Target::Host(Host { mac: agent.mac(), ip: agent.ip() });
     for round in 0..20 {
-        let seen = connector.told();
+        let seen = connector.event_count();
         ledger.books().checks = 0;
         let asked = std::thread::scope(|scope| {
             let waiter = scope.spawn(|| connector.wait(seen, Duration::from_secs(60)));
@@ -87,6 +87,6 @@ fn who_waits_is_woken_by_what_another_thread_has_heard() {
             "{heard:?}"
         );
         assert_eq!(ledger.books().checks, 0, "round {round}");
-        assert_ne!(connector.told(), seen);
+        assert_ne!(connector.event_count(), seen);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::admin::{Admin, MOST_LOOKS};
+use crate::device_protocol::commands::{Admin, MOST_LOOKS};
 
 fn refusal(register: u64, value: u64) -> String {
     let ledger = Ledger::new();

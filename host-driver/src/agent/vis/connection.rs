@@ -9,13 +9,12 @@ use super::{
 };
 use crate::{
     address::ConnectionInfo,
-    admin::Admin,
     agent::Agent,
     cm::end::{Agreement, End},
+    device_protocol::{commands::Admin, rows, template},
     kernel_agent::ViAttributes,
     kernel_agent::{AgentError, ViName},
     queues::Direction,
-    rows, template,
 };
 
 impl Agent {

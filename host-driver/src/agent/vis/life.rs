@@ -8,12 +8,11 @@ use super::{
     state::{enter, Change},
 };
 use crate::{
-    admin::Admin,
     agent::{interrupts::EVENT_VECTOR, Agent},
+    device_protocol::{commands::Admin, rows},
     kernel_agent::AgentError,
     kernel_agent::ViAttributes,
     queues::Direction,
-    rows,
 };
 
 /// Closes a work queue: nothing of it is fetched any more.

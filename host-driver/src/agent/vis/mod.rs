@@ -34,7 +34,7 @@ pub use crate::queues::{
 };
 use crate::{
     address::{ConnectionInfo, ACK_TIME},
-    admin::Admin,
+    device_protocol::commands::Admin,
     kernel_agent::{CreatedVi, ViAttributes, ViName},
     queues::{doorbells::Doorbells, ring::RING_BYTES, work_queues::WorkQueues},
 };

@@ -4,7 +4,7 @@
 
 use viaduct_spec::tables::{table, vi_state, vi_states};
 
-use crate::{admin::Admin, kernel_agent::AgentError, queues::ViState};
+use crate::{device_protocol::commands::Admin, kernel_agent::AgentError, queues::ViState};
 
 const ALL: [ViState; 3] = [ViState::Idle, ViState::Connected, ViState::Error];
 

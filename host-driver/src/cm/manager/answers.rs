@@ -107,7 +107,7 @@ impl Manager {
             reason::UNSUPPORTED | reason::INVALID_TRANSPORT | reason::INVALID_MTU => Refusal::Mismatch,
             other => Refusal::Other(other),
         };
-        // Where this side has answered, what is said of a REQ is said of an earlier one, or of a knock.
+        // Where this side has answered, what is said of a REQ is said of one that it sent before.
         let of_req = rej.subject == subject::REQ;
         match state {
             State::Asked | State::Unmet if peer && matches!(refusal, Refusal::NoMatch | Refusal::Timeout) => {

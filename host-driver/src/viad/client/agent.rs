@@ -188,7 +188,7 @@ impl KernelAgent for Client {
         let start = Instant::now();
         loop {
             // viad raises it when it has the events. What it was raised for before the last fetch has been fetched.
-            let seen = self.told(EVENTS);
+            let seen = self.notices(EVENTS);
             let events = match seen == self.events_seen.load(Ordering::Relaxed) {
                 true => {
                     self.check_here()?;
@@ -204,7 +204,7 @@ impl KernelAgent for Client {
             if !events.is_empty() || left.is_zero() {
                 return Ok(events);
             }
-            self.sleep_untold(EVENTS, seen, left.min(LONGEST_SLEEP));
+            self.sleep_until_notice(EVENTS, seen, left.min(LONGEST_SLEEP));
         }
     }
 

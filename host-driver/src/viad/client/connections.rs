@@ -23,7 +23,7 @@ use crate::{
     wakeup::Wakeup,
 };
 
-/// The longest sleep in [`ConnectionAgent::hear`].
+/// The longest sleep in [`ConnectionAgent::receive_events`].
 const SLICE: Duration = Duration::from_millis(100);
 
 /// Events that were fetched from viad.
@@ -44,7 +44,7 @@ impl Client {
     fn fetch(&self) -> Result<bool, AgentError> {
         // Nobody looks for an event between its being fetched and its being here.
         let mut heard = self.heard();
-        let told = Client::told(self, CONNECTION_EVENTS);
+        let told = Client::notices(self, CONNECTION_EVENTS);
         if told == heard.told {
             return Ok(false);
         }
@@ -116,7 +116,7 @@ impl ConnectionAgent for Client {
         self.heard().connection_events.take(is)
     }
 
-    fn told(&self) -> u64 {
+    fn event_count(&self) -> u64 {
         self.heard().told.into()
     }
 
@@ -124,13 +124,13 @@ impl ConnectionAgent for Client {
         self.wake_on_connection_event(wakeup)
     }
 
-    fn hear(&self, seen: u64, timeout: Duration) -> Result<(), AgentError> {
-        let page = Client::told(self, CONNECTION_EVENTS);
+    fn receive_events(&self, seen: u64, timeout: Duration) -> Result<(), AgentError> {
+        let page = Client::notices(self, CONNECTION_EVENTS);
         // What another thread has fetched may be what this one waits for.
-        if self.fetch()? || timeout.is_zero() || ConnectionAgent::told(self) != seen {
+        if self.fetch()? || timeout.is_zero() || ConnectionAgent::event_count(self) != seen {
             return self.check_here();
         }
-        self.sleep_untold(CONNECTION_EVENTS, page, timeout.min(SLICE));
+        self.sleep_until_notice(CONNECTION_EVENTS, page, timeout.min(SLICE));
         self.check_here()?;
         self.fetch().map(drop)
     }

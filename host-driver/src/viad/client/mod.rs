@@ -202,12 +202,12 @@ impl Client {
     }
 
     /// How often viad has said so in the session's own page.
-    pub(super) fn told(&self, what: u8) -> u32 {
+    pub(super) fn notices(&self, what: u8) -> u32 {
         self.bell.own.generation(what).unwrap_or_default()
     }
 
     /// Sleeps until viad says so again, at most for `timeout`; not when it is gone. It may wake early.
-    pub(super) fn sleep_untold(&self, what: u8, seen: u32, timeout: Duration) {
+    pub(super) fn sleep_until_notice(&self, what: u8, seen: u32, timeout: Duration) {
         if self.bell.check().is_ok() {
             self.bell.own.sleep(what, seen, timeout);
         }

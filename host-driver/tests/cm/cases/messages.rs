@@ -14,7 +14,7 @@ use viaduct_driver::{
         message::{Message, Rej, Rep, Req, Rtu, SidrReq},
         CmError, Config, Discriminator, Event, Host, Manager, Refusal, Request, Target,
     },
-    rows,
+    device_protocol::rows,
 };
 use viaduct_spec::cm::{
     arp_operation, rdma_cm, reason, subject, via, MAX_DISCRIMINATOR, PORT, TCP_SERVICE, VIA_MAGIC,

@@ -25,7 +25,7 @@ impl Connections {
     /// The device's: it is gone.
     pub fn run(&self) -> Result<(), AgentError> {
         while !self.stopped.load(Ordering::Relaxed) {
-            let seen = self.connector.told();
+            let seen = self.connector.event_count();
             self.hand_out(&mut self.routes())?;
             if let Some(tap) = &self.tap {
                 while let Some(frame) = self.connector.next_other() {

@@ -1,6 +1,6 @@
 //! Connections of the steps, and messages over them.
 
-use viaduct_driver::rows::{self, Rights};
+use viaduct_driver::device_protocol::rows::{self, Rights};
 use viaduct_spec::tables::{receive, table, transmit};
 use viaduct_tests::raw::{pair, Descriptor, RawVi};
 use viaduct_tests::scene::Scene;

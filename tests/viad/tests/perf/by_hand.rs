@@ -85,7 +85,7 @@ fn a_client_that_sends_what_it_should_not_is_found_out_by_the_first_message() {
     // The second of two kinds of what is said, with a text of 200 bytes that is not there; and a kind that there is not.
     for nonsense in [&[1, 200, 1][..], &[7], &[0, 9]] {
         let said = said_of(&pair, nonsense, Some(WORD));
-        assert!(said.contains("what the client says makes no sense"), "{nonsense:?}: {said}");
+        assert!(said.contains("a control message of the client cannot be parsed"), "{nonsense:?}: {said}");
     }
     let said = said_of(&pair, b"\x01\x04help", Some(WORD));
     assert!(said.contains("the client gave up: help"), "{said}");

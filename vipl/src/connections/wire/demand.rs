@@ -60,7 +60,7 @@ impl Drop for OnDemand {
 /// Hears what peers say while nobody waits.
 fn listen(wire: &Wire, agent: &Weak<dyn KernelAgent>) {
     while !wire.stop.load(Ordering::Acquire) {
-        if wire.agent.hear(wire.agent.told(), SLICE).is_err() {
+        if wire.agent.receive_events(wire.agent.event_count(), SLICE).is_err() {
             // Nothing comes any more: whoever waits looks, and hears why.
             wire.lost.signal();
             wire.parted.signal();

@@ -138,7 +138,7 @@ impl ConnectionQueue {
         if let Some(context) = members.parted.pop_front() {
             return Ok(ConnectionEvent::Parted { context });
         }
-        wire.agent.hear(wire.agent.told(), Duration::ZERO)?;
+        wire.agent.receive_events(wire.agent.event_count(), Duration::ZERO)?;
         loop {
             let taken = {
                 let state = wire.state();
