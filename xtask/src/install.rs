@@ -6,6 +6,7 @@ use crate::manual;
 use crate::mpi;
 use crate::need::Need;
 use crate::project::{read, write, Project};
+use crate::readme;
 use crate::setup;
 use crate::shared;
 use anyhow::{ensure, Context, Result};
@@ -255,7 +256,7 @@ fn pkg_config(text: &str, prefix: &Path, libdir: &str, version: &str) -> String 
 /// `install` into a folder, and the quick start as its advice says it.
 pub fn smoke(project: &Project) -> Result<()> {
     let prefix = project.scratch("install")?;
-    let options = Options::test(&prefix);
+    let options = Options { simulator: true, ..Options::test(&prefix) };
     run(project, &options)?;
     // Again: the same.
     run(project, &options)?;
@@ -294,7 +295,7 @@ pub fn smoke(project: &Project) -> Result<()> {
         ensure!(page.contains(&format!(".TH {title} {section} ")), "{name} is another page: {page}");
     }
     Cmd::new(prefix.join("bin/viaduct")).arg("--version").run()?;
-    Ok(())
+    readme::types_c(project, &prefix)
 }
 
 #[cfg(test)]

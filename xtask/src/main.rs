@@ -34,6 +34,7 @@ mod parts;
 mod pictures;
 mod project;
 mod publish;
+mod readme;
 mod rules;
 mod same;
 mod setup;

@@ -100,7 +100,7 @@ pub const PARTS: &[Part] = &[
     part("mpi", Cargo, &[Simulator, Need::Libfabric, Need::Mpi], Action::Mpi, "Open MPI and MPICH over libfabric's provider and functional models: rings, hpcc, mpi4py's own tests, a flood, processes and viads that are killed"),
     part("mpi-guests", Cargo, &[Simulator, Need::Libfabric, Need::Mpi], Action::MpiGuests, "a ring of MPICH's in two guests, each with its own kernel's VFIO and a viad that trusts its rank"),
     part("doc", Cargo, &[], Action::Doc, "the examples in the documentation of what users link"),
-    part("install", Cargo, &[Need::C], Action::Install, "VIPL's C interface and viad under a prefix, and a C program that is compiled as the quick start says"),
+    part("install", Cargo, &[Need::C, Need::Simulator], Action::Install, "VIPL's C interface and viad under a prefix, and the C lines of README.md typed there"),
     part("package", Cargo, &[Need::C, Need::Package], Action::Package, "the Debian packages: built, installed into a root of their own, run there, and purged"),
     part("large", Cargo, &[Runner, Simulator, Synthesis], Action::Large, "the large profile: 1024 VIs and 4096 regions, without a fault and at work"),
 ];
