@@ -1,6 +1,6 @@
 //! NICs that this process has, each once, however often the program has opened it: [`DEVICES`] is the table of them. A NIC goes through three
-//! states there: a thread opens it ([`Slot::Opening`]), it is open, and it is closed, until all calls that were under way have let go of it
-//! and it leaves the table. Of a NIC that has gone the handles stay as they are: whoever opens it next gets a new one.
+//! states there: a thread opens it ([`Slot::Opening`]), it is open ([`Slot::Open`]), and it is being closed ([`Slot::Closing`]), until all calls that were
+//! under way have let go of it and it leaves the table. Of a NIC that has gone the handles stay as they are: whoever opens it next gets a new one.
 
 use std::{
     collections::BTreeMap,
@@ -31,8 +31,17 @@ const CLOSING: Duration = Duration::from_secs(5);
 enum Slot {
     /// A thread opens it.
     Opening,
-    /// It is open, or was: whoever closes it takes it off the list.
+    /// It is open.
     Open(Weak<Device>),
+    /// It is being closed: who closes it takes it off the list.
+    Closing(Weak<Device>),
+}
+
+impl Slot {
+    /// Whether this device is open there.
+    fn is_open(&self, device: &Weak<Device>) -> bool {
+        matches!(self, Self::Open(listed) if listed.ptr_eq(device))
+    }
 }
 
 /// A NIC, however often it is open.
@@ -45,7 +54,7 @@ pub struct Device {
     memory: RwLock<Memories>,
     /// Hears of asynchronous errors.
     listener: Mutex<Option<JoinHandle<()>>>,
-    /// The listener shall end.
+    /// It is being closed, or was: the listener shall end.
     pub closed: AtomicBool,
     /// The tag of all that the process has, where things without one are taken.
     pub common_tag: Mutex<Option<Ptag>>,
@@ -79,8 +88,8 @@ impl Device {
                 continue;
             }
             let devices = lock(&DEVICES);
-            // If it was closed meanwhile, that is waited for.
-            if !device.closed.load(Ordering::Acquire) {
+            // If it is being closed meanwhile, that is waited for.
+            if devices.get(target).is_some_and(|slot| slot.is_open(&Arc::downgrade(&device))) {
                 let inserted = insert(device);
                 drop(devices);
                 return inserted;
@@ -118,12 +127,13 @@ impl Device {
         let (mut last, mut start) = (Weak::new(), Instant::now());
         let mut devices = lock(&DEVICES);
         loop {
+            if let Some(Slot::Open(device)) = devices.get(target) {
+                if let Some(device) = device.upgrade().filter(|_| !device.ptr_eq(dead)) {
+                    return Ok(Some(device));
+                }
+            }
             match devices.get(target) {
-                Some(Slot::Open(device)) if !device.ptr_eq(dead) => {
-                    let open = |device: &Arc<Self>| !device.closed.load(Ordering::Acquire);
-                    if let Some(device) = device.upgrade().filter(open) {
-                        return Ok(Some(device));
-                    }
+                Some(Slot::Closing(device)) if !device.ptr_eq(dead) => {
                     // Others may be quicker, and open and close it anew.
                     if !device.ptr_eq(&last) {
                         (last, start) = (device.clone(), Instant::now());
@@ -132,7 +142,8 @@ impl Device {
                     }
                 }
                 Some(Slot::Opening) => {}
-                Some(Slot::Open(_)) | None => {
+                // Of one that is open still nobody has a handle, or it is dead.
+                Some(Slot::Open(_) | Slot::Closing(_)) | None => {
                     devices.insert(target.into(), Slot::Opening);
                     return Ok(None);
                 }
@@ -143,9 +154,15 @@ impl Device {
 
     /// Closes it, unless somebody has the NIC open, as `is_open` says. It can be opened again when this returns, unless a handler of its own asks.
     pub fn close(self: Arc<Self>, is_open: impl FnOnce(&Arc<Self>) -> bool) {
-        let devices = lock(&DEVICES);
+        let mut devices = lock(&DEVICES);
         if is_open(&self) || self.closed.swap(true, Ordering::AcqRel) {
             return;
+        }
+        // Another device may stand there, if this one's NIC has gone.
+        let this = Arc::downgrade(&self);
+        match devices.get_mut(&self.target) {
+            Some(slot) if slot.is_open(&this) => *slot = Slot::Closing(this.clone()),
+            _ => {}
         }
         let listener = lock(&self.listener).take();
         drop(devices);
@@ -159,7 +176,7 @@ impl Device {
         if let Some(listener) = listener.filter(|_| !in_handler) {
             let _ = listener.join();
         }
-        let (target, this) = (self.target.clone(), Arc::downgrade(&self));
+        let target = self.target.clone();
         let end = move || {
             // Calls that were under way end, and let go of it.
             let start = Instant::now();
@@ -168,7 +185,7 @@ impl Device {
             }
             drop(self);
             let mut devices = lock(&DEVICES);
-            if matches!(devices.get(&target), Some(Slot::Open(listed)) if listed.ptr_eq(&this)) {
+            if matches!(devices.get(&target), Some(Slot::Closing(listed)) if listed.ptr_eq(&this)) {
                 devices.remove(&target);
             }
             drop(devices);
