@@ -1,6 +1,8 @@
 //! The Viaduct NIC datapath in RustHDL, and its export to Verilog.
 //!
 //! The exported Verilog is the design: every test runs it in Verilator, never RustHDL's own simulator.
+//!
+//! A port's comment says what it carries, and which block is at its other end. A port that names none has the block that contains it there.
 
 #![allow(clippy::collapsible_match, reason = "RustHDL does not translate match guards")]
 

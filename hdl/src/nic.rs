@@ -43,7 +43,7 @@ use viaduct_dialect::wires;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Nic {
-    /// Rising edge, 125 MHz.
+    /// Rising edge; 100 MHz on a board, 125 in the simulator.
     pub clock: Signal<In, Clock>,
     /// Power-up reset, synchronous.
     pub reset: Signal<In, bool>,

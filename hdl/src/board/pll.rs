@@ -38,7 +38,7 @@ pub struct Pll {
     pub clock_out: Signal<Out, Clock>,
     /// The clock of 100 MHz.
     pub core_clock_out: Signal<Out, Clock>,
-    /// Both are right; [`Start`](super::Start) listens.
+    /// Both clocks are right; [`Start`](super::Start) listens.
     pub locked: Signal<Out, bool>,
     _oscillator: Oscillator,
 }

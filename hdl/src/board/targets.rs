@@ -23,7 +23,7 @@ pub struct Target {
     pub verilog: fn(BoardOptions) -> String,
 }
 
-/// Both delays are the PHY's own (88E1512: on from power-up).
+/// The PHY delays both directions itself (88E1512: on from power-up).
 const VERSA: Wiring = Wiring { oscillator: Oscillator::Mhz100, tx_steps: 0, rx_steps: 0 };
 /// The PHY (KSZ9031) delays what it sends, and wants our clock 2 ns late.
 const ULX4M: Wiring = Wiring { oscillator: Oscillator::Mhz25, tx_steps: 80, rx_steps: 0 };

@@ -129,7 +129,7 @@ pub struct Doorbell {
     token: Cast<Bits<64>, Token>,
     region: RegionRow<15>,
     arm_word: Cast<Bits<64>, ArmWord>,
-    /// It is a doorbell of an open queue.
+    /// The store is a doorbell of an open queue.
     taken: Signal<Local, bool>,
     commit_here: Signal<Local, bool>,
     commit_taken: Signal<Local, bool>,

@@ -34,7 +34,7 @@ pub struct Finder {
     pub done: FlowSink<MdioResult>,
     /// A PHY was found; `Echo` shows it in `lights`, and `link` too.
     pub found: Signal<Out, bool>,
-    /// That PHY has a link.
+    /// The PHY that was found has a link.
     pub link: Signal<Out, bool>,
     /// The address that is read.
     at: DFF<Bits<5>>,

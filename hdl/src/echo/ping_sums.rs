@@ -54,7 +54,7 @@ pub struct PingSums {
     old_echo: DFF<Bits<16>>,
     /// The answer's header sum with its carries, before the complement.
     new_header: DFF<Bits<20>>,
-    /// The same, its carries added once.
+    /// The answer's header sum, its carries added once.
     new_header_folded: DFF<Bits<20>>,
     /// The answer's ICMP sum with its carries, before the complement.
     new_echo: DFF<Bits<20>>,

@@ -62,7 +62,7 @@ pub struct DescriptorPlace {
     pub offset: Bits<34>,
     /// Region that holds it; 0, which does not exist, if the token is wrong or names one that does not exist.
     pub region: Bits<REGION_LOG2>,
-    /// It has one segment at most, and 48 bytes.
+    /// The descriptor has one segment at most, and 48 bytes.
     pub short: bool,
     /// There is no token of the position: its slot could not be read, or has another's, or one of region 0.
     pub wrong: bool,
@@ -112,9 +112,9 @@ pub struct Lines {
     word: DFF<Bits<64>>,
     /// All eight of them are there.
     word_whole: DFF<bool>,
-    /// They are the last of their line.
+    /// The eight bytes are the last of their line.
     word_last: DFF<bool>,
-    /// They are a token.
+    /// The eight bytes as a token.
     token_now: Cast<Bits<64>, Token>,
     region: RegionRow<15>,
     /// A line has ended in the cycle before; `ended_found` says what it brought.

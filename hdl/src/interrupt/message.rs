@@ -62,7 +62,7 @@ pub struct InterruptMessage {
     pub served: Signal<Out, Vector>,
     /// The message needs a row of the table.
     pub reading: Signal<Out, bool>,
-    /// It needs the row of the vector's data; otherwise that of its address.
+    /// The row is that of the vector's data; otherwise that of its address.
     pub data_row: Signal<Out, bool>,
     /// The row that it needs.
     pub row: Signal<In, Bits<64>>,

@@ -30,7 +30,7 @@ fn cell(name: &str, ports: &str, declarations: &str) -> String {
 /// `W` pads in, see the module's description.
 #[derive(LogicBlock, Default)]
 pub struct DdrIn<const W: usize> {
-    /// Both edges sample the pads.
+    /// The pads are sampled at both edges.
     pub clock: Signal<In, Clock>,
     /// The pads.
     pub pad: Signal<In, Bits<W>>,
@@ -82,7 +82,7 @@ assign fall = fall_shown;
 /// `W` pads out, see the module's description.
 #[derive(LogicBlock, Default)]
 pub struct DdrOut<const W: usize> {
-    /// Both edges change the pads.
+    /// The pads change at both edges.
     pub clock: Signal<In, Clock>,
     /// What the pads show from the next rising edge on.
     pub rise: Signal<In, Bits<W>>,

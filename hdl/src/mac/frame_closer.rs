@@ -9,7 +9,7 @@
 //! between two beats of a frame, an empty last beat with that reason follows as soon as there is room, during the reset or after it. The
 //! block sees a reset a cycle late.
 //!
-//! Latency: 0; it holds nothing.
+//! Latency: 0 cycles; it holds nothing.
 //!
 //! Example: two beats of a frame have gone when `reset` comes: an empty last beat with OVERRUN follows, and the wire sees a damaged frame.
 //!

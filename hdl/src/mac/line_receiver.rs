@@ -76,7 +76,7 @@ pub struct LineReceiver {
     verdict: DFF<Bits<3>>,
     /// The beat that was made in the cycle before: it is taken now or never.
     made: DFF<bool>,
-    /// That beat.
+    /// The beat that was made.
     kept: DFF<MacBeat>,
     /// A beat was lost: its frame's end has to be said.
     lost: DFF<bool>,

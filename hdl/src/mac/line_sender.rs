@@ -93,13 +93,13 @@ pub struct LineSender {
     chosen: DFF<Bits<8>>,
     /// The FCS covers that byte.
     covered: DFF<bool>,
-    /// That byte is one of the FCS.
+    /// The byte is one of the FCS.
     check: DFF<bool>,
     /// Which byte of the FCS it is.
     place: DFF<Bits<2>>,
-    /// That byte belongs to a frame or to its preamble.
+    /// The byte belongs to a frame or to its preamble.
     chosen_enable: DFF<bool>,
-    /// That byte is to arrive as an error.
+    /// The byte is to arrive as an error.
     chosen_error: DFF<bool>,
     /// The byte that is shown.
     shown: DFF<LineByte>,

@@ -9,7 +9,7 @@
 //! grant is taken; the requester granted then comes last, so a requester that keeps asking is granted within N taken
 //! grants. Without `advance` nothing moves, but a new requester of higher priority may change the grant.
 //!
-//! Latency: 0.
+//! Latency: 0 cycles.
 //!
 //! How: `after` marks the requesters behind the last one granted; they go first. The lowest set bit of x is
 //! x & !(x - 1), and the bits above it are !(x ^ (x - 1)): one carry chain.

@@ -11,7 +11,7 @@
 //! How: a distributed RAM is four bits wide. A `LutRam` of one bit leaves three of them empty and takes one for every 16 rows. Here each
 //! holds 64 rows; a second copy is read where a bit is to be written, so that the other three stay as they are.
 //!
-//! Latency: 0; the bit of `read_address` in the same cycle. A bit that is being written reads as its old value until the clock edge.
+//! Latency: 0 cycles; the bit of `read_address` in the same cycle. A bit that is being written reads as its old value until the clock edge.
 //!
 //! Contents survive reset and are random at power-up in simulation.
 //!

@@ -8,7 +8,7 @@
 //! ```
 //! Contract: with `write_enable` the row of `write_address` becomes `write_data` at the rising edge.
 //!
-//! Latency: 0; the row of `read_address` in the same cycle. A row that is being written reads as its old contents
+//! Latency: 0 cycles; the row of `read_address` in the same cycle. A row that is being written reads as its old contents
 //! until the clock edge.
 //!
 //! Several read ports are several copies with the same write port. Costs about two LUT4 per bit and 16 rows.

@@ -4,7 +4,9 @@
 //!   number ──►┌───────────┐──► row
 //!             └───────────┘
 //! ```
-//! Latency: none. Tests: with the blocks that keep regions, `tests/queues/`.
+//! Contract: `row` follows `number` in the same cycle; with 256 rows, 255 gives row 255, and 256 gives row 0, whose region is never live.
+//!
+//! Latency: 0 cycles. Tests: with the blocks that keep regions, `tests/queues/`.
 
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;

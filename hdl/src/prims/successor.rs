@@ -9,7 +9,7 @@
 //! owner that keeps the turn in a register, and passes it on to `grant` only, serves each of its requesters within four
 //! turns.
 //!
-//! Latency: 0, no state. Beside an [`Arbiter`](super::Arbiter), which keeps the turn itself and is a carry chain, each bit
+//! Latency: 0 cycles, no state. Beside an [`Arbiter`](super::Arbiter), which keeps the turn itself and is a carry chain, each bit
 //! of this one is a gate of six inputs.
 //!
 //! Example: it is the turn of place 1, and places 0 and 3 ask: `grant` is place 3, which comes first behind 1.

@@ -133,7 +133,7 @@ pub struct Protect {
     owner: DFF<ByClient>,
     /// A read has waited for its engine in the cycle before.
     stuck: DFF<bool>,
-    /// That read is still here, and on its client's port: it may go back there.
+    /// The read that waits is still here, and on its client's port: it may go back there.
     may_return: DFF<bool>,
     cut: CommandCut,
     /// The command for the read engine.

@@ -12,7 +12,7 @@
 //! Example: a RECEIVE row comes while a frame is delivered. `hold` is high from that cycle on; when the frame's context is saved, `quiet`
 //! is high, `contexts` gets the row, and `commit.ready` ends it.
 //!
-//! Latency: 0, no state. Tests: with `Receive`, `tests/receive/path/lives.rs`.
+//! Latency: 0 cycles, no state. Tests: with `Receive`, `tests/receive/path/lives.rs`.
 
 use crate::bus::Commit;
 use crate::prims::Number;

@@ -85,7 +85,7 @@ pub struct Message {
 pub struct SendPlace {
     /// Bytes already filled of the segment to go on with.
     pub position: Bits<32>,
-    /// That segment.
+    /// The number of the segment to go on with.
     pub index: Bits<8>,
     /// Not used: 0.
     pub unused: Bits<24>,
@@ -212,7 +212,7 @@ pub struct Contexts {
     mtu: Signal<Local, Bits<3>>,
     /// Receive descriptors of each VI that are completed, for `lookup`.
     positions: ShallowRam<Position, VI_LOG2>,
-    /// The same for fetch, which may ask while they change, and so not in block RAM.
+    /// The same positions for fetch, which may ask while they change; so they are not in block RAM.
     shown: LutRam<Position, VI_LOG2>,
     shown_position: DFF<Position>,
     row: Signal<Local, Bits<16>>,

@@ -60,11 +60,11 @@ pub enum Verdict {
     Behind,
     /// Something in front of it is missing (reliable).
     Gap,
-    /// It may not come here (reliable): the connection breaks.
+    /// The packet may not come here (reliable): the connection breaks.
     Refuse,
     /// The message in progress has lost something (unreliable); the packet itself is looked at again afterwards.
     Partial,
-    /// It belongs to no message that can still be whole (unreliable).
+    /// The packet belongs to no message that can still be whole (unreliable).
     Stray,
     /// A Middle or Last ahead of the expected PSN, with no message in progress (unreliable). The start of its message may still come, so
     /// the expected PSN stays.
@@ -111,9 +111,9 @@ pub struct Judge {
     pub peer: Signal<In, Peer>,
     /// Where the receive side of that VI is.
     pub message: Signal<In, Message>,
-    /// That VI is connected.
+    /// The VI is connected.
     pub connected: Signal<In, bool>,
-    /// That VI is in Error.
+    /// The VI is in Error.
     pub error: Signal<In, bool>,
     /// What the packet is to its VI, for `Lookup`.
     pub judgement: Signal<Out, Judgement>,

@@ -31,7 +31,7 @@ pub struct Order {
     pub some: bool,
     /// A receive is there at the consumed position.
     pub present: bool,
-    /// That receive descriptor, without its segments.
+    /// The receive descriptor at that position, without its segments.
     pub receive: AheadMeta,
     /// Receive descriptors of the VI that are completed.
     pub consumed: Position,
@@ -89,7 +89,7 @@ pub enum Situation {
 /// What came of an order, and the three consequences that nearly everything else depends on.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Came {
-    /// What came of it.
+    /// What came of the order.
     pub situation: Situation,
     /// The message is lost by it.
     pub fails: bool,

@@ -89,7 +89,7 @@ pub mod transport {
 pub struct PacketKind {
     /// Opcode of a packet's BTH; the block that owns this one drives it.
     pub opcode: Signal<In, Bits<8>>,
-    /// What it says.
+    /// What the opcode means.
     pub kind: Signal<Out, Kind>,
     parts: Cast<Bits<8>, Opcode>,
     to_operation: Cast<Bits<5>, Operation>,

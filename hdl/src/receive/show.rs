@@ -22,11 +22,11 @@ use rust_hdl::prelude::*;
 /// What becomes of the frame on show.
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 pub enum Fate {
-    /// It is taken, to be delivered.
+    /// Delivery has the frame.
     Taken,
     /// Its turn has not come: it stays, and the one behind it is shown.
     Aside,
-    /// It is thrown away, and counted.
+    /// The frame is thrown away, and counted.
     Dropped,
     /// Nothing, but the oldest frame is shown next.
     Left,

@@ -8,7 +8,7 @@
 //! Contract: in Wait and Pick the slot becomes `oldest`. It moves on in Compare unless the request is `found` there, and in Place unless
 //! it `waits`. `last` says that the request has been compared with three other slots since Idle.
 //!
-//! Latency: 1.
+//! Latency: 1 cycle.
 //!
 //! Example: `oldest` is 2 in Pick, and slots 3 and 0 wait. In Place the slot is 2, then 3, where it stays.
 //!

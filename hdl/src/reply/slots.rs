@@ -17,7 +17,7 @@
 //! Example: `vi` is 3, `slot` 1 and `second` low in one cycle. In the next one `place` and `handle` are those of VI 3's request in slot
 //! 1.
 //!
-//! Latency: 1. `place` and `handle` mean something behind the first row, `progress` behind the second; they come straight from
+//! Latency: 1 cycle. `place` and `handle` mean something behind the first row, `progress` behind the second; they come straight from
 //! memory. Tests: with the whole, `tests/reply/requests/`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]

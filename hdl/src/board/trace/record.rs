@@ -11,7 +11,7 @@ pub struct Record {
     pub words: Bits<128>,
     /// How many of them there are.
     pub count: Bits<4>,
-    /// It went to the host.
+    /// The TLP went to the host.
     pub went: bool,
     /// One before it, the same way, is not in the trace.
     pub missed: bool,

@@ -15,7 +15,7 @@
 //! | [`RingHome`] | a completion queue | the ring's region, and the tag that the region must have |
 //! | [`WorkWord`] | a work queue | its completion queue, and how many of its descriptors have ended |
 //!
-//! Latency: 1.
+//! Latency: 1 cycle.
 //!
 //! Example: `reads_work` is high and `read_queue` VI 3's receive queue in cycle 0: in cycle 1 `work` has that queue's completion queue
 //! and its position.

@@ -11,7 +11,7 @@
 //! for: Apply asks for the one at `place`, any other step for the oldest. With `records` it keeps `record` at `place`, which may be asked for
 //! two steps later. It writes the window in Look, Settle, Write and Committed.
 //!
-//! Latency: 1. `read_after` is of the message that is taken up, in the same cycle. `connected` in `hand`, and `flying`, are as of the
+//! Latency: 1 cycle. `read_after` is of the message that is taken up, in the same cycle. `connected` in `hand`, and `flying`, are as of the
 //! cycle before.
 //!
 //! Example: the intake shows an ACK of VI 3 in Idle: `hand` has VI 3 and the answer in Load, and its window in Apply.

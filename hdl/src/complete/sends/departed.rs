@@ -87,7 +87,7 @@ pub struct Departed {
     left: Signal<Local, bool>,
     /// PSN behind the packet.
     behind: DFF<Bits<24>>,
-    /// That, from the window's `fresh`.
+    /// The PSN behind the packet, counted from the window's `fresh`.
     lead: Distance<24>,
     /// The packet has never left before.
     fresh: DFF<bool>,

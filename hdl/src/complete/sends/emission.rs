@@ -8,7 +8,7 @@
 //! Contract: `show` comes only while nothing `waits`, in the cycle after `vi`, `message`, `length` and `status` began to stand. The
 //! completion is on show until it is taken. A message whose descriptor could not be read is completed too, though nothing is written.
 //!
-//! Latency: 1. The completion waits in a register, because the writer decides late in its cycle whether it takes one.
+//! Latency: 1 cycle. The completion waits in a register, because the writer decides late in its cycle whether it takes one.
 //!
 //! Example: `show` comes in cycle 0. In cycle 1 `completion` is valid; it is taken at once, and nothing `waits` in cycle 2.
 //!

@@ -70,13 +70,13 @@ pub enum Finding {
     Completed,
     /// Nothing is to be completed before the VI breaks.
     Breaks,
-    /// The same, and it is a read that time-outs end.
+    /// As `Breaks`, by a read that time-outs end.
     ReadBreaks,
     /// The VI sends again what is not acknowledged.
     GoesBack,
     /// The VI goes on with what was parked.
     GoesOn,
-    /// The same as one of the two, but another VI's rewind is before it.
+    /// As `GoesBack` or `GoesOn`, but another VI's rewind is before it.
     Queues,
     /// The VI was to send again, and has nothing in flight, or is not connected.
     Needless,

@@ -8,7 +8,7 @@
 //! Contract: `write` keeps `position` for `vi`. The row of `completed` is that of its index in the cycle before. It is looked up in any
 //! cycle, so the memory is distributed RAM.
 //!
-//! Latency: 1.
+//! Latency: 1 cycle.
 //!
 //! Example: `write` keeps position 5 for VI 3 in cycle 0; VI 3 is looked up in cycle 1, and the row is 5 in cycle 2.
 //!

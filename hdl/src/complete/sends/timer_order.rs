@@ -8,7 +8,7 @@
 //! Contract: with `times` in `effect`, `command` is for `vi` as the effect says; it is on show until it is taken, and meanwhile it
 //! `waits` and no other one comes. With `begins` it has the timers keep the settings of the TRANSMIT row.
 //!
-//! Latency: 1.
+//! Latency: 1 cycle.
 //!
 //! Example: `effect` has `times`, `runs` and `clears` in cycle 0: from cycle 1 on `command` starts the timer of `vi` anew and clears its
 //! counts.

@@ -29,7 +29,7 @@ pub struct PulseCrossing {
     pub pulse: Signal<In, bool>,
     /// Rising edge; the clock of `out`.
     pub out_clock: Signal<In, Clock>,
-    /// It has happened once.
+    /// One `pulse` has come across.
     pub out: Signal<Out, bool>,
     /// Pulses, modulo 16, and the same number in Gray code.
     count: DFF<Bits<4>>,

@@ -33,7 +33,7 @@ pub struct Account {
     pub reset: Signal<In, bool>,
     /// A DLLP; from `Dllps`.
     pub heard: FlowSink<Heard>,
-    /// It is of this class.
+    /// The DLLP is of this class.
     pub mine: Signal<In, bool>,
     /// InitFC counts.
     pub init1: Signal<In, bool>,

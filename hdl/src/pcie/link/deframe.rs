@@ -62,7 +62,7 @@ pub struct Deframe {
     // The packet under way.
     busy: DFF<bool>,
     tlp: DFF<bool>,
-    /// It began in the high byte.
+    /// The packet began in the high byte.
     odd: DFF<bool>,
     /// No word of it has come.
     fresh: DFF<bool>,

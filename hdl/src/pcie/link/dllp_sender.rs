@@ -63,7 +63,7 @@ pub struct DllpSender {
     /// The DLLP; to `Frame`.
     pub dllp: Source<Bits<32>>,
     waits: DFF<bool>,
-    /// It is a PM DLLP.
+    /// The DLLP that waits is a PM DLLP.
     power: DFF<bool>,
     kind: DFF<Bits<8>>,
     header_byte: DFF<Bits<8>>,

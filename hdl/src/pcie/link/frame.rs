@@ -60,7 +60,7 @@ pub struct Frame {
     pub number: Signal<In, Bits<12>>,
     /// Its next row.
     pub row: Signal<In, Row>,
-    /// It begins; to `Replay`, as the two below.
+    /// The TLP begins; to `Replay`, as the two below.
     pub begins: Signal<Out, bool>,
     /// The row is used.
     pub takes: Signal<Out, bool>,

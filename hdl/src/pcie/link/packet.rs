@@ -9,7 +9,7 @@ use rust_hdl::prelude::*;
 pub struct Piece {
     /// The bytes.
     pub data: Bits<16>,
-    /// They are the first ones behind STP or SDP.
+    /// The bytes are the first ones behind STP or SDP.
     pub first: bool,
     /// The packet is a TLP, otherwise a DLLP.
     pub tlp: bool,
@@ -20,7 +20,7 @@ pub struct Piece {
 pub struct Ending {
     /// The packet is a TLP, otherwise a DLLP.
     pub tlp: bool,
-    /// It ends with EDB, otherwise with END.
+    /// The packet ends with EDB, otherwise with END.
     pub edb: bool,
 }
 
@@ -50,9 +50,9 @@ pub struct Heard {
 /// What became of a received TLP: pulses.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Judged {
-    /// It was the next one.
+    /// The TLP had the number that was expected.
     pub taken: bool,
-    /// It came before: it is dropped, and acknowledged again.
+    /// The TLP came before: it is dropped, and acknowledged again.
     pub again: bool,
     /// A TLP is damaged, or one before it is missing.
     pub bad: bool,
@@ -67,6 +67,6 @@ pub struct Judged {
 pub struct Row {
     /// Two bytes of a TLP.
     pub data: Bits<16>,
-    /// They are its last ones.
+    /// The bytes are the TLP's last ones.
     pub last: bool,
 }

@@ -41,7 +41,7 @@ pub struct ReceiveBuffer {
     pub ending: FlowSink<Ending>,
     /// The TLP that has ended is good; from `Receive`, as `drop`.
     pub keep: Signal<In, bool>,
-    /// It is not.
+    /// The TLP that has ended is damaged, or out of turn.
     pub drop: Signal<In, bool>,
     /// The good TLPs.
     pub arrived: FlowSource<TlpWord>,

@@ -70,7 +70,7 @@ pub struct Replay {
     pub number: Signal<Out, Bits<12>>,
     /// Its next row.
     pub row: Signal<Out, Row>,
-    /// It begins; from `Frame`, as `takes` and `ends`.
+    /// The TLP begins; from `Frame`, as `takes` and `ends`.
     pub begins: Signal<In, bool>,
     /// The row is used.
     pub takes: Signal<In, bool>,

@@ -30,11 +30,11 @@ pub struct ReplayTimer {
     pub max_payload: Signal<In, Bits<3>>,
     /// It starts anew. `Replay` drives it, as `stop`.
     pub start: Signal<In, bool>,
-    /// It stops.
+    /// The timer stops.
     pub stop: Signal<In, bool>,
-    /// It runs, or has run out.
+    /// The timer runs, or has run out.
     pub runs: Signal<Out, bool>,
-    /// It has run out.
+    /// The timer has run out.
     pub expired: Signal<Out, bool>,
     running: DFF<bool>,
     left: DFF<Bits<11>>,

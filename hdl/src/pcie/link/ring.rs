@@ -39,7 +39,7 @@ pub struct Ring {
     pub stored: Signal<Out, Bits<8>>,
     /// The row to send.
     pub row: Signal<Out, Row>,
-    /// It is taken. `Replay` drives it, as all inputs below.
+    /// `Frame` has used the row; `Replay` drives this and all inputs below.
     pub takes: Signal<In, bool>,
     /// Go back to the oldest TLP.
     pub rewind: Signal<In, bool>,

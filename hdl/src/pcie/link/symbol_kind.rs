@@ -37,9 +37,9 @@ pub struct Meaning {
 pub struct SymbolKind {
     /// The symbol's eight bits.
     pub value: Signal<In, Bits<8>>,
-    /// It is a K.
+    /// The symbol is a K.
     pub k: Signal<In, bool>,
-    /// It is damaged.
+    /// The symbol is damaged.
     pub error: Signal<In, bool>,
     /// What it means.
     pub kind: Signal<Out, Meaning>,

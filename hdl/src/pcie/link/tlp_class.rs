@@ -22,7 +22,7 @@ pub struct TlpClass {
     pub kind: Signal<In, Bits<8>>,
     /// 0 posted, 1 non-posted, 2 completion.
     pub sort: Signal<Out, Bits<2>>,
-    /// It has data.
+    /// The TLP has data.
     pub with_data: Signal<Out, bool>,
     has_data: Signal<Local, bool>,
     message: Signal<Local, Bits<2>>,

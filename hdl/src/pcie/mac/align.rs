@@ -34,7 +34,7 @@ pub struct Align {
     pub second: Signal<In, Symbol>,
     /// Only `first` counts.
     pub one: Signal<In, bool>,
-    /// Both count.
+    /// `first` and `second` hold symbols.
     pub two: Signal<In, bool>,
     /// Two symbols, for `Descramble` and `SetReader`.
     pub aligned: FlowSource<Aligned>,

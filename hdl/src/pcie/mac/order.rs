@@ -11,13 +11,13 @@ pub struct Order {
     pub silent: bool,
     /// Training sets.
     pub training: bool,
-    /// They are TS2.
+    /// The training sets are TS2.
     pub second: bool,
     /// Logical idle.
     pub idle: bool,
     /// The training set has the link's number.
     pub link: bool,
-    /// It has the lane's number, which is 0.
+    /// The training set has the lane's number, which is 0.
     pub lane: bool,
     /// Control bit 0.
     pub hot_reset: bool,
@@ -25,6 +25,6 @@ pub struct Order {
     pub disabled: bool,
     /// The link's number.
     pub number: Bits<8>,
-    /// It changes with each order, so that one knows for which order a set was begun.
+    /// A bit that changes with each order: it tells for which order a set was begun.
     pub tag: bool,
 }

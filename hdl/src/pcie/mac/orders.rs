@@ -39,7 +39,7 @@ pub struct Orders {
     pub reset: Signal<In, bool>,
     /// The state, from `Steps`.
     pub at: Signal<In, LtssmState>,
-    /// It is its first cycle.
+    /// The first cycle of the state `at`.
     pub enters: Signal<In, bool>,
     /// The link's number.
     pub link: Signal<In, Bits<8>>,

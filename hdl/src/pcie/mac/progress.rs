@@ -34,7 +34,7 @@ pub struct Awaits {
     pub ours: bool,
     /// TS2 only.
     pub second: bool,
-    /// Those of an inverted lane, too.
+    /// Sets of an inverted lane count, too.
     pub inverted: bool,
     /// All sets that are begun count, not only those behind the first awaited one.
     pub polls: bool,
@@ -73,9 +73,9 @@ pub struct Progress {
     pub eight: Signal<Out, bool>,
     /// Eight equal ones that were awaited, once.
     pub ready: Signal<Out, bool>,
-    /// Those were of an inverted lane.
+    /// The eight sets of `ready` were of an inverted lane.
     pub turned: Signal<Out, bool>,
-    /// Those asked for scrambling off.
+    /// The eight sets of `ready` asked for no scrambling.
     pub unscrambled: Signal<Out, bool>,
     /// 16 sets answered the first awaited one.
     pub answered: Signal<Out, bool>,

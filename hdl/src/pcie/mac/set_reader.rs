@@ -28,11 +28,11 @@ use viaduct_dialect::wires;
 /// A training set.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct TrainingSet {
-    /// It is TS2.
+    /// The set is TS2.
     pub second: bool,
     /// The lane is inverted.
     pub inverted: bool,
-    /// It is equal to the one just before it.
+    /// The set is equal to the one just before it.
     pub again: bool,
     /// Link and lane are PAD.
     pub unnamed: bool,

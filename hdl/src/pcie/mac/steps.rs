@@ -51,9 +51,9 @@ pub struct Steps {
     pub eight: Signal<In, bool>,
     /// Eight awaited ones have.
     pub ready: Signal<In, bool>,
-    /// Those were of an inverted lane.
+    /// The eight sets of `ready` were of an inverted lane.
     pub turned: Signal<In, bool>,
-    /// Those asked for scrambling off.
+    /// The eight sets of `ready` asked for no scrambling.
     pub unscrambled: Signal<In, bool>,
     /// 16 sets were sent for an answer.
     pub answered: Signal<In, bool>,
@@ -77,7 +77,7 @@ pub struct Steps {
     pub ignore_detect: Signal<In, bool>,
     /// The state, for `Orders`.
     pub at: Signal<Out, LtssmState>,
-    /// It is its first cycle.
+    /// The first cycle of the state `at`.
     pub enters: Signal<Out, bool>,
     /// The link's number.
     pub link: Signal<Out, Bits<8>>,

@@ -18,11 +18,11 @@ pub const PAD: u64 = 0xf7;
 pub struct Symbol {
     /// Its value.
     pub value: Bits<8>,
-    /// It is K.
+    /// The symbol is K.
     pub k: bool,
-    /// It is damaged: value and K mean nothing.
+    /// The symbol is damaged: value and K mean nothing.
     pub error: bool,
-    /// It is COM.
+    /// The symbol is COM.
     pub com: bool,
     /// A SKP set stood just before it.
     pub skipped: bool,
@@ -33,7 +33,7 @@ pub struct Symbol {
 pub struct Aligned {
     /// The symbol that came first.
     pub low: Bits<8>,
-    /// The other one.
+    /// The symbol behind it.
     pub high: Bits<8>,
     /// `low` is K.
     pub low_k: bool,
@@ -56,7 +56,7 @@ pub struct Aligned {
 pub struct Plain {
     /// The symbol that came first.
     pub low: Bits<8>,
-    /// The other one.
+    /// The symbol behind it.
     pub high: Bits<8>,
     /// `low` is K.
     pub low_k: bool,
@@ -73,7 +73,7 @@ pub struct Plain {
 pub struct Outgoing {
     /// The symbol that goes first.
     pub low: Bits<8>,
-    /// The other one.
+    /// The symbol behind it.
     pub high: Bits<8>,
     /// `low` is K.
     pub low_k: bool,
@@ -94,7 +94,7 @@ pub struct Outgoing {
 pub struct Sent {
     /// The symbol that goes first.
     pub low: Bits<8>,
-    /// The other one.
+    /// The symbol behind it.
     pub high: Bits<8>,
     /// `low` is K.
     pub low_k: bool,

@@ -49,7 +49,7 @@ pub struct Unskip {
     pub second: Signal<Out, Symbol>,
     /// Only `first` counts.
     pub one: Signal<Out, bool>,
-    /// Both count.
+    /// `first` and `second` hold symbols.
     pub two: Signal<Out, bool>,
     /// Pulses for each set; the LTSSM takes it for a sign of life.
     pub skipped: Signal<Out, bool>,

@@ -65,9 +65,9 @@ pub struct Dcu {
     pub rx_slipped: Signal<Out, bool>,
     /// Receiver detection is on.
     pub detect_enable: Signal<In, bool>,
-    /// It begins.
+    /// Receiver detection begins.
     pub detect_start: Signal<In, bool>,
-    /// It has ended.
+    /// Receiver detection has ended.
     pub detect_done: Signal<Out, bool>,
     /// There is a receiver.
     pub detect_present: Signal<Out, bool>,

@@ -42,14 +42,14 @@ pub struct BarMatch {
     pub bar2_high: Signal<In, Bits<32>>,
     /// The address lies in a BAR.
     pub hits: Signal<Out, bool>,
-    /// It is BAR 2.
+    /// The BAR is BAR 2.
     pub high: Signal<Out, bool>,
     /// The word as a number: its first byte is the high one.
     number: Signal<Local, Bits<16>>,
     /// Words 4 and 5 are those of BAR 2's high half.
     high_top: DFF<bool>,
     high_low: DFF<bool>,
-    /// They are 0.
+    /// The words that were compared are 0.
     zero_top: DFF<bool>,
     zero_low: DFF<bool>,
     /// BAR 2's high half is 0: a short address may hit it.

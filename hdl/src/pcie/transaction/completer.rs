@@ -47,7 +47,7 @@ pub struct Completer {
     pub entry: Sink<Bits<2>>,
     /// The number of a word of it.
     pub row: Signal<Out, Bits<3>>,
-    /// That word, in the next cycle.
+    /// The word `row` of the oldest request, in the next cycle.
     pub word: Signal<In, Bits<16>>,
     /// PME_Turn_Off has come; from `Inbox`.
     pub turn_off: Signal<In, bool>,
@@ -55,7 +55,7 @@ pub struct Completer {
     pub hold: Signal<In, bool>,
     /// Number of a double word of the configuration space; this and the next five are for `ConfigSpace`.
     pub index: Signal<Out, Bits<10>>,
-    /// It is written.
+    /// The double word `index` is written.
     pub write: Signal<Out, bool>,
     /// The bytes that are written.
     pub enables: Signal<Out, Bits<4>>,
@@ -73,7 +73,7 @@ pub struct Completer {
     pub start_reset: Pulse,
     /// Nothing of the core's begins any more: PME_TO_Ack is on its way; to `Outbox`.
     pub parted: Signal<Out, bool>,
-    /// It has been sent; for the link.
+    /// PME_TO_Ack has been sent; for the link.
     pub leaves: Signal<Out, bool>,
     /// Something is under way, or waits; for `enter_l1`.
     pub busy: Signal<Out, bool>,
@@ -97,7 +97,7 @@ pub struct Completer {
     message: DFF<bool>,
     /// The request is refused.
     refusing: DFF<bool>,
-    /// It is a locked read.
+    /// The request is a locked read.
     locked: DFF<bool>,
     refuses: Signal<Local, bool>,
     /// The request is a write that is carried out.

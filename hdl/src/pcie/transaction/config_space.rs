@@ -42,7 +42,7 @@ pub struct ConfigSpace {
     pub function_reset: Signal<In, bool>,
     /// Number of the double word that is asked for; this and the next three are from `Completer`.
     pub index: Signal<In, Bits<10>>,
-    /// It is written.
+    /// The double word `index` is written.
     pub write: Signal<In, bool>,
     /// The bytes that are written.
     pub enables: Signal<In, Bits<4>>,

@@ -7,13 +7,13 @@ use rust_hdl::prelude::*;
 /// What becomes of a TLP. If neither `passed` nor `queued`, it ends in the inbox.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct Fate {
-    /// It goes to the core.
+    /// The TLP goes to the core.
     pub passed: bool,
-    /// It goes to the queue of requests that are answered here.
+    /// The request goes to the queue of those that are answered here.
     pub queued: bool,
     /// The request hits BAR 2, not BAR 0.
     pub high_bar: bool,
-    /// It is a non-posted request.
+    /// The TLP is a non-posted request.
     pub non_posted: bool,
     /// See [`verdict`].
     pub verdict: Bits<2>,

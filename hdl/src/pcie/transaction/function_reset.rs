@@ -37,7 +37,7 @@ pub struct FunctionReset {
     pub done: Signal<In, bool>,
     /// The core is to carry it out.
     pub asks: Signal<Out, bool>,
-    /// It is not over: no request is answered.
+    /// The reset is not over: no request is answered.
     pub busy: Signal<Out, bool>,
     state: DFF<State>,
 }

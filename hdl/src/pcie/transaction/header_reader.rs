@@ -62,12 +62,12 @@ pub struct HeaderReader {
     here: DFF<bool>,
     /// Its number, 16 at most.
     place: DFF<Bits<5>>,
-    /// It is the second of a double word.
+    /// The word is the second of a double word.
     odd: DFF<bool>,
     /// The arriving word is in a TLP.
     in_tlp: DFF<bool>,
     data: Signal<Local, Bits<16>>,
-    /// The same as a number: its first byte is the high one.
+    /// The arriving word as a number: its first byte is the high one.
     number: Signal<Local, Bits<16>>,
     /// The arriving word is one of a TLP that has begun.
     counts: Signal<Local, bool>,
@@ -75,7 +75,7 @@ pub struct HeaderReader {
     kind: DFF<Bits<8>>,
     digest: DFF<bool>,
     poisoned: DFF<bool>,
-    /// It has one double word of data, or asks for one.
+    /// The TLP has one double word of data, or asks for one.
     single: DFF<bool>,
     /// The message's code is that of PME_Turn_Off.
     turn_off_code: DFF<bool>,
@@ -119,7 +119,7 @@ pub struct HeaderReader {
     is_known: DFF<bool>,
     is_turn_off: DFF<bool>,
     is_locked: DFF<bool>,
-    /// It has to have one double word, because of its type.
+    /// The request has to have one double word, because of its type.
     wants_single: DFF<bool>,
     spoiled: DFF<bool>,
     fine: Signal<Local, bool>,

@@ -33,7 +33,7 @@ pub struct RequestQueue {
     pub entry: Source<Bits<2>>,
     /// The number of a word of it; from `Completer`.
     pub row: Signal<In, Bits<3>>,
-    /// That word, in the next cycle.
+    /// The word `row` of the oldest request, in the next cycle.
     pub word: Signal<Out, Bits<16>>,
     /// Pulses when a request finds no room.
     pub overflow: Pulse,

@@ -9,7 +9,7 @@
 //!
 //! Example: an order closes with the situation Placed, and its frame ends a message: `message` of `events` is high in the next cycle.
 //!
-//! Latency: 1. Tests: with `Receive`, `tests/receive/path/`, `tests/receive/raw.rs`.
+//! Latency: 1 cycle. Tests: with `Receive`, `tests/receive/path/`, `tests/receive/raw.rs`.
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 

@@ -11,7 +11,7 @@
 //! Example: a frame had a tag and comes here with 64 bytes, in 8 beats. In the cycle after the last one `bytes` is 68 and `has_tag` is
 //! high.
 //!
-//! Latency: 1. Tests: with `Parse`, `tests/receive/parse/`.
+//! Latency: 1 cycle. Tests: with `Parse`, `tests/receive/parse/`.
 
 use super::beats::BeatAt;
 use crate::prims::Number;

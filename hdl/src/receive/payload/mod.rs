@@ -96,7 +96,7 @@ pub struct PayloadQueue {
     number: Signal<Local, Bits<11>>,
     /// A step of `held` came in the cycle before.
     comes: DFF<bool>,
-    /// That step.
+    /// The step that came.
     coming: DFF<Step>,
     has_room: DFF<bool>,
     most: Number<5, 10>,

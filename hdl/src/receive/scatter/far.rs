@@ -33,7 +33,7 @@ use viaduct_dialect::wires;
 pub struct BlockCame {
     /// The protection checker refused it.
     pub refused: bool,
-    /// It failed on the bus.
+    /// The access failed on the bus.
     pub failed: bool,
 }
 

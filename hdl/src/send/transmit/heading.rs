@@ -11,7 +11,7 @@
 //! Example: a packet of 10 bytes that is a whole message of a reliable VI: the opcode is that of a SEND Only, the pad is 2 bytes, the
 //! payload is 2 words, and the packet asks for an acknowledgement.
 //!
-//! Latency: 0. Tests: with `Transmit`, `tests/send/transmit/`.
+//! Latency: 0 cycles. Tests: with `Transmit`, `tests/send/transmit/`.
 
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;

@@ -6,7 +6,7 @@
 //! ```
 //! Contract: `ticks` of 1.024 us, rounded up, are the time of `viaduct_spec::wire::RNR_DELAY`.
 //!
-//! Latency: 0.
+//! Latency: 0 cycles.
 //!
 //! Example: code 1 asks for 10 us: `ticks` is 10.
 //!

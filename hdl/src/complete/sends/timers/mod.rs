@@ -140,7 +140,7 @@ pub struct Timers {
     due: DFF<bool>,
     /// Time, from the end of the timer that the walk stands at.
     since: Distance<32>,
-    /// That timer has ended.
+    /// The timer that the walk stands at has ended.
     over: Signal<Local, bool>,
     next_walk: Signal<Local, bool>,
     transmit: Unpack<Commit, TransmitRow>,

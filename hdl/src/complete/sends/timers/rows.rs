@@ -8,7 +8,7 @@
 //! Contract: `timer`, `limits` and `used` are three views of the row that `read_at` named in the cycle before: the one of its kind
 //! counts. With `write` the row of `write_at` becomes the one of `new_timer`, `new_limits` and `new_used` that is of its kind.
 //!
-//! Latency: 1.
+//! Latency: 1 cycle.
 //!
 //! Example: `read_at` names the limits of VI 3 in cycle 0: in cycle 1 `limits` has its TIMEOUT and how often it is to try again.
 //!
