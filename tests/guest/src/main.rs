@@ -172,6 +172,7 @@ const OF_SOFTWARE: &[&[Test]] = &[
     own::TESTS,
     fork::TESTS,
     figures::TESTS,
+    stopped::REMOVAL,
 ];
 
 fn main() -> ExitCode {

@@ -105,8 +105,9 @@ fn error(setting: &Setting) -> Result<Completion> {
     fail(setting, Owner::Itself, give_up, because("AER"), Ok)
 }
 
+/// The error is viad's to hear of, whatever the way of its programs.
 fn error_of_viads(setting: &Setting) -> Result<Completion> {
-    by(setting, &[TRUSTED, POOLS], |owner| fail(setting, owner, give_up, because("AER"), Ok))
+    by(setting, &[POOLS], |owner| fail(setting, owner, give_up, because("AER"), Ok))
 }
 
 /// The bus gives both functions up.

@@ -21,10 +21,15 @@ pub const TESTS: &[Test] = &[
         name: "an_unbind_of_viad_s_function_waits_until_all_its_programs_let_go",
         body: Body::Names(unbind),
     },
-    Test { name: "viad_s_function_is_removed_when_all_its_programs_have_let_go", body: Body::Names(remove) },
     Test { name: "an_error_of_viad_s_bus_is_told_to_all_its_programs", body: Body::Names(error) },
     Test { name: "viad_is_killed_in_the_middle_of_its_programs_streams", body: Body::Names(killed) },
 ];
+
+/// The test of a removal. To a NIC that is the same as an unbind.
+pub const REMOVAL: &[Test] = &[Test {
+    name: "viad_s_function_is_removed_when_all_its_programs_have_let_go",
+    body: Body::Names(remove),
+}];
 
 fn reset(setting: &Setting) -> Result<Completion> {
     under_way(setting, SOMEBODY_ELSE, |_| Function::of(setting, 0)?.reset(), Ok)
