@@ -41,8 +41,10 @@ impl Terminal {
 struct World {
     bench: Bench,
     ports: [(&'static str, Bundle); 2],
-    /// Words that pass, each way: data, first, last.
-    ways: [VecDeque<(u16, bool, bool)>; 2],
+    /// What passes each way in a cycle: a word, as data, first and last; or nothing.
+    ways: [VecDeque<Option<(u16, bool, bool)>>; 2],
+    /// How often a cycle is one in which words move.
+    pace: f64,
     terminal: Terminal,
     random: ChaCha8Rng,
 }
@@ -58,6 +60,7 @@ impl World {
                 ("went_valid", Bundle::of::<TlpWord>("went")),
             ],
             ways: Default::default(),
+            pace: 0.8,
             terminal: Terminal::default(),
             random,
         };
@@ -66,22 +69,28 @@ impl World {
         world
     }
 
-    /// A TLP of these double words is to pass.
+    /// A TLP of these double words is to pass, with a cycle behind it.
     fn pass(&mut self, way: usize, words: &[u32]) {
+        self.pass_close(way, words);
+        self.ways[way].push_back(None);
+    }
+
+    /// The same, and the next one may follow at once.
+    fn pass_close(&mut self, way: usize, words: &[u32]) {
         let last = words.len() * 2 - 1;
         for (n, half) in words.iter().flat_map(|word| [word >> 16, word & 0xffff]).enumerate() {
             // The first byte on the wire is the low one.
-            self.ways[way].push_back(((half as u16).swap_bytes(), n == 0, n == last));
+            self.ways[way].push_back(Some(((half as u16).swap_bytes(), n == 0, n == last)));
         }
     }
 
     fn run(&mut self, cycles: u64) {
         for _ in 0..cycles {
             for ((valid, port), queue) in self.ports.iter().zip(&mut self.ways) {
-                let moves = !queue.is_empty() && self.random.random_bool(0.8);
-                let (data, first, last) =
-                    if moves { queue.pop_front().unwrap() } else { self.random.random() };
-                self.bench.set(valid, moves.into());
+                let word =
+                    if self.random.random_bool(self.pace) { queue.pop_front().flatten() } else { None };
+                let (data, first, last) = word.unwrap_or_else(|| self.random.random());
+                self.bench.set(valid, word.is_some().into());
                 let values = [("data", data.into()), ("first", first.into()), ("last", last.into())];
                 port.set(&mut self.bench, &values);
             }
@@ -134,7 +143,7 @@ fn both_ways_at_once_and_nothing_is_lost_while_there_is_room() {
             world.pass(way, &words);
             sent[way].push(line(letter, &words));
         }
-        // Words of the next one come at once.
+        // The next one follows a cycle later, or some time.
         world.run(if n % 2 == 0 { 40 } else { 0 });
     }
     world.run(60_000);
@@ -144,6 +153,20 @@ fn both_ways_at_once_and_nothing_is_lost_while_there_is_room() {
         assert_eq!(of, sent[way], "{letter}");
     }
     assert_eq!(lines.len(), 16);
+}
+
+/// Two TLPs end together, one each way: the one from the host goes first, and the next one to the host comes before the other one's record is away.
+#[test]
+fn what_follows_at_once_behind_a_record_that_waits_is_said_to_be_missing() {
+    let mut world = World::new();
+    world.pace = 1.0;
+    let words = |n: u32| [0x4000_0001 + (n << 8), n, n << 16];
+    world.pass(0, &words(0));
+    world.pass_close(1, &words(1));
+    world.pass(1, &words(2));
+    world.pass(1, &words(3));
+    world.run(6000);
+    assert_eq!(world.lines(), [line('R', &words(0)), line('T', &words(1)), line('t', &words(3))]);
 }
 
 #[test]

@@ -7,7 +7,8 @@
 //! ```
 //! Contract: a line for each TLP: `R` for one that came from the host or `T` for one that went to it, then its first four double words, or
 //! all if it has fewer, each as eight digits, CR and LF. The rows keep the first 16 TLPs; one that finds no room is not printed,
-//! and the next of its direction has a small letter, `r` or `t`. 115 200 baud, 8 bits, no parity.
+//! and the next of its direction has a small letter, `r` or `t`. So it is with one that follows another one to the host without a cycle
+//! between them, where that other one ended together with one from the host. 115 200 baud, 8 bits, no parity.
 //!
 //! Latency: 3.5 ms a line.
 //!
