@@ -11,6 +11,9 @@ use super::traffic::Traffic;
 use super::world::{quick, seed, World, PERIODS};
 use crate::mac::training::WAY;
 
+/// Most cycles of a look for a receiver.
+const LOOK: u64 = 3000;
+
 /// A cold start on a wire and with a root port that this seed makes; the root port has power from this cycle on, the transceiver from that one.
 fn cold(seed: u64, starts: u64, locks: u64) -> World {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -24,7 +27,7 @@ fn cold(seed: u64, starts: u64, locks: u64) -> World {
     let mut options = quick(seed);
     (options.to_endpoint, options.from_endpoint) = (damage(), damage());
     (options.starts, options.locks) = (starts, locks);
-    options.detection = random.random_range(10..3000);
+    options.detection = random.random_range(10..LOOK);
     options.ppm = [-600, 0, 600][random.random_range(0..3)];
     options.side.generation = [Generation::First, Generation::Fifth][random.random_range(0..2)];
     // One of the fifth knows numbers up to 31.
@@ -46,11 +49,11 @@ fn a_cold_link_trains_a_hundred_times_from_either_side_first_in_any_phase_and_po
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     for round in 0..100 {
         // The root port or the transceiver is there first, by up to a millisecond. Every 25th time the endpoint is there so early that it
-        // looks for a receiver, at 12 ms, before the root port has power.
+        // looks for a receiver, at 12 ms, and finds none: the root port has power when the look has ended.
         let polls_first = round % 25 == 0;
         let late = random.random_range(8..MS);
         let (starts, locks) = match (polls_first, random.random()) {
-            (true, _) => (12 * MS + 2 * late, 8),
+            (true, _) => (12 * MS + LOOK + 2 * late, 8),
             (false, true) => (late, 8),
             (false, false) => (0, late),
         };
