@@ -234,8 +234,7 @@ impl Network {
         }
     }
 
-    /// A NIC's lane is silent for so many cycles of its clock, to the endpoint and from it. Without a link nothing happens. The monitor takes what arrives
-    /// for what the root port has sent, unless the link's options say that the wire changes that.
+    /// A NIC's lane is silent for so many cycles of its clock, to the endpoint and from it. Without a link nothing happens.
     pub fn silence(&mut self, nic: usize, to_endpoint: u64, from_endpoint: u64) {
         if let End::Nic(slot) = &mut self.slots[nic] {
             slot.silence(to_endpoint, from_endpoint);

@@ -163,9 +163,7 @@ fn a_mebibyte_each_way_passes_links_that_are_retrained() {
 #[test]
 fn a_mebibyte_each_way_passes_lanes_that_fall_silent() {
     for seed in seeds(&[6]) {
-        // A wire that changes SKP sets, too: then the monitor does not take what arrives for what the root port has sent.
-        let to_endpoint = Damage { skp: true, ..Damage::default() };
-        let links = transfer(seed, Options { to_endpoint, ..Options::default() }, &Disturbance::Silence);
+        let links = transfer(seed, Options::default(), &Disturbance::Silence);
         let (replayed, bad) = (links.sum(|c| c.replayed), links.sum(|c| c.bad_tlps + c.missing));
         assert!(replayed > 0 && bad > 0, "no packet was cut: {replayed} {bad}");
     }
