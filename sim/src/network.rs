@@ -234,13 +234,6 @@ impl Network {
         }
     }
 
-    /// A NIC's lane is silent for so many cycles of its clock, to the endpoint and from it. Without a link nothing happens.
-    pub fn silence(&mut self, nic: usize, to_endpoint: u64, from_endpoint: u64) {
-        if let End::Nic(slot) = &mut self.slots[nic] {
-            slot.silence(to_endpoint, from_endpoint);
-        }
-    }
-
     /// The root complex of a NIC, for tests that have it do what no driver can ask for; a model has none.
     pub fn root_complex(&mut self, nic: usize) -> Option<&mut RootComplex> {
         match &mut self.slots[nic] {

@@ -98,9 +98,6 @@ pub trait Nic: Send {
     /// Its root port retrains its link, if it is behind one.
     fn retrain(&mut self) {}
 
-    /// Its lane is silent for so many cycles, to the endpoint and from it, if it is behind a link.
-    fn silence(&mut self, _to_endpoint: u64, _from_endpoint: u64) {}
-
     /// What its root port has seen and done, if it is behind a link.
     fn link_counters(&self) -> Option<Counters> {
         None

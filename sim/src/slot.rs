@@ -93,11 +93,6 @@ impl Slot {
         self.nic.retrain();
     }
 
-    /// Its lane is silent for so many cycles, to the endpoint and from it, if it has a link.
-    pub fn silence(&mut self, to_endpoint: u64, from_endpoint: u64) {
-        self.nic.silence(to_endpoint, from_endpoint);
-    }
-
     /// What the root port of its link has seen and done, if it has a link.
     pub fn link_counters(&self) -> Option<Counters> {
         self.nic.link_counters()

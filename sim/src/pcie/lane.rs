@@ -161,11 +161,6 @@ impl Lane {
         self.port.retrain();
     }
 
-    /// The lane is silent for so many cycles, to the endpoint and from it.
-    pub fn silence(&mut self, to_endpoint: u64, from_endpoint: u64) {
-        self.port.silence(to_endpoint, from_endpoint);
-    }
-
     /// Starts a hot reset.
     pub fn hot_reset(&mut self) {
         self.port.hot_reset();

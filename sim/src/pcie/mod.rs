@@ -253,10 +253,6 @@ impl Nic for PcieNic {
         self.lane.retrain();
     }
 
-    fn silence(&mut self, to_endpoint: u64, from_endpoint: u64) {
-        self.lane.silence(to_endpoint, from_endpoint);
-    }
-
     fn link_counters(&self) -> Option<Counters> {
         Some(self.lane.counters())
     }

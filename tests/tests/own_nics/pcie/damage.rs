@@ -7,7 +7,6 @@ use rand_chacha::ChaCha8Rng;
 use viaduct_driver::address::Service;
 use viaduct_link::damage::{Damage, Mischief};
 use viaduct_link::link::Counters;
-use viaduct_sim::network::Network;
 use viaduct_sim::pcie::Options;
 use viaduct_spec::descriptor::status;
 use viaduct_tests::raw::{pair, Completion, Descriptor};
@@ -22,40 +21,9 @@ const BYTES: usize = 16 << 10;
 const ROUNDS: usize = 16;
 /// Where they come to.
 const INTO: usize = Host::DATA / 2;
-/// How often each link is disturbed in a round, and the time between two of those: longer than a Recovery, and all of them pass well within a round.
-const DISTURBANCES: u64 = 8;
+/// How often each link is retrained in a round, and the time between two of those: longer than a Recovery, and all of them pass well within a round.
+const RETRAINS: u64 = 8;
 const BETWEEN: Range<u64> = 1000..2400;
-
-/// What happens to a NIC's link in the middle of packets.
-enum Disturbance {
-    None,
-    /// The root port has it retrained.
-    Retrain,
-    /// The lane is silent, one way or both, for fewer cycles than a SKP set may be late.
-    Silence,
-}
-
-impl Disturbance {
-    /// How often a round.
-    fn count(&self) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Retrain | Self::Silence => DISTURBANCES,
-        }
-    }
-
-    /// It happens.
-    fn happen(&self, network: &mut Network, nic: usize, random: &mut ChaCha8Rng) {
-        match self {
-            Self::None => {}
-            Self::Retrain => network.retrain(nic),
-            Self::Silence => {
-                let [to, from] = [(); 2].map(|()| random.random_range(0..300));
-                network.silence(nic, to, from);
-            }
-        }
-    }
-}
 
 /// Sums over the root ports of both NICs' links.
 struct Both([Counters; 2]);
@@ -66,8 +34,8 @@ impl Both {
     }
 }
 
-/// Moves them over links that are damaged so, or disturbed under way. What the links have seen and done.
-fn transfer(seed: u64, options: Options, disturbance: &Disturbance) -> Both {
+/// Moves them over links that are damaged so, or retrained under way so often a round. What the links have seen and done.
+fn transfer(seed: u64, options: Options, retrains: u64) -> Both {
     let mut scene = Scene::on(World::new(&linked(seed, options)));
     // What a NIC's peer loses comes again at no other level than this.
     let mut vis = pair(&scene.hosts, Service::UnreliableDelivery, 4096);
@@ -93,10 +61,10 @@ fn transfer(seed: u64, options: Options, disturbance: &Disturbance) -> Both {
                 *send = vis[n].send(host, &Descriptor::of(host, place * BYTES, BYTES));
             }
         }
-        for _ in 0..disturbance.count() {
+        for _ in 0..retrains {
             scene.world.run(random.random_range(BETWEEN));
             for nic in [0, 1] {
-                disturbance.happen(&mut scene.world.net.network(), nic, &mut random);
+                scene.world.net.network().retrain(nic);
             }
         }
         for n in [0, 1] {
@@ -125,7 +93,7 @@ fn a_mebibyte_each_way_passes_one_damaged_symbol_in_a_hundred_thousand() {
         // Half of the damage shows at once, and half is found by check sums alone.
         let damage = Damage { flagged: 5, silent: 5, ..Damage::default() };
         let options = Options { to_endpoint: damage, from_endpoint: damage, ..Options::default() };
-        let links = transfer(seed, options, &Disturbance::None);
+        let links = transfer(seed, options, 0);
         // Of two million symbols each way some twenty are hurt, whatever the seed.
         let (replayed, bad) = (links.sum(|c| c.replayed), links.sum(|c| c.bad_tlps + c.missing));
         assert!(replayed > 0 && bad > 0, "nothing was damaged: {replayed} {bad}");
@@ -138,8 +106,7 @@ fn a_mebibyte_each_way_passes_root_ports_that_are_unkind() {
     for seed in seeds(&[3]) {
         let mischief =
             Mischief { lost_acks: 500, nak_storm: 4000, early_replay: true, ..Mischief::default() };
-        let links =
-            transfer(seed, Options { mischief, ratio: (5, 4), ..Options::default() }, &Disturbance::None);
+        let links = transfer(seed, Options { mischief, ratio: (5, 4), ..Options::default() }, 0);
         let root_port = links.sum(|c| c.timeouts).min(links.sum(|c| c.replayed));
         let endpoint = links.sum(|c| c.duplicates);
         assert!(root_port > 0 && endpoint > 0, "nothing came again: {root_port} {endpoint}");
@@ -151,21 +118,11 @@ fn a_mebibyte_each_way_passes_root_ports_that_are_unkind() {
 fn a_mebibyte_each_way_passes_links_that_are_retrained() {
     for seed in seeds(&[4]) {
         let mischief = Mischief { cuts: true, ..Mischief::default() };
-        let links = transfer(seed, Options { mischief, ..Options::default() }, &Disturbance::Retrain);
-        let asked = 2 * DISTURBANCES * ROUNDS as u64;
+        let links = transfer(seed, Options { mischief, ..Options::default() }, RETRAINS);
+        let asked = 2 * RETRAINS * ROUNDS as u64;
         let (recoveries, replayed) = (links.sum(|c| c.recoveries), links.sum(|c| c.replayed));
         assert!(recoveries >= asked, "{recoveries} of {asked}");
         assert!(replayed > 0, "no packet was cut");
-    }
-}
-
-/// Nothing comes over the lane for a while, in the middle of packets: what was cut comes again.
-#[test]
-fn a_mebibyte_each_way_passes_lanes_that_fall_silent() {
-    for seed in seeds(&[6]) {
-        let links = transfer(seed, Options::default(), &Disturbance::Silence);
-        let (replayed, bad) = (links.sum(|c| c.replayed), links.sum(|c| c.bad_tlps + c.missing));
-        assert!(replayed > 0 && bad > 0, "no packet was cut: {replayed} {bad}");
     }
 }
 
@@ -176,7 +133,7 @@ fn a_mebibyte_each_way_passes_a_lane_that_is_awkward_and_hurts_nothing() {
         let damage = Damage { skp: ppm == 0, odd: true, inverted: true, glitches: 2000, ..Damage::default() };
         let options =
             Options { to_endpoint: damage, from_endpoint: damage, ppm, ratio: (5, 4), ..Options::default() };
-        let links = transfer(seed, options, &Disturbance::None);
+        let links = transfer(seed, options, 0);
         assert_eq!(links.sum(|c| c.replayed + c.bad_tlps + c.missing), 0, "seed {seed}, {ppm} ppm");
     }
 }
