@@ -1,34 +1,34 @@
-//! A ball goes there and back: `pingpong NIC` waits for it, `pingpong NIC ADDRESS` serves it, and both measure. `End`, of `common`, is an open NIC
-//! with registered memory.
+//! A ball goes there and back: `pingpong NIC` waits for it, `pingpong NIC ADDRESS` serves it. Descriptors lie in registered memory, as data does.
 
-use std::time::Instant;
-
-mod common;
-use common::{End, Result};
+use std::{error::Error, time::Instant};
+use vipl::{connections::NetAddress, Descriptor, MemAttributes, Nic, ReliabilityLevel, ViAttributes};
 
 const BALLS: u32 = 1000;
-const BYTES: usize = 64;
 
-fn main() -> Result<()> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some(nic) = arguments.first() else { return Err("pingpong NIC [ADDRESS]".into()) };
-    let (end, server) = (End::open(nic, 16384)?, arguments.get(1));
-    let vi = end.vi(None)?;
-    // Where a descriptor lies, where its data does, and their length: two receives take turns.
-    vi.post_recv(end.describe(0, 4096, BYTES)?)?;
-    vi.post_recv(end.describe(64, 4096 + BYTES, BYTES)?)?;
-    let mut send = end.describe(128, 8192, BYTES)?;
-    if let Some(server) = server {
-        end.ask(server, "pingpong", &vi)?;
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let nic = Nic::open(&arguments.next().ok_or("pingpong NIC [ADDRESS]")?)?;
+    let ptag = nic.create_ptag()?;
+    let memory = nic.allocate(4096, &MemAttributes::new(&ptag))?;
+    let reliability_level = ReliabilityLevel::ReliableReception;
+    let vi = nic.create_vi(&ViAttributes { reliability_level, ..ViAttributes::new(&ptag) })?;
+    let describe = |n: usize| Descriptor::new().segment(&memory, 2048 + 64 * n, 64)?.build(&memory, 64 * n);
+    [0, 1].into_iter().try_for_each(|n| vi.post_recv(describe(n)?))?;
+    let (mut send, server) = (describe(2)?, arguments.next());
+    let (connections, own) = (nic.connections()?, nic.attributes().local_nic_address);
+    let at = |host, name: &str| NetAddress { host, discriminator: name.into() };
+    if let Some(server) = &server {
+        connections.request(&vi, &at(own.into(), "client"), &at(server.parse()?, "pingpong"), &[], None)?;
         vi.post_send(send)?;
         send = vi.send_wait(None)?;
     } else {
-        println!("{}", end.mac());
-        end.accept("pingpong", &vi)?;
+        let listener = connections.listen(&at(own.into(), "pingpong"), 1)?;
+        println!("{own}");
+        listener.next(None, &|| false)?.accept(&vi, &[])?;
     }
     let start = Instant::now();
     for ball in 1..=BALLS {
-        // The receive for the next ball is posted before this one is returned. The client has sent one before the loop.
+        // The next receive is posted before the ball goes back. The client has sent one before the loop.
         vi.post_recv(vi.recv_wait(None)?)?;
         if server.is_none() || ball < BALLS {
             vi.post_send(send)?;
