@@ -56,7 +56,7 @@ pub fn types_c(project: &Project, prefix: &Path) -> Result<()> {
             .with_context(|| tree.display().to_string())?;
     }
     let file = folder.join("lines");
-    write(&file, &script(&lines, prefix))?;
+    write(&file, script(&lines, prefix))?;
     let said = Cmd::new("bash").arg(&file).folder(&folder).limit(LIMIT).read().context(PAGE)?;
     ensure!(said.contains("balls there and back"), "{PAGE}, {HEADING:?}: ./pingpong says {said:?}");
     Ok(())

@@ -9,9 +9,8 @@ use std::{
 };
 
 use rustix::process::{kill_process, Pid, Signal};
-use viaduct_viad_tests::stopped::stop;
 
-use crate::common::{compile, Simulator, Viads};
+use crate::common::{compile, stop, Simulator, Viads};
 
 const FOLDER: &str = env!("CARGO_MANIFEST_DIR");
 /// What ends the test when the program hangs.
@@ -43,7 +42,7 @@ fn a_post_does_not_wait_for_a_thread_that_waits_for_the_agent() {
     });
     hears(&lines, "ready");
     let viad = Pid::from_raw(viads.ids()[0] as i32).expect("a process");
-    stop(viad).expect("it stops");
+    stop(viad);
     child.stdin.take().expect("a pipe").write_all(b"x").expect("it reads");
     hears(&lines, "setting");
     // Not "set": that waits for viad.

@@ -1,15 +1,14 @@
 //! A viad stops, and its program's other NIC has another one: nobody who has nothing to do with the first one waits for it.
 
 use std::{
-    io::{self, BufRead, BufReader, Write},
+    io::{BufRead, BufReader, Write},
     path::Path,
     process::{Command, Stdio},
 };
 
 use rustix::process::{kill_process, Pid, Signal};
-use viaduct_viad_tests::stopped::stop;
 
-use crate::common::{compile, Simulator, Viads};
+use crate::common::{compile, stop, Simulator, Viads};
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c/mute.c");
 
@@ -30,10 +29,10 @@ fn a_connection_queue_is_destroyed_while_the_viad_of_another_nic_does_not_answer
     let mut lines =
         BufReader::new(program.stdout.take().expect("piped")).lines().map(|line| line.expect("text"));
     let viad = Pid::from_raw(viads.ids()[1] as i32).expect("a process");
-    let go_on: fn(Pid) -> io::Result<()> = |viad| Ok(kill_process(viad, Signal::CONT)?);
-    for (said, what) in [("ready", stop as fn(Pid) -> _), ("destroyed", go_on)] {
+    let go_on: fn(Pid) = |viad| kill_process(viad, Signal::CONT).expect("it is there");
+    for (said, what) in [("ready", stop as fn(Pid)), ("destroyed", go_on)] {
         assert_eq!(lines.next().as_deref(), Some(said));
-        what(viad).expect("it is there");
+        what(viad);
         to.write_all(b"\n").expect("it hears");
     }
     assert_eq!(lines.collect::<Vec<_>>(), ["ended"]);

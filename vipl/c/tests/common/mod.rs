@@ -26,6 +26,26 @@ const KIND: &str = "VIADUCT_KIND";
 /// The file of a capture, in a simulator's folder.
 const CAPTURE: &str = "wire.pcap";
 
+/// Stops a process, and returns when each of its threads stands: the signal takes a moment to reach those on other processors.
+#[allow(dead_code, reason = "not every test stops one")]
+pub fn stop(process: Pid) {
+    kill_process(process, Signal::STOP).expect("it is there");
+    let start = Instant::now();
+    while !stands(process) {
+        assert!(start.elapsed() < Duration::from_secs(60), "it does not stand");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+fn stands(process: Pid) -> bool {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero())).expect("it is there");
+    threads.map(|thread| thread.expect("a thread").path().join("stat")).all(|stat| {
+        // Behind the name, which is in brackets: the state, T for one that is stopped.
+        let stat = std::fs::read_to_string(stat).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|behind| behind.starts_with('T'))
+    })
+}
+
 /// NICs in a process of their own.
 pub struct Simulator {
     nics: usize,
