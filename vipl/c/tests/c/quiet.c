@@ -45,6 +45,7 @@ static void *with_a_completion_queue(void *unused)
 {
     VIP_VI_HANDLE vi = create_vi(&world, cq, NULL), from;
     VIP_BOOLEAN receive;
+    VIP_RETURN answer;
     VIP_DESCRIPTOR *d;
     int n;
     (void)unused;
@@ -54,7 +55,11 @@ static void *with_a_completion_queue(void *unused)
         d = descriptor(&world, 1, 64);
         OK(VipPostSend(vi, d, world.handle));
         complete(d);
-        OK(VipCQDone(cq, &from, &receive));
+        /* The entry is a write of its own, behind the descriptor's. */
+        do
+            answer = VipCQDone(cq, &from, &receive);
+        while (answer == VIP_NOT_DONE);
+        OK(answer);
         CHECK(from == vi && !receive);
         IS(VipSendDone(vi, &d), VIP_DESCRIPTOR_ERROR);
         CHECK(d == (VIP_DESCRIPTOR *)(world.memory + 1024));
