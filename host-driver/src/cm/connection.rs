@@ -46,7 +46,7 @@ pub(super) struct Connection {
     /// [`Connection::enter`] changes it.
     pub(super) state: State,
     pub(super) model: Model,
-    /// This side began it.
+    /// This side asked for the connection, or is a peer that asks.
     pub(super) active: bool,
     /// The other side is a VI, and not some other program of rdma_cm's.
     pub(super) native: bool,

@@ -43,9 +43,9 @@ const UNDER_WAY: &str = "under way";
 /// What it says when its handlers have been told, no call has hung, and it has closed the NICs.
 const ENDED: &str = "all has ended";
 /// The way of a program that viad trusts.
-const TRUSTED: Way = Way { option: WAYS[0], preloaded: "" };
+const BY_TRUST: Way = Way { option: WAYS[0], preloaded: "" };
 /// The way of one that it does not trust. It needs the allocator, since it registers what malloc gave it.
-const POOLS: Way = Way { option: WAYS[1], preloaded: "/lib/libvipl_heap.so" };
+const BY_POOLS: Way = Way { option: WAYS[1], preloaded: "/lib/libvipl_heap.so" };
 
 /// How the program has a part of viads' NICs.
 #[derive(Clone, Copy)]
@@ -107,7 +107,7 @@ fn error(setting: &Setting) -> Result<Completion> {
 
 /// The error is viad's to hear of, whatever the way of its programs.
 fn error_of_viads(setting: &Setting) -> Result<Completion> {
-    by(setting, &[POOLS], |owner| fail(setting, owner, give_up, because("AER"), Ok))
+    by(setting, &[BY_POOLS], |owner| fail(setting, owner, give_up, because("AER"), Ok))
 }
 
 /// The bus gives both functions up.
@@ -120,7 +120,7 @@ fn removal(setting: &Setting) -> Result<Completion> {
 }
 
 fn removal_of_viads(setting: &Setting) -> Result<Completion> {
-    by(setting, &[TRUSTED, POOLS], |owner| removal_of(setting, owner))
+    by(setting, &[BY_TRUST, BY_POOLS], |owner| removal_of(setting, owner))
 }
 
 fn removal_of(setting: &Setting, owner: Owner) -> Result<Completion> {
@@ -131,11 +131,11 @@ fn removal_of(setting: &Setting, owner: Owner) -> Result<Completion> {
 }
 
 fn reset_of_viads(setting: &Setting) -> Result<Completion> {
-    by_somebody_else(setting, TRUSTED, Function::reset)
+    by_somebody_else(setting, BY_TRUST, Function::reset)
 }
 
 fn stop_of_viads(setting: &Setting) -> Result<Completion> {
-    by_somebody_else(setting, POOLS, Function::stop)
+    by_somebody_else(setting, BY_POOLS, Function::stop)
 }
 
 /// Somebody does this to both functions. For viad a reset and a stop are the same, so one way of a program's is enough for each.
@@ -151,7 +151,7 @@ fn by_somebody_else(
 
 fn death_of_viads(setting: &Setting) -> Result<Completion> {
     let kill = |owner: &Owner, _: &Running| owner.viads().iter().try_for_each(Viad::kill);
-    by(setting, &[TRUSTED, POOLS], |owner| fail(setting, owner, kill, |_| Ok(()), Ok))
+    by(setting, &[BY_TRUST, BY_POOLS], |owner| fail(setting, owner, kill, |_| Ok(()), Ok))
 }
 
 /// How a viad ends whose NIC has failed: it says why.

@@ -29,11 +29,11 @@ const CLOSING: Duration = Duration::from_secs(5);
 
 /// A NIC that somebody has asked for.
 enum Slot {
-    /// A thread opens it.
+    /// A thread opens the NIC.
     Opening,
-    /// It is open.
+    /// The NIC is open.
     Open(Weak<Device>),
-    /// It is being closed: who closes it takes it off the list.
+    /// The NIC is being closed: who closes it takes it off the list.
     Closing(Weak<Device>),
 }
 
@@ -54,7 +54,7 @@ pub struct Device {
     memory: RwLock<Memories>,
     /// Hears of asynchronous errors.
     listener: Mutex<Option<JoinHandle<()>>>,
-    /// It is being closed, or was: the listener shall end.
+    /// The NIC is being closed, or was: the listener shall end.
     pub closed: AtomicBool,
     /// The tag of all that the process has, where things without one are taken.
     pub common_tag: Mutex<Option<Ptag>>,
@@ -204,7 +204,7 @@ impl Device {
 struct Opening<'a>(&'a str);
 
 impl Opening<'_> {
-    /// It is open.
+    /// The NIC is open.
     fn end(
         self,
         device: Arc<Device>,
