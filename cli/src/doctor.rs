@@ -3,7 +3,8 @@
 use anyhow::{bail, Context, Result};
 use clap::Args;
 use serde::Serialize;
-use viaduct_driver::pci::{Function, Machine, Memlock};
+use viaduct_driver::pci::{Function, Group, Machine, Memlock};
+use viaduct_spec::profile::REGIONS;
 
 /// Bytes that a program should be able to lock: a small program's memory and the agent's rings.
 const MODEST: u64 = 64 << 20;
@@ -65,6 +66,7 @@ fn look(machine: &Machine) -> Result<Vec<Finding>> {
         )
     }];
     findings.push(locked(machine.memlock()));
+    findings.extend(machine.dma_entry_limit().map(maps));
     let functions = machine.functions().with_context(|| machine.looked_for())?;
     if functions.is_empty() {
         findings.push(of(State::Wrong, format!("no NIC was found; looked for {}", machine.looked_for())));
@@ -91,6 +93,40 @@ fn locked(Memlock { limit, locked }: Memlock) -> Finding {
     Finding { state, of: "machine".into(), what, mend }
 }
 
+/// A registered range takes a map of the IOMMU.
+fn maps(limit: u64) -> Finding {
+    let state = if limit >= REGIONS as u64 { State::Ok } else { State::Note };
+    let what = format!(
+        "a program may map {limit} ranges (dma_entry_limit); a NIC has rows for {REGIONS} registered ones"
+    );
+    Finding { state, of: "machine".into(), what, mend: Vec::new() }
+}
+
+/// Whether a function that nothing hinders has its group for itself. `others` are those of the group that are no ports of the bus.
+fn alone(number: u32, others: &[&str]) -> (State, String) {
+    let usable = "vfio-pci has it, and this user may open it";
+    if others.is_empty() {
+        return (State::Ok, format!("IOMMU group {number} is its own, {usable}"));
+    }
+    let others = others.join(", ");
+    (
+        State::Note,
+        format!("{usable}, but IOMMU group {number} also has {others}: one program at a time gets them all"),
+    )
+}
+
+/// vfio-pci lets a function sleep that nobody has open, and some slots take the power away then.
+fn power(state: &str) -> (State, String) {
+    match state {
+        "D0" | "D3hot" => (State::Ok, format!("power state {state}")),
+        "D3cold" => (State::Note, "power state D3cold: it has no power until a program opens it".into()),
+        _ => (
+            State::Wrong,
+            format!("power state {state}: the kernel does not know it, or it has left the bus"),
+        ),
+    }
+}
+
 fn of_function(machine: &Machine, function: &Function) -> Vec<Finding> {
     let of = |state, what: String, mend| Finding { state, of: function.name(), what, mend };
     let mut findings: Vec<Finding> = function
@@ -99,22 +135,13 @@ fn of_function(machine: &Machine, function: &Function) -> Vec<Finding> {
         .map(|obstacle| of(State::Wrong, obstacle.reason(), obstacle.mend()))
         .collect();
     if findings.is_empty() {
-        let group = function.group.as_ref().map_or(0, |group| group.number);
-        let what = format!("IOMMU group {group} is its own, vfio-pci has it, and this user may open it");
-        findings.push(of(State::Ok, what, Vec::new()));
+        let (state, what) = function
+            .group
+            .as_ref()
+            .map_or_else(|| alone(0, &[]), |group| alone(group.number, &others(group)));
+        findings.push(of(state, what, Vec::new()));
     }
-    match function.power.as_deref() {
-        // vfio-pci lets a function sleep that nobody has open.
-        Some(power @ ("D0" | "D3hot")) => {
-            findings.push(of(State::Ok, format!("power state {power}"), Vec::new()))
-        }
-        Some(power) => findings.push(of(
-            State::Wrong,
-            format!("power state {power}: it has no power, or has left the bus"),
-            Vec::new(),
-        )),
-        None => {}
-    }
+    findings.extend(function.power.as_deref().map(power).map(|(state, what)| of(state, what, Vec::new())));
     if let Some(link) = &function.link {
         let what = format!("link: {} lane(s) at {}", link.width, link.speed);
         findings.push(if link.is_full() {
@@ -126,6 +153,12 @@ fn of_function(machine: &Machine, function: &Function) -> Vec<Finding> {
         });
     }
     findings
+}
+
+/// The other functions of a group, without the ports of PCI Express that lead to them.
+fn others(group: &Group) -> Vec<&str> {
+    let others = group.others.iter().filter(|member| member.driver.as_deref() != Some("pcieport"));
+    others.map(|member| member.name.as_str()).collect()
 }
 
 fn text(findings: &[Finding]) -> String {
@@ -167,5 +200,25 @@ mod tests {
         assert_eq!((finding.state, finding.mend.len()), (State::Note, 1));
         assert_eq!(locked(Memlock { limit: None, locked: 0 }).state, State::Ok);
         assert_eq!(locked(Memlock { limit: Some(1 << 30), locked: (1 << 30) - 1 }).state, State::Note);
+    }
+
+    #[test]
+    fn few_maps_are_noted() {
+        assert_eq!(maps(65_535).state, State::Ok);
+        assert_eq!(maps(REGIONS as u64 - 1).state, State::Note);
+    }
+
+    #[test]
+    fn a_group_of_several_is_noted_and_who_is_in_it() {
+        assert_eq!(alone(7, &[]).0, State::Ok);
+        let (state, what) = alone(7, &["0000:03:00.0", "0000:04:00.0"]);
+        assert_eq!(state, State::Note);
+        assert!(what.contains("group 7 also has 0000:03:00.0, 0000:04:00.0"), "{what}");
+    }
+
+    #[test]
+    fn a_function_may_sleep() {
+        let states = ["D0", "D3hot", "D3cold", "error"].map(|state| power(state).0);
+        assert_eq!(states, [State::Ok, State::Ok, State::Note, State::Wrong]);
     }
 }

@@ -236,7 +236,7 @@ typedef VIP_USHORT VIP_RELIABILITY_LEVEL;
 #define VIP_SERVICE_DFC (1 << 15)
 
 /* Variable length: HostAddressLen bytes of HostAddress, the DiscriminatorLen bytes of the discriminator right behind. The host's address is the Ethernet
- * address of its NIC, 6 bytes; it may be the IPv4 address, 4 bytes, as well.
+ * address of its NIC, 6 bytes; it may be the IPv4 address, 4 bytes, as well, or 16 bytes that stand for an IPv4 address (::ffff:a.b.c.d).
  */
 typedef struct _VIP_NET_ADDRESS {
     VIP_UINT16 HostAddressLen;
@@ -520,6 +520,7 @@ VIP_RETURN VipQueryVi(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_STATE *State, OUT VI
  *   VIP_INVALID_PARAMETER: LocalAddr is not an address of this NIC
  *   VIP_TIMEOUT: nobody has asked in that time, or the NIC was closed meanwhile
  *   VIP_ERROR_RESOURCE: too many wait, or another user has that discriminator
+ *   VIP_ERROR_NOT_SUPPORTED: an address is an IPv6 address that stands for no IPv4 address (vipl(7))
  */
 VIP_RETURN VipConnectWait(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *LocalAddr, IN VIP_ULONG Timeout,
                           OUT VIP_NET_ADDRESS *RemoteAddr, OUT VIP_VI_ATTRIBUTES *RemoteViAttribs,
@@ -555,6 +556,7 @@ VIP_RETURN VipConnectReject(IN VIP_CONN_HANDLE ConnHandle);
  *   VIP_ERROR_RESOURCE: another user has that discriminator
  *   VIP_TIMEOUT: the server has not decided in that time
  *   VIP_NOT_REACHABLE: there is no way to that address
+ *   VIP_ERROR_NOT_SUPPORTED: an address is an IPv6 address that stands for no IPv4 address (vipl(7))
  */
 VIP_RETURN VipConnectRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
                              IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout,
@@ -567,6 +569,7 @@ VIP_RETURN VipConnectRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *Loca
  *   VIP_INVALID_PARAMETER: LocalAddr is not an address of this NIC, or a discriminator is too long
  *   VIP_INVALID_STATE: the VI is not idle, or is being connected
  *   VIP_ERROR_RESOURCE: too many ask, or another user has that discriminator
+ *   VIP_ERROR_NOT_SUPPORTED: an address is an IPv6 address that stands for no IPv4 address (vipl(7))
  */
 VIP_RETURN VipConnectPeerRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
                                  IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout);
@@ -828,6 +831,7 @@ VIP_RETURN VipRemoveTagCQ(IN VIP_CQ_HANDLE CQHandle, IN VIP_EVENT_HANDLE Event, 
  *   VIP_ERROR_RESOURCE: another user has that discriminator
  *   VIP_TIMEOUT: the server has not decided in that time
  *   VIP_NOT_REACHABLE: there is no way to that address
+ *   VIP_ERROR_NOT_SUPPORTED: an address is an IPv6 address that stands for no IPv4 address (vipl(7))
  */
 VIP_RETURN VipConnectRequestData(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
                                  IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout,
@@ -840,6 +844,7 @@ VIP_RETURN VipConnectRequestData(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *
  *       more than there is room for
  *   VIP_INVALID_STATE: the VI is not idle, or is being connected
  *   VIP_ERROR_RESOURCE: too many ask, or another user has that discriminator
+ *   VIP_ERROR_NOT_SUPPORTED: an address is an IPv6 address that stands for no IPv4 address (vipl(7))
  */
 VIP_RETURN VipConnectPeerRequestData(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
                                      IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout, IN const void *Data,

@@ -138,7 +138,7 @@ VIP_RETURN VipExtSetNotReady(IN VIP_VI_HANDLE ViHandle, IN VIP_BOOLEAN Stay, IN 
 /* ---- Connections ------------------------------------------------------------------------------------------------- */
 
 /* Addresses: a VIP_NET_ADDRESS names its host by the Ethernet address of the host's NIC, HostAddressLen 6, as VIPL has it, or by the IPv4 address of the NIC,
- * HostAddressLen 4: any function that takes an address takes either. HostAddressLen 16 is an IPv6 address: one that stands for an IPv4 address, ::ffff:a.b.c.d,
+ * HostAddressLen 4: any function that connects or listens takes either, and VipNSGetHostByAddr the former. HostAddressLen 16 is an IPv6 address: one that stands for an IPv4 address, ::ffff:a.b.c.d,
  * is taken as that; no other is offered: VIP_ERROR_NOT_SUPPORTED. A discriminator of two bytes is a port, its higher byte first.
  */
 

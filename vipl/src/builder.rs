@@ -42,12 +42,12 @@ impl DescriptorBuilder {
         if self.segments.len() >= MAX_SEGMENTS.into() {
             return Err(Error::Segments);
         }
-        let bytes = u32::try_from(length).map_err(|_| Error::Length)?;
-        self.total = self.total.checked_add(bytes).ok_or(Error::Length)?;
+        let total = u64::from(self.total) + length as u64;
+        self.total = u32::try_from(total).map_err(|_| Error::Length(total))?;
         let mut words = [0; 2];
         data_segment::ADDRESS.put(&mut words, place.as_ptr() as u64);
         data_segment::HANDLE.put(&mut words, region.handle().into());
-        data_segment::LENGTH.put(&mut words, bytes.into());
+        data_segment::LENGTH.put(&mut words, length as u64);
         self.segments.push(words);
         self.data.push(region.memory());
         Ok(self)

@@ -140,8 +140,8 @@ pub enum Error {
     #[error("a descriptor has at most 252 segments")]
     Segments,
     /// More bytes than a descriptor can say.
-    #[error("the segments of a descriptor have less than 2^32 bytes in all")]
-    Length,
+    #[error("{0} bytes in the segments of a descriptor: they have less than 2^32 in all")]
+    Length(u64),
     /// The memory or completion queue belongs to another NIC.
     #[error("the memory, or the completion queue, is of another NIC than the virtual interface's")]
     OtherNic,
@@ -185,7 +185,7 @@ impl Error {
             | Self::Alignment(_)
             | Self::NoRegion { .. }
             | Self::Segments
-            | Self::Length
+            | Self::Length(_)
             | Self::Discriminator(_)
             | Self::PrivateData { .. }
             | Self::Backlog

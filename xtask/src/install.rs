@@ -339,6 +339,15 @@ mod tests {
     }
 
     #[test]
+    fn the_unit_may_open_every_node_that_vfio_needs() {
+        let unit = read(&Project::find().unwrap().root.join("host-driver/viad/viad.service")).unwrap();
+        // /dev/vfio/vfio and /dev/iommu are of the kind "misc" in /proc/devices, the groups' nodes "vfio", and the functions' own "vfio-dev".
+        let allowed = ["char-vfio* rw", "/dev/vfio/vfio rw", "/dev/iommu rw"];
+        let lines: Vec<&str> = unit.lines().filter_map(|line| line.strip_prefix("DeviceAllow=")).collect();
+        assert_eq!(lines, allowed);
+    }
+
+    #[test]
     fn the_advice_fits_the_prefix() {
         let advice = |prefix: &str| {
             Place { prefix: Path::new(prefix), libdir: LIBRARIES, root: prefix.into() }.advice()

@@ -261,7 +261,10 @@ impl Obstacle {
                 vec!["sudo modprobe vfio_iommu_type1".into()]
             }
             Self::Closed { node, .. } => vec![format!("sudo chown \"$USER\" {}", node.path.display())],
-            Self::Busy { path, .. } => vec![format!("sudo fuser -v {}", path.display())],
+            // A program that viad has trusted has no file of the group, but one of the container.
+            Self::Busy { path, .. } => {
+                vec![format!("sudo fuser -v {} {}", path.display(), path.with_file_name("vfio").display())]
+            }
             Self::Memlock { memlock, bytes } => {
                 let kib = memlock.locked.saturating_add(*bytes).div_ceil(1024);
                 vec![format!("sudo prlimit --pid $$ --memlock={}", kib * 1024)]

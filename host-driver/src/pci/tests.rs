@@ -313,7 +313,7 @@ fn what_the_kernel_alone_knows_is_told_in_the_same_way() {
     contains(&Obstacle::Maps { limit }.to_string(), &["dma_entry_limit 65535"]);
     contains(
         &Obstacle::Busy { path: "/dev/vfio/7".into(), holders: Vec::new() }.to_string(),
-        &["/dev/vfio/7 is open", "fuser -v"],
+        &["/dev/vfio/7 is open", "fuser -v /dev/vfio/7 /dev/vfio/vfio"],
     );
     let holders = vec![Holder { pid: 12, name: "pingpong".into() }];
     contains(

@@ -16,7 +16,7 @@ use std::{
 
 use anyhow::{bail, ensure, Context, Result};
 use rustix::{
-    ioctl::{ioctl, opcode, Setter},
+    ioctl::{ioctl, opcode, NoArg, Setter},
     process::{pidfd_getfd, pidfd_open, Pid, PidfdFlags, PidfdGetfdFlags},
 };
 use vfio_bindings::bindings::vfio;
@@ -28,6 +28,8 @@ use crate::{
 
 /// VFIO_DEVICE_SET_IRQS.
 const SET_IRQS: u32 = opcode::none(vfio::VFIO_TYPE, (vfio::VFIO_BASE + 10) as u8);
+/// VFIO_DEVICE_RESET.
+const RESET: u32 = opcode::none(vfio::VFIO_TYPE, (vfio::VFIO_BASE + 11) as u8);
 /// Configuration space: the command register.
 const COMMAND: u64 = 4;
 /// Command register: the function may send memory requests.
@@ -145,6 +147,12 @@ pub fn signal_bus_error(device: impl AsFd) -> Result<()> {
     let set = [header + 1, flags, vfio::VFIO_PCI_ERR_IRQ_INDEX, 0, 1, 1u32.to_le()];
     // SAFETY: the call takes a `vfio_irq_set` as long as it says, and only reads it.
     unsafe { ioctl(device, Setter::<SET_IRQS, _>::new(set)) }.context("VFIO_DEVICE_SET_IRQS")
+}
+
+/// Resets a function by a file of its device, as any program can that has one.
+pub fn reset_device(device: impl AsFd) -> Result<()> {
+    // SAFETY: the call has no argument.
+    unsafe { ioctl(device, NoArg::<RESET>::new()) }.context("VFIO_DEVICE_RESET")
 }
 
 /// Copies of all files of functions' devices that a process has.

@@ -172,7 +172,7 @@ const OF_SOFTWARE: &[&[Test]] = &[
     own::TESTS,
     fork::TESTS,
     figures::TESTS,
-    stopped::REMOVAL,
+    stopped::OF_THE_SYSTEM,
 ];
 
 fn main() -> ExitCode {

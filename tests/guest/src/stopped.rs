@@ -4,7 +4,7 @@ use anyhow::{ensure, Context, Result};
 use libtest_mimic::Completion;
 
 use crate::{
-    function::{device_files, signal_bus_error, Function, Removal, Unbinding},
+    function::{device_files, reset_device, signal_bus_error, Function, Removal, Unbinding},
     ranks::PLAYING,
     setting::Setting,
     shared::{game, hears_of_the_end, lacking, trust, trusted_pair, trusting},
@@ -25,14 +25,26 @@ pub const TESTS: &[Test] = &[
     Test { name: "viad_is_killed_in_the_middle_of_its_programs_streams", body: Body::Names(killed) },
 ];
 
-/// The test of a removal. To a NIC that is the same as an unbind.
-pub const REMOVAL: &[Test] = &[Test {
-    name: "viad_s_function_is_removed_when_all_its_programs_have_let_go",
-    body: Body::Names(remove),
-}];
+/// To a NIC a removal is the same as an unbind, and a reset by a program the same as one through sysfs.
+pub const OF_THE_SYSTEM: &[Test] = &[
+    Test { name: "viad_s_function_is_removed_when_all_its_programs_have_let_go", body: Body::Names(remove) },
+    Test {
+        name: "a_reset_by_one_who_has_viad_s_function_open_is_told_to_all_its_programs",
+        body: Body::Names(reset_by_a_program),
+    },
+];
 
 fn reset(setting: &Setting) -> Result<Completion> {
     under_way(setting, SOMEBODY_ELSE, |_| Function::of(setting, 0)?.reset(), Ok)
+}
+
+/// A trusted program has the function's file, and may do so (VFIO_DEVICE_RESET).
+fn reset_by_a_program(setting: &Setting) -> Result<Completion> {
+    let reset = |viad: &Viad| {
+        let files = device_files(viad.id())?;
+        reset_device(files.first().context("viad has no file of a device")?)
+    };
+    under_way(setting, SOMEBODY_ELSE, reset, Ok)
 }
 
 fn stop(setting: &Setting) -> Result<Completion> {

@@ -170,8 +170,12 @@ fn what_comes_to_nothing_is_told_with_its_reason_and_leaves_an_idle_vi() {
         begin(&client, &end, 2);
         let again = client.connect(end.vi.clone(), &address(0, "x"), &address(1, "many"), &[], None, 9);
         assert_eq!(again.expect_err("it is being connected").code(), Return::InvalidState);
+        // The peer has been told of the attributes that it has.
+        let changed = end.vi.set_attributes(&end.vi.attributes());
+        assert_eq!(changed.expect_err("it is being connected").code(), Return::InvalidState);
         request(&server).reject(b"because").expect("it asks");
         assert!(matches!(failure(&client, 2), Error::Rejected(data) if data == b"because"));
+        end.vi.set_attributes(&end.vi.attributes()).expect("idle");
         // Dropped, it is rejected too.
         begin(&client, &end, 3);
         drop(request(&server));

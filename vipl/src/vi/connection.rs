@@ -1,8 +1,11 @@
 //! A VI is connected and made idle, and the NIC completes what is posted before.
 
-use std::time::{Duration, Instant};
+use std::{
+    hint::spin_loop,
+    time::{Duration, Instant},
+};
 
-use viaduct_driver::{address::ConnectionInfo, kernel_agent::ViName};
+use viaduct_driver::{address::ConnectionInfo, device::Polling, kernel_agent::ViName};
 
 use super::Vi;
 use crate::{
@@ -16,6 +19,8 @@ use crate::{
 /// How long a disconnect waits for the NIC to flush what is posted. It is a matter of microseconds
 /// unless the memory of a descriptor is no longer valid.
 const FLUSH_LIMIT: Duration = Duration::from_secs(2);
+/// How long it looks before it sleeps: as long as a sleep takes at least.
+const AWAKE: Duration = Duration::from_micros(20);
 
 impl<D: Form> Vi<D> {
     /// Connects to the VI that the peer has described. From then on its messages are received; it
@@ -166,12 +171,18 @@ impl<D: Form> Vi<D> {
         self.queues.receive.restore(&self.queues.vi, receives, first)
     }
 
-    /// Waits until the NIC has completed what is posted, or will not any more.
+    /// Waits until the NIC has completed what is posted, or will not any more. A board needs microseconds: the thread looks for a moment before it sleeps.
     pub(super) fn wait_complete(&self, queues: &[&Posted<D>]) -> Result<(), Error> {
+        let agent = self.queues.nic.agent();
         let start = Instant::now();
         while !queues.iter().all(|posted| posted.is_complete()) && start.elapsed() < FLUSH_LIMIT {
-            self.queues.nic.agent().pause();
-            self.queues.nic.agent().check()?;
+            // Where time passes in the device's calls alone, nothing comes of looks.
+            if agent.polling() != Polling::Pause && start.elapsed() < AWAKE {
+                spin_loop();
+                continue;
+            }
+            agent.pause();
+            agent.check()?;
         }
         Ok(())
     }

@@ -287,10 +287,13 @@ impl<D: Form> Vi<D> {
     /// packets, completion queues and context stay as they are.
     ///
     /// # Errors
-    /// [`crate::Return::InvalidState`] unless idle, and of another tag while receives are posted: they were posted under the
+    /// [`crate::Return::InvalidState`] unless idle, while it is being connected, as the peer has been told of the old ones, and of another tag while receives are posted: they were posted under the
     /// one that it has; otherwise as [`Nic::create_vi`].
     pub fn set_attributes(&self, new: &ViAttributes) -> Result<(), Error> {
         let (mut sends, mut receives) = (self.queues.send.rest(), self.queues.receive.rest());
+        if sends.is_held() {
+            return Err(Error::State("is being connected"));
+        }
         let mut attributes = self.lock_attributes();
         let new = ViAttributes {
             mtu: attributes.mtu,

@@ -13,7 +13,7 @@ const PACKAGES: [(&str, &str); 3] =
     [("viaduct-cli", "viaduct"), ("viaduct-guest", "viaduct-guest"), ("viad", "viad")];
 /// VIPL's examples, each in Rust and in C.
 const EXAMPLES: [&str; 5] = ["hello", "pingpong", "put_get", "server", "dsm"];
-/// Programs of the conformance tests (vipl/c/tests/conformance.rs): those of data. The others open a NIC some hundred times, or measure how soon something
+/// Programs of the conformance tests (vipl/c/tests/conformance.rs): those that move most data. The others open a NIC some hundred times, or measure how soon something
 /// comes, for which an emulated processor is too slow.
 const CONFORMANCE: [&str; 5] = ["cq", "data_path", "memory", "rdma", "transfer"];
 /// Another one of them, which the job `suite` starts and makes the NICs of fail (tests/guest/src/program.rs).

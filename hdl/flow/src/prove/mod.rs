@@ -25,7 +25,15 @@ use solver::{singly, smt, Verdict};
 use viaduct_hdl::proofs::{all, Engine, Mutant, Proof};
 use wrapper::Wrapper;
 
-/// Runs the proofs whose name contains `only`, or all, and prints a line for each.
+/// What was shown of a block.
+pub struct Proved {
+    /// The properties that a user sees, each with how many mutants of the block break it.
+    pub properties: Vec<(String, usize)>,
+    /// Number of those that only the induction needs.
+    pub helpers: usize,
+}
+
+/// Runs the proofs whose name contains `only`, or all, and prints a line for each, and one for each of its properties.
 ///
 /// # Errors
 /// A tool is missing, a property fails, a mutant survives, or a property has no mutant.
@@ -35,8 +43,8 @@ pub fn run(only: Option<&str>) -> Result<()> {
     ensure!(!proofs.is_empty(), "no proof has {:?} in its name", only.unwrap_or_default());
     tool::run(Command::new("z3").arg("--version"))?;
     println!(
-        "{:<19} {:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {:>8}",
-        "proof", "properties", "engine", "holds", "depth", "induction", "mutants", "time"
+        "{:<36} {:<15} {:<9} {:>6} {:>10} {:>8} {:>8}",
+        "proof, with its properties", "engine", "holds", "depth", "induction", "mutants", "time"
     );
     let mut wrong = Vec::new();
     for proof in &proofs {
@@ -44,15 +52,27 @@ pub fn run(only: Option<&str>) -> Result<()> {
         let result = prove(proof);
         let seconds = start.elapsed().as_secs_f32();
         match result {
-            Ok(properties) => println!(
-                "{:<19} {properties:>10}  {:<15} {:<9} {:>6} {:>10} {:>8} {seconds:>6.1} s",
-                proof.name,
-                proof.engine.text(),
-                "unbounded",
-                proof.depth,
-                proof.steps,
-                proof.mutants.len()
-            ),
+            Ok(proved) => {
+                let count = proved.properties.len() + proved.helpers;
+                println!(
+                    "{:<36} {:<15} {:<9} {:>6} {:>10} {:>8} {seconds:>6.1} s",
+                    format!("{}: {count} properties", proof.name),
+                    proof.engine.text(),
+                    "unbounded",
+                    proof.depth,
+                    proof.steps,
+                    proof.mutants.len()
+                );
+                for (property, mutants) in proved.properties {
+                    println!(
+                        "  {property:<34} {:<15} {:<9} {:>6} {:>10} {mutants:>8}",
+                        "", "unbounded", "", ""
+                    );
+                }
+                if proved.helpers > 0 {
+                    println!("  {} that the induction needs", proved.helpers);
+                }
+            }
             Err(error) => {
                 println!("{:<19} FAILED {seconds:.1} s\n{error:#}", proof.name);
                 wrong.push(proof.name);
@@ -63,15 +83,17 @@ pub fn run(only: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// One proof with its mutants; gives the number of properties.
+/// One proof with its mutants. All its properties are proved together, so they share its time.
 ///
 /// # Errors
 /// As [`run`].
-pub fn prove(proof: &Proof) -> Result<usize> {
+pub fn prove(proof: &Proof) -> Result<Proved> {
     let wrapper = Wrapper::parse(proof.wrapper);
+    let mut properties = Vec::new();
     for property in &wrapper.visible {
         let found = proof.mutants.iter().filter(|mutant| mutant.property == property).count();
         ensure!(found >= proof.kills, "property {property} has {found} mutants, not {}", proof.kills);
+        properties.push((property.clone(), found));
     }
     let verilog = (proof.verilog)();
     let folder = tool::scratch("prove", proof.name)?;
@@ -104,7 +126,7 @@ pub fn prove(proof: &Proof) -> Result<usize> {
     for mutant in proof.mutants {
         kill(proof, mutant, &small, &wrapper).with_context(|| format!("mutant: {}", mutant.what))?;
     }
-    Ok(wrapper.labels)
+    Ok(Proved { helpers: wrapper.labels - properties.len(), properties })
 }
 
 /// Block and wrapper with smaller numbers; each must be in one of them.

@@ -49,14 +49,18 @@ fn verdict(name: &'static str, wrapper: &str, mutants: &'static [Mutant]) -> Str
         smaller: &[],
     };
     match prove(&proof) {
-        Ok(properties) => format!("proved {properties}"),
+        Ok(proved) => {
+            let properties: Vec<String> =
+                proved.properties.iter().map(|(name, mutants)| format!("{name} by {mutants}")).collect();
+            format!("proved {}, {} helpers", properties.join(", "), proved.helpers)
+        }
         Err(error) => format!("{error:#}"),
     }
 }
 
 #[test]
 fn accepts_a_proof() {
-    assert_eq!(verdict("test-good", WRAPPER, &[GOES_ON]), "proved 2");
+    assert_eq!(verdict("test-good", WRAPPER, &[GOES_ON]), "proved stop by 1, 1 helpers");
 }
 
 #[test]

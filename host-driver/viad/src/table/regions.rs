@@ -58,7 +58,7 @@ impl Table {
         self.memories.as_ref().ok_or_else(|| {
             refused(format!(
                 "the memory at {address:#x} is not the library's, and this session (way=pools) has handed over no other: Nic::allocate and \
-                 VipExtAllocateMem make memory that can be registered, and so does malloc(3) with libvipl_heap.so preloaded. With way=trusted, if viad trusts the user, or without a way, any can"
+                 VipExtAllocateMem make memory that can be registered, and so does malloc(3) with libvipl_heap.so preloaded. With way=trusted, if viad trusts the user, any can; so it can without a way where the NIC is behind vfio-user"
             ))
         })
     }
