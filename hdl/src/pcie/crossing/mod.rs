@@ -73,13 +73,13 @@ pub struct PcieCrossing {
     pub read_freed: Pulse,
     /// The core's TLPs, for `transaction`.
     pub from_core: Source<TlpWord>,
-    /// What the core may send, since the link came up.
+    /// What the core may send, since the link came up; from `transaction`.
     pub core_limits: Signal<In, Limits>,
-    /// The configuration that the core looks at.
+    /// The configuration that the core looks at, from `transaction`.
     pub core_config: Signal<In, CoreConfig>,
     /// The core's function-level reset is done.
     pub function_reset_done: Signal<Out, bool>,
-    /// The link is down, or in hot reset.
+    /// The link is down, or in hot reset; from `transaction`.
     pub core_reset: Signal<In, bool>,
     /// Rising edge; the core's clock.
     pub clock: Signal<In, Clock>,

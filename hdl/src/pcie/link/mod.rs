@@ -81,7 +81,7 @@ pub struct PcieLink {
     pub line: Source<LineWord>,
     /// LinkUp.
     pub link_up: Signal<In, bool>,
-    /// L0.
+    /// L0: packets may be sent.
     pub in_l0: Signal<In, bool>,
     /// Go to Recovery; to `mac`, as the two below.
     pub retrain: Signal<Out, bool>,

@@ -46,13 +46,13 @@ pub struct Lane {
     pub line: Sink<LineWord>,
     /// What is to be sent, from the LTSSM.
     pub order: Signal<In, Order>,
-    /// We ask for scrambling off; a constant of the whole.
+    /// We ask for scrambling off; a constant of `PcieMac`.
     pub no_scramble: Signal<In, bool>,
     /// Two symbols, for `Scramble`.
     pub word: Signal<Out, Outgoing>,
     /// A training set or a word of ordered idle is begun, for `Progress`.
     pub began: Signal<Out, bool>,
-    /// For which order.
+    /// The tag of the order that `began` is for.
     pub began_tag: Signal<Out, bool>,
     /// The lane has been in electrical idle for 16 cycles, for the LTSSM.
     pub settled: Signal<Out, bool>,

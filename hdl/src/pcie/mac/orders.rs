@@ -39,11 +39,11 @@ pub struct Orders {
     pub reset: Signal<In, bool>,
     /// The state, from `Steps`.
     pub at: Signal<In, LtssmState>,
-    /// The first cycle of the state `at`.
+    /// The first cycle of the state `at`, from `Steps`.
     pub enters: Signal<In, bool>,
-    /// The link's number.
+    /// The link's number, from `Steps`.
     pub link: Signal<In, Bits<8>>,
-    /// Receiver detection is left out; a constant of the whole.
+    /// Receiver detection is left out; a constant of `PcieMac`.
     pub ignore_detect: Signal<In, bool>,
     /// What is to be sent, for `Lane`.
     pub order: Signal<Out, Order>,

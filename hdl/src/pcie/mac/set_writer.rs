@@ -50,11 +50,11 @@ struct Flags {
 pub struct SetWriter {
     /// The set, from `Lane`.
     pub kind: Signal<In, SetKind>,
-    /// The word's number in it.
+    /// The word's number in the set, from `Lane`.
     pub place: Signal<In, Bits<3>>,
-    /// What a training set says; it stays from the first word to the last.
+    /// What a training set says, from `Lane`; it stays from the first word to the last.
     pub order: Signal<In, Order>,
-    /// Training sets ask for scrambling off; a constant of the whole.
+    /// Training sets ask for scrambling off; a constant of `PcieMac`.
     pub no_scramble: Signal<In, bool>,
     /// The word.
     pub word: Signal<Out, Outgoing>,

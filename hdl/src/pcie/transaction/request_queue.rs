@@ -31,7 +31,7 @@ pub struct RequestQueue {
     pub request: FlowSink<RequestWord>,
     /// The oldest request's verdict, to `Completer`.
     pub entry: Source<Bits<2>>,
-    /// The number of a word of it; from `Completer`.
+    /// The number of a word of the oldest request; from `Completer`.
     pub row: Signal<In, Bits<3>>,
     /// The word `row` of the oldest request, in the next cycle.
     pub word: Signal<Out, Bits<16>>,

@@ -78,7 +78,7 @@ pub struct PayloadQueue {
     pub room: Signal<Out, bool>,
     /// The payload to show next, for the store.
     pub place: FlowSource<PayloadPlace>,
-    /// Up to eight bytes of that payload, from the store.
+    /// Up to eight bytes of the payload that `place` has named, from the store.
     pub payload: Sink<WriteBeat>,
     /// Up to eight bytes for host memory, for the write engine.
     pub write: Source<WriteBeat>,

@@ -97,9 +97,9 @@ pub struct ReadTable {
     pub write_enable: Signal<In, bool>,
     /// The row to write.
     pub write_row: Signal<In, ReadRowId>,
-    /// The new contents, if that is a read's row.
+    /// The new contents of the row to write, if that is a read's row.
     pub new_read: Signal<In, OutstandingRead>,
-    /// The new contents, if that is a VI's row.
+    /// The new contents of the row to write, if that is a VI's row.
     pub new_progress: Signal<In, AnswerProgress>,
     memory: Ram<Bits<READ_BITS>, ROW_LOG2>,
     read_address: Cast<ReadRowId, Bits<ROW_LOG2>>,
