@@ -29,9 +29,9 @@ pub struct Reset {
     pub clock: Signal<In, Clock>,
     /// Power-up: everything at once.
     pub reset: Signal<In, bool>,
-    /// The link is down, or in hot reset: everything at once, as long as it is high.
+    /// The link is down, or in hot reset: everything at once, as long as it is high; from the PCIe endpoint.
     pub link_down: Signal<In, bool>,
-    /// The host asks for a function-level reset; it stays high until `function_reset_done`.
+    /// The host asks for a function-level reset; it stays high until `function_reset_done`. The configuration space drives it.
     pub function_reset: Signal<In, bool>,
     /// The function-level reset is done; it stays high until `function_reset` falls.
     pub function_reset_done: Signal<Out, bool>,

@@ -154,7 +154,7 @@ struct Pending {
     pub clock: Signal<In, Clock>,
     /// Forgets what was collected.
     pub reset: Signal<In, bool>,
-    /// One bit for each of these counters: an event of it.
+    /// One bit for each of these counters: an event of it; `Counters` drives this and `turn`.
     pub events: Signal<In, Bits<13>>,
     /// The counter whose events are taken in this cycle, if it is one of these.
     pub turn: Signal<In, Bits<13>>,
@@ -186,7 +186,7 @@ struct Bytes {
     pub clock: Signal<In, Clock>,
     /// Forgets what was collected.
     pub reset: Signal<In, bool>,
-    /// Number of bytes that come in this cycle.
+    /// Number of bytes that come in this cycle; `Counters` drives this and `turn`.
     pub more: Signal<In, Bits<13>>,
     /// The bytes collected are taken in this cycle.
     pub turn: Signal<In, bool>,

@@ -27,7 +27,7 @@ pub struct EventCode {
     pub clock: Signal<In, Clock>,
     /// Forgets the events.
     pub reset: Signal<In, bool>,
-    /// An event happens in this cycle.
+    /// An event happens in this cycle; `Counters` drives this and `turn`.
     pub happens: Signal<In, bool>,
     /// The code is taken in this cycle, and begins anew.
     pub turn: Signal<In, bool>,

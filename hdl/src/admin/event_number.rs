@@ -17,9 +17,9 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct EventNumber {
-    /// A code; the block that owns this one drives it.
+    /// A code of `EventCode`; `Counters`, which owns this block, drives it.
     pub code: Signal<In, Bits<5>>,
-    /// The number of events that it means.
+    /// The number of events that `code` means.
     pub number: Signal<Out, Bits<5>>,
 }
 

@@ -27,7 +27,7 @@ pub struct Listener {
     pub clock: Signal<In, Clock>,
     /// Ends the waiting.
     pub reset: Signal<In, bool>,
-    /// A commit of one of the listener's tables begins.
+    /// A commit of one of the listener's tables begins; `Broadcast` drives this and the next two.
     pub start: Signal<In, bool>,
     /// A listener before this one in its pipe has not taken the commit.
     pub hold: Signal<In, bool>,

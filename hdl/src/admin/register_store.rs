@@ -47,7 +47,7 @@ struct HalfEnables {
 pub struct RegisterStores {
     /// A store of the host to BAR 0 or BAR 2, from `edge/receive`.
     pub mmio_write: FlowSink<MmioWrite>,
-    /// The two registers that it writes, and with what, in the same cycle.
+    /// The two registers that the store writes, and with what, in the same cycle.
     pub store: Signal<Out, RegisterStore>,
     address: Cast<Bits<20>, BarAddress>,
     enables: Cast<Bits<8>, HalfEnables>,

@@ -91,15 +91,15 @@ pub struct Registers {
     pub read_timeout: Signal<In, bool>,
     /// The value of RESULT, from `admin/command`.
     pub result: Signal<In, Bits<64>>,
-    /// Device time, ticks of 1.024 us.
+    /// Device time, ticks of 1.024 us, from `Nic`.
     pub time_now: Signal<In, Bits<32>>,
     /// The number of the counter that a load asks for, until `counter_value`.
     pub counter: FlowSource<Bits<6>>,
-    /// The value of that counter, from `admin/counters`.
+    /// The value of the counter that `counter` names, from `admin/counters`.
     pub counter_value: FlowSink<Bits<36>>,
     /// The row of the MSI-X table that a load asks for, until `vector_value`.
     pub vector_row: FlowSource<Bits<VECTOR_ROW_LOG2>>,
-    /// The 8 bytes of that row, from `interrupt/vectors`.
+    /// The 8 bytes of the row that `vector_row` names, from `interrupt/vectors`.
     pub vector_value: FlowSink<Bits<64>>,
     /// The MSI-X pending bits, one for each vector, from `interrupt/vectors`.
     pub vectors_pending: Signal<In, Bits<VECTORS>>,

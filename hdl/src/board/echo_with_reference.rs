@@ -31,7 +31,7 @@ pub struct EchoWithReference<const L: usize> {
     pub phy: RgmiiPads,
     /// The clock of the management bus.
     pub phy_mdc: Signal<Out, bool>,
-    /// The data line of the management bus.
+    /// The data line of the management bus, to and from the PHY.
     pub phy_mdio: Signal<InOut, Bits<1>>,
     /// Reset of the PHY; low: the PHY is reset.
     pub phy_reset_n: Signal<Out, bool>,

@@ -24,11 +24,11 @@ use viaduct_dialect::wires;
 pub struct Lights<const INVERTED: u64> {
     /// Rising edge; `pclk`.
     pub clock: Signal<In, Clock>,
-    /// The LTSSM's state.
+    /// The LTSSM's state, from `Card`.
     pub state: Signal<In, Bits<5>>,
-    /// The deepest one reached.
+    /// The deepest state reached, from `Card`.
     pub deepest: Signal<In, Bits<5>>,
-    /// The receive side of the transceiver runs.
+    /// The receive side of the transceiver runs, from `PciePhy`.
     pub rx_ready: Signal<In, bool>,
     /// The pins.
     pub lights: Signal<Out, Bits<8>>,

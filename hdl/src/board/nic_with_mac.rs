@@ -15,7 +15,7 @@
 //! Tests: `sim/tests/rgmii.rs`: two of them with an Ethernet of the test's between.
 
 use super::STATION;
-use crate::edge::{Config, Credits, TlpRx, TlpTx};
+use crate::edge::{Config, TlpCredits, TlpRx, TlpTx};
 use crate::mac::{Mac, RgmiiPads};
 use crate::nic::Nic;
 use crate::prims::{Keep, LaneCount, Number};
@@ -26,25 +26,25 @@ use viaduct_dialect::wires;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct NicWithMac {
-    /// Rising edge, 125 MHz.
+    /// Rising edge: the core's clock, 100 MHz on a board.
     pub clock: Signal<In, Clock>,
     /// Power-up reset, synchronous.
     pub reset: Signal<In, bool>,
-    /// Packets from the host.
+    /// Packets from the host, through `PcieEndpoint`.
     pub tlp_rx: TlpRx,
     /// The host may start a non-posted request.
     pub tlp_rx_np_ready: Signal<Out, bool>,
     /// Packets to the host.
     pub tlp_tx: TlpTx,
-    /// What may be sent to the host now, by the link partner's credits.
-    pub credit: Credits,
-    /// The function's configuration space.
+    /// What may be sent to the host now, by the link partner's credits; from `PcieEndpoint`.
+    pub credit: TlpCredits,
+    /// The function's configuration space, from `PcieEndpoint`.
     pub cfg: Config,
     /// The function-level reset is done; it stays high until `cfg.function_reset` falls.
     pub function_reset_done: Signal<Out, bool>,
-    /// The link is down, or in hot reset: everything is reset at once.
+    /// The link is down, or in hot reset: everything is reset at once; from `PcieEndpoint`.
     pub link_down: Signal<In, bool>,
-    /// Device time, ticks of 1.024 us; it wraps.
+    /// Device time, ticks of 1.024 us, from `Ticks`; it wraps.
     pub time_now: Signal<In, Bits<32>>,
     /// Nothing is in flight and nothing waits; a simulator reads this and the deadlines.
     pub idle: Signal<Out, bool>,
@@ -54,7 +54,7 @@ pub struct NicWithMac {
     pub interrupt_deadline: FlowSource<Bits<32>>,
     /// When the first VI's timer ends, or earlier; given while one runs.
     pub send_deadline: FlowSource<Bits<32>>,
-    /// 125 MHz for the transmit side.
+    /// 125 MHz for the transmit side; on a board from `Pll`.
     pub tx_clock: Signal<In, Clock>,
     /// The PHY's clock.
     pub rx_clock: Signal<In, Clock>,
@@ -84,7 +84,7 @@ impl Logic for NicWithMac {
         // The host.
         TlpRx::link(&mut self.tlp_rx, &mut self.nic.tlp_rx);
         TlpTx::link(&mut self.tlp_tx, &mut self.nic.tlp_tx);
-        Credits::link(&mut self.credit, &mut self.nic.credit);
+        TlpCredits::link(&mut self.credit, &mut self.nic.credit);
         Config::link(&mut self.cfg, &mut self.nic.cfg);
         FlowSource::<Bits<32>>::link(&mut self.read_deadline, &mut self.nic.read_deadline);
         FlowSource::<Bits<32>>::link(&mut self.interrupt_deadline, &mut self.nic.interrupt_deadline);

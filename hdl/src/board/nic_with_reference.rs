@@ -35,11 +35,11 @@ pub struct NicWithReference<const INVERTED: u64> {
     pub perst_n: Signal<In, bool>,
     /// The reference clock of the slot, 100 MHz.
     pub reference_p: Signal<In, Clock>,
-    /// The negative pad of that pair.
+    /// The negative pad of the reference clock, from the slot.
     pub reference_n: Signal<In, Clock>,
     /// The lane from the host.
     pub lane_rx_p: Signal<In, bool>,
-    /// The negative pad of that pair.
+    /// The negative pad of the lane from the host.
     pub lane_rx_n: Signal<In, bool>,
     /// The lane to the host.
     pub lane_tx_p: Signal<Out, bool>,

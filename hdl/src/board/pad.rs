@@ -21,7 +21,7 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Pad {
-    /// The pin.
+    /// The pin; this block or the PHY drives it.
     pub pad: Signal<InOut, Bits<1>>,
     /// The pad shows `out_data`; `Mdio` drives this and `out_data`, through `Echo`.
     pub enable: Signal<In, bool>,

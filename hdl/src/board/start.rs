@@ -5,7 +5,7 @@
 //!            │ Start │──► phy_reset_n
 //!            └───────┘
 //! ```
-//! Contract: `core_reset` is high until 64 cycles after `locked`, `phy_reset_n` low until 2^21 cycles (17 ms; the PHYs want 10) after it.
+//! Contract: `core_reset` is high until 64 cycles after `locked`, `phy_reset_n` low until 2^21 cycles (17 ms at 125 MHz, 21 ms at 100 MHz; the PHYs want 10 ms) after it.
 //! When `locked` falls, both begin anew. The MAC's line side has no reset; it stands still until the first frame.
 //!
 //! Latency: as above.
@@ -22,7 +22,7 @@ use viaduct_dialect::wires;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Start {
-    /// Rising edge, 125 MHz.
+    /// Rising edge: 100 MHz on a board with the NIC, 125 MHz on one with the echo.
     pub clock: Signal<In, Clock>,
     /// The clock is right, from [`Pll`](super::Pll).
     pub locked: Signal<In, bool>,

@@ -65,7 +65,7 @@ pub struct Indices {
     pub reset: Signal<In, bool>,
     /// The host stores to the page of a completion queue; `doorbell/cq_pages` drives it.
     pub store: FlowSink<CqStore>,
-    /// The queue whose row is read and changed; [`CompletionQueues`](super::CompletionQueues), the owner, drives it.
+    /// The queue whose row is read and changed; [`CompletionQueues`](super::CompletionQueues), the owner, drives this and the inputs below.
     pub cq: Signal<In, Cq>,
     /// The owner commits the queue: it begins at index 0 with the row `started`.
     pub start: Signal<In, bool>,

@@ -57,7 +57,7 @@ pub struct DmaRead {
     pub outstanding: Signal<Out, bool>,
     /// A read, from `protect`.
     pub command: Sink<DmaCommand>,
-    /// A beat of a completion, from the PCIe edge.
+    /// A beat of a completion, from `edge/receive`.
     pub completion: FlowSink<TlpBeat>,
     /// The function's own bus, device and function number; the configuration space drives this and the two below.
     pub cfg_requester_id: Signal<In, Bits<16>>,

@@ -66,11 +66,11 @@ pub struct ReadDrain {
     pub clock: Signal<In, Clock>,
     /// Starts with slot 0 again.
     pub reset: Signal<In, bool>,
-    /// Slot `reserve_tag` is reserved for `piece`; `DmaRead` drives this and the next inputs.
+    /// Slot `reserve_tag` is reserved for `piece`; `DmaRead` drives this and the inputs up to `faulty`.
     pub reserve: Signal<In, bool>,
     /// The slot that is reserved.
     pub reserve_tag: Signal<In, ReadTag>,
-    /// The piece of a command that the slot is for.
+    /// The piece of a command that the slot is for; `DmaRead` has it from `ReadIssue`.
     pub piece: Signal<In, CommandPiece>,
     /// The reserved slot is for nothing, because it is lost: it is passed over.
     pub hollow: Signal<In, bool>,
@@ -82,15 +82,15 @@ pub struct ReadDrain {
     pub faulty: Signal<In, Bits<READ_TAGS>>,
     /// Rows below `fill` of slot `flow_tag` are in the memory, though the slot is still open; from `ReadSlots`.
     pub flowing: Signal<In, bool>,
-    /// The slot that data flows into.
+    /// The slot that data flows into, from `ReadSlots`.
     pub flow_tag: Signal<In, ReadTag>,
-    /// The first row of that slot that is not there yet; all rows below it are.
+    /// The first row of slot `flow_tag` that is not there yet; all rows below it are; from `ReadSlots`.
     pub fill: Signal<In, Bits<6>>,
-    /// A good completion for the oldest slot has begun.
+    /// A good completion for the oldest slot has begun; `DmaRead` drives it.
     pub progress: Signal<In, bool>,
-    /// Device time, ticks of 1.024 us.
+    /// Device time, ticks of 1.024 us, from `Nic`.
     pub time_now: Signal<In, Bits<32>>,
-    /// A reset waits for the slots that are open: no time is added.
+    /// A reset waits for the slots that are open: no time is added; the NIC's `Reset` drives this.
     pub draining: Signal<In, bool>,
     /// The number of the oldest slot; `DmaRead` listens to this and the next two.
     pub head: Signal<Out, ReadTag>,
@@ -100,7 +100,7 @@ pub struct ReadDrain {
     pub strike: Signal<Out, bool>,
     /// The row of the slots' memory to read, for `ReadSlots`: {slot, 8 bytes in it}.
     pub read_row: Signal<Out, Bits<10>>,
-    /// The 8 bytes of the `read_row` of the cycle before.
+    /// The 8 bytes of the `read_row` of the cycle before, from `ReadSlots`.
     pub read_data: Signal<In, Bits<64>>,
     /// The data that was read, to the clients.
     pub beat: FlowSource<ReadBeat>,

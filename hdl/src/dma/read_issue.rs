@@ -43,7 +43,7 @@ pub struct ReadIssue {
     pub reset: Signal<In, bool>,
     /// A read, from `protect`.
     pub command: Sink<DmaCommand>,
-    /// The function's own bus, device and function number.
+    /// The function's own bus, device and function number; the configuration space drives this and `max_read`.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// Largest read request: 128 << n bytes.
     pub max_read: Signal<In, Bits<3>>,

@@ -33,9 +33,9 @@ pub struct ReadMemory {
     pub clock: Signal<In, Clock>,
     /// A packet's first double word is in the high half of `data`; `ReadSlots` drives this and the inputs up to `high`.
     pub start: Signal<In, bool>,
-    /// The slot of that packet; it counts with `start`.
+    /// With `start`: the slot of the packet.
     pub slot: Signal<In, ReadTag>,
-    /// Place of that double word in the slot; it counts with `start`.
+    /// With `start`: place in the slot of the packet's first double word.
     pub word: Signal<In, Bits<7>>,
     /// The next two double words of the packet are in `data`.
     pub more: Signal<In, bool>,

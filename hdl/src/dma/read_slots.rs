@@ -69,9 +69,9 @@ pub struct ReadSlots {
     pub reset: Signal<In, bool>,
     /// With `reset`: what comes next is a packet's first beat; `DmaRead` hands this on from the NIC's `Reset`.
     pub down: Signal<In, bool>,
-    /// A beat of a completion, from the PCIe edge.
+    /// A beat of a completion, from `edge/receive`.
     pub completion: FlowSink<TlpBeat>,
-    /// The function's own bus, device and function number.
+    /// The function's own bus, device and function number; the configuration space drives this.
     pub cfg_requester_id: Signal<In, Bits<16>>,
     /// One bit for each slot that waits for completions; from `DmaRead`.
     pub open: Signal<In, Bits<READ_TAGS>>,

@@ -31,7 +31,7 @@ pub struct ArpRequest {
     pub clock: Signal<In, Clock>,
     /// A beat of a frame received, from the MAC.
     pub rx: FlowSink<FrameBeat>,
-    /// Number of that beat in its frame, up to 7; `Question` drives this and the next four ports.
+    /// Number of the beat at `rx` in its frame, up to 7; `Question` drives this and the next four ports.
     pub index: Signal<In, Bits<3>>,
     /// The frame is for us or for everybody, and its sender is no group.
     pub begins: Signal<In, bool>,

@@ -32,7 +32,7 @@ pub struct PingRequest {
     pub clock: Signal<In, Clock>,
     /// A beat of a frame received, from the MAC.
     pub rx: FlowSink<FrameBeat>,
-    /// Number of that beat in its frame, up to 7; `Question` drives this and the next three ports.
+    /// Number of the beat at `rx` in its frame, up to 7; `Question` drives this and the next three ports.
     pub index: Signal<In, Bits<3>>,
     /// The frame is for us, and its sender is no group.
     pub begins: Signal<In, bool>,

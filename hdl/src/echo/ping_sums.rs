@@ -28,7 +28,7 @@ pub struct PingSums {
     pub clock: Signal<In, Clock>,
     /// A beat of a frame received, from the MAC.
     pub rx: FlowSink<FrameBeat>,
-    /// Number of that beat in its frame, up to 7; `Question` drives it.
+    /// Number of the beat at `rx` in its frame, up to 7; `Question` drives it.
     pub index: Signal<In, Bits<3>>,
     /// The question's header has the right sum; `Question` listens to this and the other outputs.
     pub right: Signal<Out, bool>,

@@ -64,13 +64,13 @@ pub struct Question {
     pub reset: Signal<In, bool>,
     /// A beat of a frame received, from the MAC.
     pub rx: FlowSink<FrameBeat>,
-    /// Our Ethernet address, first byte in bits 7:0.
+    /// Our Ethernet address, first byte in bits 7:0; the user of `Echo` drives this and `address`.
     pub station: Signal<In, Bits<48>>,
     /// Our IPv4 address, first byte in bits 7:0.
     pub address: Signal<In, Bits<32>>,
     /// A frame is over and judged: whether it is a question; for `Answerer`.
     pub verdict: FlowSource<bool>,
-    /// What the answer to that question needs.
+    /// With `verdict`: what the answer to the question needs.
     pub fields: Signal<Out, AnswerFields>,
     arp: ArpRequest,
     ping: PingRequest,

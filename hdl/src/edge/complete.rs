@@ -45,7 +45,7 @@ pub struct TlpComplete {
     pub read: Sink<MmioRead>,
     /// Asks `admin/registers`: the byte offset in BAR 0 of the register; its low 2 bits are 0.
     pub load: FlowSource<Bits<20>>,
-    /// The registers' answer: the aligned 8 bytes around the address in `load`.
+    /// The answer of `admin/registers`: the aligned 8 bytes around the address in `load`.
     pub answer: FlowSink<Bits<64>>,
     /// The function's own bus, device and function number, from its configuration space.
     pub cfg_requester_id: Signal<In, Bits<16>>,

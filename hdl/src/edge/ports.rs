@@ -6,7 +6,7 @@
 
 use rust_hdl::prelude::*;
 
-/// Packets from the host. There is no `ready`: the NIC has room.
+/// Packets from the host; the PCIe endpoint drives all fields. There is no `ready`: the NIC has room.
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "TlpRxSource"]
 pub struct TlpRx {
@@ -38,7 +38,7 @@ pub struct TlpRxSource {
     pub bar: Signal<Out, Bits<3>>,
 }
 
-/// Packets to the host.
+/// Packets to the host; the PCIe endpoint drives `ready`, and the NIC the other fields.
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "TlpTxSink"]
 pub struct TlpTx {
@@ -74,10 +74,10 @@ pub struct TlpTxSink {
     pub class: Signal<In, Bits<2>>,
 }
 
-/// What may be sent to the host now.
+/// What may be sent to the host now; the PCIe endpoint drives all fields.
 #[derive(Clone, Debug, Default, LogicInterface)]
-#[join = "CreditsSource"]
-pub struct Credits {
+#[join = "TlpCreditsSource"]
+pub struct TlpCredits {
     /// Number of headers of posted packets.
     pub ph: Signal<In, Bits<8>>,
     /// Data of posted packets, in units of 16 bytes.
@@ -90,10 +90,10 @@ pub struct Credits {
     pub cd: Signal<In, Bits<12>>,
 }
 
-/// The other end of [`Credits`]: an endpoint's.
+/// The other end of [`TlpCredits`]: an endpoint's.
 #[derive(Clone, Debug, Default, LogicInterface)]
-#[join = "Credits"]
-pub struct CreditsSource {
+#[join = "TlpCredits"]
+pub struct TlpCreditsSource {
     /// Number of headers of posted packets.
     pub ph: Signal<Out, Bits<8>>,
     /// Data of posted packets, in units of 16 bytes.
@@ -106,7 +106,8 @@ pub struct CreditsSource {
     pub cd: Signal<Out, Bits<12>>,
 }
 
-/// The function's configuration space, as far as the NIC looks at it. System software may change it at any time.
+/// The function's configuration space, as far as the NIC looks at it. System software may change it at any time; the PCIe endpoint keeps it,
+/// and drives all fields.
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "ConfigSource"]
 pub struct Config {
@@ -154,7 +155,7 @@ pub struct ConfigSource {
     pub msix_mask: Signal<Out, bool>,
 }
 
-/// Frames from the MAC. There is no `ready`: a frame that finds no room is dropped whole and counted.
+/// Frames from the MAC, which drives all fields. There is no `ready`: a frame that finds no room is dropped whole and counted.
 #[derive(Clone, Debug, Default, LogicInterface)]
 pub struct EthRx {
     /// A beat comes in this cycle.
@@ -169,7 +170,7 @@ pub struct EthRx {
     pub bad: Signal<In, bool>,
 }
 
-/// Frames to the MAC.
+/// Frames to the MAC, which drives `ready`; the NIC drives the other fields.
 #[derive(Clone, Debug, Default, LogicInterface)]
 pub struct EthTx {
     /// A beat is offered.

@@ -56,7 +56,7 @@ pub struct TlpReceive {
     pub reset: Signal<In, bool>,
     /// With `reset`: what comes next is a packet's first beat, because the link was down; the NIC's `Reset` drives this.
     pub down: Signal<In, bool>,
-    /// Packets from the host.
+    /// Packets from the host; the PCIe endpoint drives them.
     pub rx: TlpRx,
     /// The host may start a non-posted request; the PCIe endpoint looks at it.
     pub np_ready: Signal<Out, bool>,

@@ -59,9 +59,9 @@ pub struct Choice {
     pub found: Sink<FoundTokens>,
     /// A VI whose send queue is to be rewound, from complete/sends.
     pub rewind: FlowSink<Vi>,
-    /// A VI that has work in its send queue, from that run queue.
+    /// A VI that has work in its send queue, from doorbell's run queue of sends.
     pub send_work: Sink<Vi>,
-    /// A VI that has work in its receive queue, from that run queue.
+    /// A VI that has work in its receive queue, from doorbell's run queue of receives.
     pub receive_work: Sink<Vi>,
     /// Pulses in the cycle in which a queue is chosen: it is `queue` from the next cycle on.
     pub chosen: Signal<Out, bool>,

@@ -90,9 +90,9 @@ pub struct Lines {
     pub beat: FlowSink<ReadBeat>,
     /// A line that is in: its queue, and how many of its tokens are in place.
     pub found: Source<FoundTokens>,
-    /// Queue whose token `Turn` wants to read, {VI, receive}.
+    /// Queue whose token `Turn` wants to read, {VI, receive}; `Fetch` drives it.
     pub queue: Signal<In, Bits<QUEUE_LOG2>>,
-    /// Place of that token: its position modulo 16.
+    /// Place of the token that `Turn` wants to read: its position modulo 16; from `Turn`.
     pub place: Signal<In, Bits<TOKENS_LOG2>>,
     /// The token at the `queue` and `place` of the cycle before, without its position.
     pub token: Signal<Out, DescriptorPlace>,

@@ -45,26 +45,26 @@ pub struct Plan {
     pub weigh: Signal<In, bool>,
     /// Third step, from `Turn`, a cycle behind `weigh`: the number of tokens is worked out.
     pub decide: Signal<In, bool>,
-    /// One past the last position posted, from the doorbell's row.
+    /// One past the last position posted, by the doorbell's row; from `Turn`.
     pub posted: Signal<In, Position>,
-    /// Position of the next descriptor to fetch.
+    /// Position of the next descriptor to fetch, from `QueueProgress`.
     pub position: Signal<In, Position>,
-    /// Position of the oldest descriptor that is fetched and not done.
+    /// Position of the oldest descriptor that is fetched and not done, from `Turn`.
     pub done: Signal<In, Position>,
-    /// Tokens of the queue that are on the NIC, 0 to 16.
+    /// Tokens of the queue that are on the NIC, 0 to 16, from `QueueProgress`.
     pub cached: Signal<In, Bits<CACHED_BITS>>,
-    /// The doorbell's own token can be used, if no token is on the NIC and exactly one is missing.
+    /// The doorbell's own token can be used, if no token is on the NIC and exactly one is missing; from `Turn`.
     pub lone: Signal<In, bool>,
-    /// Position of the first token that is not on the NIC.
+    /// Position of the first token that is not on the NIC, from `QueueProgress`.
     pub filled: Signal<In, Position>,
-    /// Descriptors from `position` on that were fetched before a rewind, so they have been posted. If `posted` says fewer, the doorbell was
-    /// set back.
+    /// Descriptors from `position` on that were fetched before a rewind, so they have been posted; from `QueueProgress`. If `posted` says fewer,
+    /// the doorbell was set back.
     pub again: Signal<In, Bits<WINDOW_BITS>>,
-    /// The queue is a receive queue; otherwise it is a send queue.
+    /// The queue is a receive queue, as `Choice` says; otherwise it is a send queue.
     pub receive: Signal<In, bool>,
-    /// Send heads in use in gather, 0 to 8.
+    /// Send heads in use in gather, 0 to 8, from `Fetch`.
     pub heads: Signal<In, Bits<4>>,
-    /// log2 of the slots of the queue's ring.
+    /// log2 of the slots of the queue's ring, from `QueueProgress`.
     pub ring_log2: Signal<In, Bits<4>>,
     /// At least one descriptor is posted and not fetched.
     pub some: Signal<Out, bool>,

@@ -43,9 +43,9 @@ pub struct QueueProgress {
     pub count: Signal<In, bool>,
     /// Pulse from `Turn`: the descriptor at `position` is asked for.
     pub issue: Signal<In, bool>,
-    /// With `issue`: its token was at hand; otherwise the doorbell brought it.
+    /// With `issue`, from `Turn`: the descriptor's token was at hand; otherwise the doorbell brought it.
     pub from_ring: Signal<In, bool>,
-    /// With `issue`: the ring of the overrun queue has been followed to its end.
+    /// With `issue`, from `Turn`: the ring of the overrun queue has been followed to its end.
     pub rests: Signal<In, bool>,
     /// Pulse from `Turn`: a line of the ring is asked for.
     pub lined: Signal<In, bool>,

@@ -67,11 +67,11 @@ pub struct QueueRows {
     pub clock: Signal<In, Clock>,
     /// The row of `commit` is written, if it is a work queue's that exists. `Fetch` says so.
     pub write: Signal<In, bool>,
-    /// The table row on the bus, as the agent committed it.
+    /// The table row on the bus, as the agent committed it; from `admin/broadcast`.
     pub commit: Signal<In, Commit>,
     /// Queue whose row is read, and written with `store`; `Fetch` drives it.
     pub queue: Signal<In, Bits<QUEUE_LOG2>>,
-    /// The row that is written into that of `queue`: its progress after a turn.
+    /// The row that is written into that of `queue`, from `Turn`: its progress after a turn.
     pub store: FlowSink<WorkQueue>,
     /// Row of the `queue` of the cycle before.
     pub row: Signal<Out, WorkQueue>,

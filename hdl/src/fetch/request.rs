@@ -36,9 +36,9 @@ pub struct Request {
     pub read: FlowSink<DescriptorRead>,
     /// Pulse from `Turn`: read `tokens` tokens of the ring, from position `filled` on.
     pub line: Signal<In, bool>,
-    /// Position of the first token to read.
+    /// Position of the first token to read, from `Turn`.
     pub filled: Signal<In, Position>,
-    /// How many tokens to read; they lie within one 64-byte line.
+    /// How many tokens to read, from `Turn`; they lie within one 64-byte line.
     pub tokens: Signal<In, Bits<4>>,
     /// Row of the queue, from `Turn`: where the ring lies, and the tags.
     pub row: Signal<In, WorkQueue>,

@@ -39,7 +39,7 @@ pub struct RewindMark {
     pub issue: Signal<In, bool>,
     /// Pulses when the first head of the rewind is there; `Landing` drives it.
     pub restarted: Signal<In, bool>,
-    /// Pulses when a table row is taken: a rewind that has begun is forgotten and begins again.
+    /// Pulses when `Fetch` takes a table row: a rewind that has begun is forgotten and begins again.
     pub forget: Signal<In, bool>,
     /// The rewind is in its queue's row, and its first head has not come.
     pub begun: Signal<Out, bool>,

@@ -87,11 +87,11 @@ pub struct Turn {
     pub queue: Signal<In, ChosenQueue>,
     /// Row of the queue, from `QueueRows`.
     pub row: Signal<In, WorkQueue>,
-    /// The queue's row in doorbell: the position posted, and the last token.
+    /// The queue's row, from doorbell: the position posted, and the last token.
     pub doorbell: Signal<In, DoorbellRow>,
     /// Position of the queue's oldest descriptor that is fetched and not done, from complete/sends or receive.
     pub done: Signal<In, Position>,
-    /// Send heads in use in gather, 0 to 8.
+    /// Send heads in use in gather, 0 to 8, from `Fetch`.
     pub heads: Signal<In, Bits<4>>,
     /// A VI that sends again, from complete/sends: where it begins. It is taken when the first head is there, or when the queue is closed.
     pub rewind: Sink<Rewind>,
@@ -99,19 +99,19 @@ pub struct Turn {
     pub restarted: Signal<In, bool>,
     /// The rewind is in its queue's row, and its first head has not come.
     pub begun: Signal<Out, bool>,
-    /// Pulses when a table row is taken: a rewind that has begun is forgotten and begins again.
+    /// Pulses when `Fetch` takes a table row: a rewind that has begun is forgotten and begins again.
     pub forget: Signal<In, bool>,
     /// Place of the token to read in `Lines`: its position modulo 16.
     pub place: Signal<Out, Bits<TOKENS_LOG2>>,
-    /// The token at the `place` of the cycle before: where its descriptor lies.
+    /// The token at the `place` of the cycle before, from `Lines`: where its descriptor lies.
     pub token: Signal<In, DescriptorPlace>,
-    /// `Request` can take an access.
+    /// `Request` says that it can take an access.
     pub request_free: Signal<In, bool>,
-    /// `Landing` can take another descriptor.
+    /// `Landing` says that it can take another descriptor.
     pub entry_ready: Signal<In, bool>,
     /// The descriptor that is asked for: where it lies, and what for. `Request` and `Landing` listen.
     pub issue: FlowSource<DescriptorRead>,
-    /// `Lines` can take another line.
+    /// `Lines` says that it can take another line.
     pub ask_ready: Signal<In, bool>,
     /// Pulses when a line of the ring is asked for; `Request` and `Lines` listen.
     pub ask: Signal<Out, bool>,
@@ -129,7 +129,7 @@ pub struct Turn {
     pub overrun_ready: Signal<In, bool>,
     /// The queue has more to do and asks to be queued again; it stays high until `again_ready`.
     pub again: Signal<Out, bool>,
-    /// The queue is queued again.
+    /// The queue is queued again; doorbell drives this.
     pub again_ready: Signal<In, bool>,
 
     plan: Plan,

@@ -39,13 +39,13 @@ pub struct Holdoff {
     pub clock: Signal<In, Clock>,
     /// No vector rests any more; commits clear the ticks.
     pub reset: Signal<In, bool>,
-    /// A row of MODERATION, from the agent: for how many ticks a vector rests.
+    /// A row of MODERATION, from `admin/broadcast`: for how many ticks a vector rests.
     pub commit: Sink<Commit>,
     /// The vector whose interrupt leaves in this cycle; from [`Vectors`](super::Vectors).
     pub left: FlowSink<Vector>,
     /// The vector that is looked at in this cycle; [`Vectors`](super::Vectors) goes round.
     pub look: Signal<In, Vector>,
-    /// Device time, ticks of 1.024 us.
+    /// Device time, ticks of 1.024 us, from `Nic`.
     pub time_now: Signal<In, Bits<32>>,
     /// One bit for each vector that rests: no interrupt of it may leave; for `Vectors`.
     pub resting: Signal<Out, Bits<VECTORS>>,

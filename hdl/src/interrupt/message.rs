@@ -64,7 +64,7 @@ pub struct InterruptMessage {
     pub reading: Signal<Out, bool>,
     /// The row is that of the vector's data; otherwise that of its address.
     pub data_row: Signal<Out, bool>,
-    /// The row that it needs.
+    /// The row of the table that the message needs.
     pub row: Signal<In, Bits<64>>,
     /// The function's own bus, device and function number.
     pub requester_id: Signal<In, Bits<16>>,

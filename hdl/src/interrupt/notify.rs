@@ -72,7 +72,7 @@ pub struct Notify {
     pub arm: FlowSink<Arm>,
     /// The work queue of which a descriptor has ended, from `complete/writer`.
     pub ended: Sink<Queue>,
-    /// A row of WORK_QUEUE: the queue starts at position 0 with its vector.
+    /// A row of WORK_QUEUE, from `admin/broadcast`: the queue starts at position 0 with its vector.
     pub commit: Sink<Commit>,
     /// The vector that is raised for the consumer of a queue, for [`Vectors`](super::Vectors).
     pub raise: FlowSource<Vector>,

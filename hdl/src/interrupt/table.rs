@@ -81,7 +81,7 @@ pub struct VectorTable {
     pub clock: Signal<In, Clock>,
     /// Masks every vector and clears the table.
     pub reset: Signal<In, bool>,
-    /// A store of the host; those outside the table are not looked at.
+    /// A store of the host, from `edge/receive`; those outside the table are not looked at.
     pub mmio_write: FlowSink<MmioWrite>,
     /// The row of 8 bytes that is read; `Vectors` drives it.
     pub row: Signal<In, Bits<ROW_LOG2>>,

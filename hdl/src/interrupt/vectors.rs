@@ -52,7 +52,7 @@ pub struct Vectors {
     pub reset: Signal<In, bool>,
     /// The agent's reset, from the NIC's `Reset`: clears what is pending, and leaves the table.
     pub restart: Signal<In, bool>,
-    /// A store of the host, perhaps to the MSI-X table.
+    /// A store of the host, from `edge/receive`, perhaps to the MSI-X table.
     pub mmio_write: FlowSink<MmioWrite>,
     /// The row of the table that `admin/registers` asks for, given until `load_value`: {vector, which of its two halves}.
     pub load: FlowSink<Bits<ROW_LOG2>>,
@@ -68,9 +68,9 @@ pub struct Vectors {
     pub issued: Signal<In, Mark>,
     /// Number of write commands retired, modulo 256, from `dma/write`.
     pub retired: Signal<In, Mark>,
-    /// A row of MODERATION, for [`Holdoff`].
+    /// A row of MODERATION, from `admin/broadcast`, for [`Holdoff`].
     pub commit: Sink<Commit>,
-    /// Device time, ticks of 1.024 us.
+    /// Device time, ticks of 1.024 us, from `Nic`.
     pub time_now: Signal<In, Bits<32>>,
     /// The time at which the first rest of a vector may end, given while a vector rests; a simulator reads it.
     pub deadline: FlowSource<Bits<32>>,

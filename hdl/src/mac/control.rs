@@ -35,9 +35,9 @@ pub struct Control {
     pub clock: Signal<In, Clock>,
     /// Drops the frame under way.
     pub reset: Signal<In, bool>,
-    /// A beat from the receive side, over the crossing.
+    /// A beat from the receive side, that is from `LineReceiver`, over the crossing.
     pub beat: FlowSink<MacBeat>,
-    /// Our own Ethernet address, first byte in bits 7:0.
+    /// Our own Ethernet address, first byte in bits 7:0; the user of `Mac` drives it.
     pub station: Signal<In, Bits<48>>,
     /// A beat of a frame, to the core.
     pub rx: FlowSource<FrameBeat>,

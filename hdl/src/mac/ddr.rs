@@ -32,7 +32,7 @@ fn cell(name: &str, ports: &str, declarations: &str) -> String {
 pub struct DdrIn<const W: usize> {
     /// The pads are sampled at both edges.
     pub clock: Signal<In, Clock>,
-    /// The pads.
+    /// The pads, from `PadDelay`.
     pub pad: Signal<In, Bits<W>>,
     /// The pads as they were at the rising edge before the last.
     pub rise: Signal<Out, Bits<W>>,
@@ -84,9 +84,9 @@ assign fall = fall_shown;
 pub struct DdrOut<const W: usize> {
     /// The pads change at both edges.
     pub clock: Signal<In, Clock>,
-    /// What the pads show from the next rising edge on.
+    /// What the pads show from the next rising edge on; `Rgmii` drives this and `fall`.
     pub rise: Signal<In, Bits<W>>,
-    /// What the pads show from the falling edge behind that.
+    /// What the pads show from the falling edge behind that rising edge on.
     pub fall: Signal<In, Bits<W>>,
     /// The pads.
     pub pad: Signal<Out, Bits<W>>,

@@ -49,13 +49,13 @@ enum State {
 pub struct LineSender {
     /// Rising edge, 125 MHz; the clock of the transmit side.
     pub clock: Signal<In, Clock>,
-    /// A beat of a frame to send, over the crossing from the core.
+    /// A beat of a frame to send, from `FrameCloser`, over the crossing from the core.
     pub beat: Sink<MacBeat>,
-    /// The core asks that the peer hold its frames.
+    /// The core asks that the peer hold its frames; from `Mac`, over the crossing.
     pub pause: Signal<In, bool>,
     /// The peer asks us to pause: for how many quanta of 512 bits; from `Control`, over the crossing.
     pub hold: FlowSink<Bits<16>>,
-    /// Our own Ethernet address, first byte in bits 7:0.
+    /// Our own Ethernet address, first byte in bits 7:0; the user of `Mac` drives it.
     pub station: Signal<In, Bits<48>>,
     /// The byte for the wire, for `Rgmii`.
     pub line: Signal<Out, LineByte>,

@@ -69,7 +69,7 @@ pub struct Mdio {
     pub clock: Signal<In, Clock>,
     /// Ends the command under way.
     pub reset: Signal<In, bool>,
-    /// What is to be done next; the block that owns this one gives it.
+    /// What is to be done next, from `echo/finder`.
     pub command: Sink<MdioCommand>,
     /// A command is over, and what came of it.
     pub done: FlowSource<MdioResult>,

@@ -63,7 +63,7 @@ pub struct Mac {
     pub tx: Sink<FrameBeat>,
     /// The core asks that the peer hold its frames.
     pub pause: Signal<In, bool>,
-    /// Our own Ethernet address, first byte in bits 7:0.
+    /// Our own Ethernet address, first byte in bits 7:0; the user of the MAC drives it.
     pub station: Signal<In, Bits<48>>,
     /// The PHY says that it has a link; this and the next two are for the user of the MAC.
     pub link: Signal<Out, bool>,
@@ -71,7 +71,7 @@ pub struct Mac {
     pub gigabit: Signal<Out, bool>,
     /// The PHY says that its link is full duplex.
     pub duplex: Signal<Out, bool>,
-    /// For a counter's number, see [`counter`](counter): its value, in the next cycle.
+    /// For a counter's number, see [`counter`](counter), which the user of the MAC gives: its value, in the next cycle.
     pub counter: Table<Bits<4>, Bits<32>>,
     /// Pulses when a good frame was received.
     pub count_received: Pulse,

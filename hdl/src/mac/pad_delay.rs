@@ -19,7 +19,7 @@ use rust_hdl::prelude::*;
 /// `W` pads, see the module's description.
 #[derive(LogicBlock, Default)]
 pub struct PadDelay<const W: usize> {
-    /// The bits as they come.
+    /// The bits as they come: `Rgmii` joins them to a pad of the PHY's, or to `DdrOut`.
     pub in_data: Signal<In, Bits<W>>,
     /// The same bits, later by the fixed time.
     pub out_data: Signal<Out, Bits<W>>,

@@ -34,6 +34,6 @@ pub struct ManagementBus {
     pub out_data: Signal<Out, bool>,
     /// The line shows `out_data`; otherwise it is the PHY's.
     pub enable: Signal<Out, bool>,
-    /// The bit on the line.
+    /// The bit on the line; the board's pad drives it.
     pub in_data: Signal<In, bool>,
 }

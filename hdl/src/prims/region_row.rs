@@ -6,6 +6,9 @@
 //! ```
 //! Contract: `row` follows `number` in the same cycle; with 256 rows, 255 gives row 255, and 256 gives row 0, whose region is never live.
 //!
+//! Example: the table has 256 rows, and a token's 15 bits name region 300. `row` is 0, and not 44, the row that the lowest 8 bits would
+//! name; the number 44 gives row 44.
+//!
 //! Latency: 0 cycles. Tests: with the blocks that keep regions, `tests/queues/`.
 
 use rust_hdl::prelude::*;

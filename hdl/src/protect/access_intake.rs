@@ -86,9 +86,9 @@ pub struct AccessIntake {
     pub client: Signal<Out, Bits<2>>,
     /// The region number of the access is a row of the table, and not 0.
     pub member: Signal<Out, bool>,
-    /// First half of that row.
+    /// First half of the row of the access's region.
     pub region: Signal<Out, Region>,
-    /// Second half of that row.
+    /// Second half of the row of the access's region.
     pub extent: Signal<Out, RegionExtent>,
     /// An access can be taken in this cycle.
     pub open: Signal<Out, bool>,

@@ -52,9 +52,9 @@ pub struct Range {
     pub access: Signal<In, Access>,
     /// The region number of the access is a row of the table, and not 0.
     pub member: Signal<In, bool>,
-    /// First half of that row.
+    /// First half of the row of the access's region.
     pub region: Signal<In, Region>,
-    /// Second half of that row.
+    /// Second half of the row of the access's region.
     pub extent: Signal<In, RegionExtent>,
     /// The access is granted; `CommandCut` makes the command of this and the outputs up to `rest`.
     pub granted: Signal<Out, bool>,

@@ -48,13 +48,13 @@ pub struct Ingress {
     pub clock: Signal<In, Clock>,
     /// While high, the block empties its queue.
     pub reset: Signal<In, bool>,
-    /// A beat of a frame from the MAC; the block cannot refuse it.
+    /// A beat of a frame from the MAC, through `EthReceive`; the block cannot refuse it.
     pub rx: FlowSink<FrameBeat>,
     /// A beat of a frame that turns round inside the NIC, from egress.
     pub loopback: Sink<FrameBeat>,
     /// While low, frames are swallowed and not counted; the agent's control register drives it.
     pub enabled: Signal<In, bool>,
-    /// Words in use in the store, or 2048: see `Store`'s `level`.
+    /// Words in use in the store, or 2048, from `Store`: see its `level`.
     pub store_level: Signal<In, Bits<12>>,
     /// A beat of an untagged frame, for `Parse`.
     pub frame: Source<FrameBeat>,

@@ -70,7 +70,7 @@ pub struct Lookup {
     pub looking: FlowSource<Vi>,
     /// A flush is not at its end, even if nothing is being looked up; `Receive` is busy then.
     pub unfinished: Signal<Out, bool>,
-    /// A VI whose context `Delivery` has not saved yet: it must not be looked up.
+    /// A VI whose context `Delivery` has not saved yet: it must not be looked up. `Delivery` drives it.
     pub blocking: FlowSink<Vi>,
     /// Asks `Contexts` for what is kept of a VI, with one half of its message.
     pub contexts: LookUp<HalfId, Context>,

@@ -127,7 +127,7 @@ pub struct Receive {
     pub enabled: Signal<In, bool>,
     /// The peer is asked to hold its frames; the MAC listens.
     pub pause: Signal<Out, bool>,
-    /// The card's own addresses, and the settings of the raw channel.
+    /// The card's own addresses, and the settings of the raw channel, from the agent's registers.
     pub station: StationSink,
     /// A table row on the bus, from `admin/broadcast`; the block takes those of RECEIVE and WORK_QUEUE.
     pub commit: Sink<Commit>,

@@ -44,7 +44,7 @@ pub struct Roster {
     pub clock: Signal<In, Clock>,
     /// While high, the ring is empty.
     pub reset: Signal<In, bool>,
-    /// Pulses when a frame has come that is kept; `Store` drives this, and sees to it that there is a place.
+    /// Pulses when a frame has come that is kept; `Store` drives this and the two below, and sees to it that there is a place.
     pub keep: Signal<In, bool>,
     /// With `keep`: what is known of the frame; the block fills in `place` itself.
     pub keep_info: Signal<In, FrameInfo>,

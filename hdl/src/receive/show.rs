@@ -46,7 +46,7 @@ pub struct ShowSource {
     pub overdue: Signal<Out, bool>,
     /// Pulses when it is decided what becomes of the frame on show.
     pub decided: Signal<In, bool>,
-    /// With `decided`: what becomes of it.
+    /// With `decided`: what becomes of the frame on show.
     pub fate: Signal<In, Fate>,
 }
 
@@ -64,7 +64,7 @@ pub struct ShowSink {
     pub overdue: Signal<In, bool>,
     /// Pulses when it is decided what becomes of the frame on show.
     pub decided: Signal<Out, bool>,
-    /// With `decided`: what becomes of it.
+    /// With `decided`: what becomes of the frame on show.
     pub fate: Signal<Out, Fate>,
 }
 

@@ -16,7 +16,7 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Behind {
-    /// The slot that is looked at, 0 to 3; [`ReadQueues`](super::queues::ReadQueues) drives it.
+    /// The slot that is looked at, 0 to 3; [`ReadQueues`](super::queues::ReadQueues) drives this and `oldest`.
     pub slot: Signal<In, Bits<2>>,
     /// The slot of the VI's oldest request, which its next new request will use.
     pub oldest: Signal<In, Bits<2>>,

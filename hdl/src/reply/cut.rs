@@ -33,7 +33,7 @@ pub struct ReplyCut {
     pub reset: Signal<In, bool>,
     /// Pulse: a packet is cut; [`Requests`](super::Requests) drives this and the other inputs.
     pub gives: Signal<In, bool>,
-    /// The VI whose answer it is.
+    /// The VI whose answer the packet is of.
     pub vi: Signal<In, Vi>,
     /// Path MTU of the VI: 256 << `mtu` bytes.
     pub mtu: Signal<In, Bits<3>>,

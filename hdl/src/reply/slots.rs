@@ -95,7 +95,7 @@ pub struct Slots {
     pub clock: Signal<In, Clock>,
     /// VI whose slot is read or written; [`Requests`](super::Requests) drives this and the other inputs.
     pub vi: Signal<In, Vi>,
-    /// Slot of that VI, 0 to 3.
+    /// Slot of the VI `vi`, 0 to 3.
     pub slot: Signal<In, Bits<READ_DEPTH_LOG2>>,
     /// The second row of the slot is read; otherwise the first.
     pub second: Signal<In, bool>,

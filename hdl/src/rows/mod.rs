@@ -2,7 +2,7 @@
 //! folders.
 //!
 //! All other files here are printed from `spec/`, a file for each of its modules: `cargo run -p viaduct-spec --example rows`.
-//! A bundle has the layout's fields, names and bits, so no block numbers a bit of a layout by hand.
+//! A bundle has the layout's fields, names and bits, so no block of the core numbers a bit of a layout by hand.
 //!
 //! How a block uses them: an [`Unpack`](crate::prims::Unpack) shows bits as a bundle, a [`Cast`](crate::prims::Cast) shows a bundle as
 //! bits. The bits of a committed row are the lowest of [`Commit`](crate::bus::Commit), so a listener unpacks the commit itself:

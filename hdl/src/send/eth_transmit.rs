@@ -29,7 +29,7 @@ pub struct EthTransmit {
     pub beat: Sink<FrameBeat>,
     /// The beat on show is offered to our own receive side, by `send/egress`.
     pub turns: Signal<In, bool>,
-    /// Our own receive side, `receive/ingress`, has room for a beat that turns.
+    /// Our own receive side, `receive/ingress`, has room for a beat that turns, and drives this.
     pub turn_has_room: Signal<In, bool>,
     /// Frames to the MAC.
     pub tx: EthTx,

@@ -42,9 +42,9 @@ pub struct EventQueue {
     pub reset: Signal<In, bool>,
     /// There is an event; [`ViState`](super::ViState) drives this and the next two.
     pub report: Signal<In, bool>,
-    /// With `report`: what it is about.
+    /// With `report`: the fault that the event is about.
     pub fault: Signal<In, Fault>,
-    /// With `report`: the VI went into Error by it.
+    /// With `report`: the VI went into Error by the fault.
     pub broke: Signal<In, bool>,
     /// The oldest event that waits, to `complete/queues`.
     pub ring_event: Source<EventWord>,

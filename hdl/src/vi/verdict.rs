@@ -28,7 +28,7 @@ use viaduct_spec::tables::vi_states;
 pub struct FaultVerdict {
     /// The fault; [`ViState`](super::ViState) drives this and the other inputs.
     pub fault: Signal<In, Fault>,
-    /// The block that has offered it.
+    /// The block that has offered the fault.
     pub source: Signal<In, FaultSources>,
     /// State of the fault's VI: `viaduct_spec::tables::vi_states`.
     pub state: Signal<In, Bits<2>>,

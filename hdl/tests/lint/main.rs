@@ -1,5 +1,6 @@
 //! Refuses, in all of the HDL source, what RustHDL is known to translate wrongly without a word.
 
+mod names;
 mod ports;
 mod rules;
 

@@ -37,9 +37,9 @@ use viaduct_dialect::wires;
 pub struct TlpTrace {
     /// Rising edge; `pclk`.
     pub clock: Signal<In, Clock>,
-    /// TLPs from the host.
+    /// TLPs from the host: `watch_in` of `Card`.
     pub came: FlowSink<TlpWord>,
-    /// TLPs to the host.
+    /// TLPs to the host: `watch_out` of `Card`.
     pub went: FlowSink<TlpWord>,
     /// The serial line; high while nothing is said.
     pub line: Signal<Out, bool>,

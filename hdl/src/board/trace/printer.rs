@@ -40,7 +40,7 @@ pub mod step {
 pub struct Printer {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// What to print.
+    /// What to print: records of `TlpTap`, from the `Fifo` of `TlpTrace`.
     pub record: Sink<Record>,
     /// The line's bytes.
     pub text: Source<Bits<8>>,

@@ -22,7 +22,7 @@ use viaduct_dialect::wires;
 pub struct SerialSender {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// What to send.
+    /// What to send, from `Printer`.
     pub bytes: Sink<Bits<8>>,
     /// The line.
     pub line: Signal<Out, bool>,

@@ -25,7 +25,7 @@ use viaduct_dialect::wires;
 pub struct TlpTap {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// TLPs that pass.
+    /// TLPs that pass, from `Card`.
     pub tlp: FlowSink<TlpWord>,
     /// What is kept of one.
     pub record: Source<Record>,

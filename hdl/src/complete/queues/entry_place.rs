@@ -50,11 +50,11 @@ pub struct EntryPlace {
     pub step: Signal<In, CqStep>,
     /// The row of the completion queue, from the indices.
     pub row: Signal<In, CqRow>,
-    /// Entries that its consumer has taken.
+    /// Entries that the consumer of the completion queue has taken.
     pub taken: Signal<In, CqIndex>,
-    /// Where its ring lies in its region.
+    /// Where the ring of the completion queue lies in its region.
     pub place: Signal<In, RingPlace>,
-    /// In which region its ring lies.
+    /// In which region the ring of the completion queue lies.
     pub home: Signal<In, RingHome>,
     /// The entry is done; true: it is written, false: its memory is refused.
     pub entry_end: FlowSink<bool>,

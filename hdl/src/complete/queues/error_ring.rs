@@ -34,7 +34,7 @@ pub struct ErrorRing {
     pub commits: Signal<In, bool>,
     /// The completion queue at hand.
     pub cq: Signal<In, Cq>,
-    /// With `commits`: its row.
+    /// With `commits`: the row of that completion queue.
     pub row: Signal<In, CompletionQueueRow>,
     /// There is an error ring.
     pub is_there: Signal<Out, bool>,

@@ -28,7 +28,7 @@ use viaduct_dialect::wires;
 pub struct NextEntry {
     /// The row of the completion queue; `EntryPlace` drives this and the other inputs.
     pub row: Signal<In, CqRow>,
-    /// How many entries its consumer has taken.
+    /// How many entries the consumer of the completion queue has taken.
     pub taken: Signal<In, CqIndex>,
     /// Place of the next entry in the ring.
     pub slot: Signal<Out, CqIndex>,

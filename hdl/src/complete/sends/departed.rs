@@ -53,7 +53,7 @@ pub struct Departure {
 pub struct Departed {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// `row` is the VI's window in this cycle.
+    /// `row` is the VI's window in this cycle; `Findings` drives this and the other inputs.
     pub load: Signal<In, bool>,
     /// The VI's window as the memory gives it, with `load`.
     pub row: Signal<In, Window>,

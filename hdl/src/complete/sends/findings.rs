@@ -56,7 +56,7 @@ pub struct Findings {
     pub hand: Signal<In, Hand>,
     /// The VI's window as the memory gives it, in Load.
     pub row: Signal<In, Window>,
-    /// PSN behind its message, a cycle earlier.
+    /// PSN behind the VI's message, a cycle before `hand` has that message.
     pub read_after: Signal<In, Bits<24>>,
     /// The VI is to break.
     pub breaks: Signal<In, bool>,

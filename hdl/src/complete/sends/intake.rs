@@ -44,7 +44,7 @@ pub struct SendIntake {
     pub acknowledged: Sink<Acknowledged>,
     /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
-    /// The VI whose timer has ended.
+    /// The VI whose timer has ended; [`Sends`](super::Sends), the owner, drives this and the inputs below.
     pub timeout: FlowSink<Vi>,
     /// The VI of the TRANSMIT row that is on the commit port.
     pub committed: FlowSink<Vi>,

@@ -100,7 +100,7 @@ pub struct Sends {
     pub commit: Sink<Commit>,
     /// The VI that changes its state in this cycle, and the new state, from `vi/state`.
     pub state: FlowSink<StateWrite>,
-    /// Device time, ticks of 1.024 us.
+    /// Device time, ticks of 1.024 us, from `Nic`.
     pub time_now: Signal<In, Bits<32>>,
     /// A send descriptor to complete, to `complete/writer`.
     pub completion: Source<Completion>,

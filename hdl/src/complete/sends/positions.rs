@@ -28,11 +28,11 @@ pub struct Positions {
     pub clock: Signal<In, Clock>,
     /// The VI at hand; [`Sends`](super::Sends) drives this and the next two.
     pub vi: Signal<In, Vi>,
-    /// Position of its oldest message that is not complete.
+    /// Position of the VI's oldest message that is not complete.
     pub position: Signal<In, Position>,
     /// Pulse: `position` is kept.
     pub write: Signal<In, bool>,
-    /// For a VI: the position of its oldest message that is not complete.
+    /// For a VI: the position of its oldest message that is not complete; fetch asks.
     pub completed: Table<Vi, Position>,
     rows: LutRam<Position, VI_LOG2>,
     found: DFF<Position>,

@@ -52,7 +52,7 @@ pub struct ReadProgress {
     pub moved: Signal<Out, bool>,
     /// The rewind under way, or the last one, only goes on behind what was known.
     pub resuming: Signal<Out, bool>,
-    /// For a VI: how many of its reads are complete, modulo 8.
+    /// For a VI: how many of its reads are complete, modulo 8; send/gather asks.
     pub reads: Table<Vi, Bits<3>>,
     /// The reads of each VI.
     parkings: LutRam<Parking, VI_LOG2>,

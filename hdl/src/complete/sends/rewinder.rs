@@ -35,7 +35,7 @@ pub struct Rewinder {
     pub clock: Signal<In, Clock>,
     /// Forgets the rewind that waits.
     pub reset: Signal<In, bool>,
-    /// The VI that is at hand.
+    /// The VI that is at hand; [`Sends`](super::Sends) drives this and the other inputs.
     pub vi: Signal<In, Vi>,
     /// The window of that VI.
     pub window: Signal<In, Window>,

@@ -40,7 +40,7 @@ struct MessageAddress {
 pub struct MessageRing {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The VI at hand; [`Sends`](super::Sends) drives this and the other inputs.
+    /// The VI at hand; `AtHand` drives this and the other inputs.
     pub vi: Signal<In, Vi>,
     /// Position of the message to read.
     pub position: Signal<In, Position>,

@@ -92,7 +92,7 @@ pub struct SendSteps {
     pub clock: Signal<In, Clock>,
     /// Goes to Idle.
     pub reset: Signal<In, bool>,
-    /// What comes next, from the intake.
+    /// What comes next, from the intake; [`Sends`](super::Sends) drives this and the other inputs.
     pub shows: Signal<In, SendCause>,
     /// The effect of this step.
     pub effect: Signal<In, Effect>,

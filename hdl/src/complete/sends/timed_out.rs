@@ -21,7 +21,7 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct TimedOut {
-    /// The timer's end; [`Sends`](super::Sends) drives this and the other inputs.
+    /// The timer's end; `Findings` drives this and the other inputs.
     pub ended: Signal<In, TimerEnd>,
     /// The VI is connected.
     pub connected: Signal<In, bool>,

@@ -29,11 +29,11 @@ use viaduct_dialect::wires;
 pub struct Arrange {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The link is down.
+    /// The link is down, from the `Synchronizer` behind `core_reset`.
     pub down: Signal<In, bool>,
-    /// The host's packets.
+    /// The host's packets, from `Widen` through an `AsyncFifo`.
     pub beats: Sink<HostBeat>,
-    /// The core may be given a non-posted packet.
+    /// The core may be given a non-posted packet; from the core.
     pub np_ready: Signal<In, bool>,
     /// The packets, for the core.
     pub core: FlowSource<HostBeat>,

@@ -28,13 +28,13 @@ pub struct ClassCredit {
     pub clock: Signal<In, Clock>,
     /// The link is down: nothing is allowed, and nothing has been sent.
     pub reset: Signal<In, bool>,
-    /// What the link partner has allowed.
+    /// What the link partner has allowed, from `Mirror`.
     pub limit: Signal<In, Limit>,
-    /// `limit` is to be looked at.
+    /// `limit` is to be looked at; from `Mirror`.
     pub heard: Signal<In, bool>,
-    /// A packet has left.
+    /// A packet has left, from `CreditCounter`.
     pub spend: Signal<In, bool>,
-    /// Its data, in units of 16 bytes.
+    /// The packet's data, in units of 16 bytes, from `CreditCounter`.
     pub units: Signal<In, Bits<12>>,
     /// Headers that may be sent now.
     pub headers: Signal<Out, Bits<8>>,

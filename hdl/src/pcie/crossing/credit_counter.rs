@@ -27,17 +27,17 @@ use viaduct_spec::tlp::class;
 pub struct CreditCounter {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The link is down.
+    /// The link is down, from the `Synchronizer` behind `core_reset`.
     pub down: Signal<In, bool>,
-    /// What the link partner allows, and what of it has become known.
+    /// What the link partner allows, as far as it has become known; from `Mirror`.
     pub limits: Signal<In, Limits>,
-    /// `limits` is to be looked at.
+    /// `limits` is to be looked at; from `Mirror`.
     pub heard: Signal<In, bool>,
-    /// A beat leaves the core in this cycle.
+    /// A beat leaves the core in this cycle, from `PcieCrossing`.
     pub moves: Signal<In, bool>,
-    /// The beat.
+    /// The beat that leaves, from the core.
     pub beat: Signal<In, TlpBeat>,
-    /// `viaduct_spec::tlp::class` of its packet.
+    /// `viaduct_spec::tlp::class` of the beat's packet, from the core.
     pub sort: Signal<In, Bits<2>>,
     /// Headers of posted packets.
     pub posted_headers: Signal<Out, Bits<8>>,

@@ -24,7 +24,7 @@ use viaduct_dialect::wires;
 pub struct Mirror<T: Synth> {
     /// Rising edge; the clock of `word`.
     pub in_clock: Signal<In, Clock>,
-    /// The word.
+    /// The word, from `transaction`: what the core may send, or its configuration.
     pub word: Signal<In, T>,
     /// Rising edge; the clock of `shown`.
     pub out_clock: Signal<In, Clock>,

@@ -42,7 +42,7 @@ pub use widen::Widen;
 use super::bus::{CoreConfig, CoreWord, Limits, TlpWord};
 use crate::bus::TlpBeat;
 use crate::clocks::{AsyncFifo, Synchronizer};
-use crate::edge::{ConfigSource, CreditsSource, TlpRxSource, TlpTxSink};
+use crate::edge::{ConfigSource, TlpCreditsSource, TlpRxSource, TlpTxSink};
 use crate::stream::{FlowSink, Pulse, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -73,13 +73,13 @@ pub struct PcieCrossing {
     pub read_freed: Pulse,
     /// The core's TLPs, for `transaction`.
     pub from_core: Source<TlpWord>,
-    /// What the core may send, since the link came up.
+    /// What the core may send, since the link came up; from `transaction`.
     pub core_limits: Signal<In, Limits>,
-    /// The configuration that the core looks at.
+    /// The configuration that the core looks at, from `transaction`.
     pub core_config: Signal<In, CoreConfig>,
     /// The core's function-level reset is done.
     pub function_reset_done: Signal<Out, bool>,
-    /// The link is down, or in hot reset.
+    /// The link is down, or in hot reset; from `transaction`.
     pub core_reset: Signal<In, bool>,
     /// Rising edge; the core's clock.
     pub clock: Signal<In, Clock>,
@@ -90,7 +90,7 @@ pub struct PcieCrossing {
     /// From the core: packets to the host.
     pub tlp_tx: TlpTxSink,
     /// To the core: how much it may send now.
-    pub credit: CreditsSource,
+    pub credit: TlpCreditsSource,
     /// To the core: the function's configuration space.
     pub cfg: ConfigSource,
     /// From the core: its function-level reset is done.

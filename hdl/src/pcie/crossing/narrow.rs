@@ -25,7 +25,7 @@ pub struct Narrow {
     pub clock: Signal<In, Clock>,
     /// Forgets the TLP under way.
     pub reset: Signal<In, bool>,
-    /// The core's packets.
+    /// The core's packets, through an `AsyncFifo`.
     pub beats: Sink<TlpBeat>,
     /// Their words, for `transaction`.
     pub words: Source<TlpWord>,

@@ -25,7 +25,7 @@ use viaduct_dialect::wires;
 pub struct PulseCrossing {
     /// Rising edge; the clock of `pulse`.
     pub in_clock: Signal<In, Clock>,
-    /// Something happens in this cycle.
+    /// Something happens in this cycle, from `Arrange`: a non-posted packet has left.
     pub pulse: Signal<In, bool>,
     /// Rising edge; the clock of `out`.
     pub out_clock: Signal<In, Clock>,

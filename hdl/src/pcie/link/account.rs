@@ -33,17 +33,17 @@ pub struct Account {
     pub reset: Signal<In, bool>,
     /// A DLLP; from `Dllps`.
     pub heard: FlowSink<Heard>,
-    /// The DLLP is of this class.
+    /// The DLLP is of this class; from `Credits`.
     pub mine: Signal<In, bool>,
-    /// InitFC counts.
+    /// InitFC counts; from `Activity`.
     pub init1: Signal<In, bool>,
     /// What is allowed.
     pub limit: Signal<Out, Limit>,
     /// InitFC has come.
     pub known: Signal<Out, bool>,
-    /// A TLP of this class is sent; from `Gate`.
+    /// A TLP of this class is sent; from `Credits`, as `units`.
     pub spend: Signal<In, bool>,
-    /// Its data, in units of 16 bytes.
+    /// The data of that TLP, in units of 16 bytes.
     pub units: Signal<In, Bits<12>>,
     /// There is a header.
     pub can_header: Signal<Out, bool>,

@@ -31,23 +31,23 @@ pub struct Acks {
     pub clock: Signal<In, Clock>,
     /// Nothing is due.
     pub reset: Signal<In, bool>,
-    /// L0: time passes.
+    /// L0: time passes; from `mac`.
     pub in_l0: Signal<In, bool>,
     /// What became of a TLP; from `Receive`.
     pub judged: Signal<In, Judged>,
     /// The next number; from `Receive`.
     pub expected: Signal<In, Bits<12>>,
-    /// Max_Payload_Size: 128 << n bytes.
+    /// Max_Payload_Size: 128 << n bytes; from `transaction`.
     pub max_payload: Signal<In, Bits<3>>,
     /// A Nak is due; to `DllpSender`, as `ack_due` and `number`.
     pub nak_due: Signal<Out, bool>,
     /// An Ack is due.
     pub ack_due: Signal<Out, bool>,
-    /// What they name.
+    /// The sequence number that the Nak or the Ack names.
     pub number: Signal<Out, Bits<12>>,
-    /// The Nak is made.
+    /// The Nak is made; from `DllpSender`.
     pub nak_said: Signal<In, bool>,
-    /// The Ack is made.
+    /// The Ack is made; from `DllpSender`.
     pub ack_said: Signal<In, bool>,
     nak: DFF<bool>,
     /// A Nak was due since the last TLP was taken.

@@ -42,7 +42,7 @@ pub struct Credits {
     pub clock: Signal<In, Clock>,
     /// Nothing is allowed, and no TLP is here.
     pub reset: Signal<In, bool>,
-    /// TLPs to send.
+    /// TLPs to send; from `transaction`.
     pub offered: Sink<TlpWord>,
     /// The same TLPs; to `Replay`.
     pub passed: Source<TlpWord>,
@@ -50,7 +50,7 @@ pub struct Credits {
     pub heard: FlowSink<Heard>,
     /// InitFC counts; from `Activity`.
     pub init1: Signal<In, bool>,
-    /// No TLP may begin.
+    /// No TLP may begin; from `Power` and `Activity`.
     pub blocked: Signal<In, bool>,
     /// What the link partner has allowed.
     pub limits: Signal<Out, Limits>,

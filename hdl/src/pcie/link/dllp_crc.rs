@@ -41,7 +41,7 @@ pub const RESIDUE: u64 = steps(0xffff, 16) as u64;
 pub struct DllpCrc {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// A new DLLP begins: `value` starts again from all ones. The owner drives the inputs.
+    /// A new DLLP begins: `value` starts again from all ones. The owner, `Dllps` or `Frame`, drives the inputs.
     pub start: Signal<In, bool>,
     /// A word of the DLLP, the low byte first.
     pub sink: FlowSink<Bits<16>>,

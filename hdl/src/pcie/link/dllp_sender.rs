@@ -40,7 +40,7 @@ pub struct DllpSender {
     pub nak_due: Signal<In, bool>,
     /// An Ack is due.
     pub ack_due: Signal<In, bool>,
-    /// What they name.
+    /// The sequence number that the Nak or the Ack names.
     pub number: Signal<In, Bits<12>>,
     /// The Nak is made.
     pub nak_said: Signal<Out, bool>,

@@ -50,21 +50,21 @@ pub struct Frame {
     pub clock: Signal<In, Clock>,
     /// Drops the packet under way.
     pub reset: Signal<In, bool>,
-    /// Packets may begin.
+    /// L0: packets may begin; from `mac`.
     pub in_l0: Signal<In, bool>,
     /// A DLLP; from `DllpSender`.
     pub dllp: Sink<Bits<32>>,
     /// A TLP is to be sent; from `Replay`, as `number` and `row`.
     pub waits: Signal<In, bool>,
-    /// Its sequence number.
+    /// The TLP's sequence number.
     pub number: Signal<In, Bits<12>>,
-    /// Its next row.
+    /// The TLP's next row.
     pub row: Signal<In, Row>,
     /// The TLP begins; to `Replay`, as the two below.
     pub begins: Signal<Out, bool>,
-    /// The row is used.
+    /// The TLP's row is used.
     pub takes: Signal<Out, bool>,
-    /// All its rows are used.
+    /// All rows of the TLP are used.
     pub ends: Signal<Out, bool>,
     /// Nothing is under way.
     pub rests: Signal<Out, bool>,

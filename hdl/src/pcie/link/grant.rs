@@ -31,13 +31,13 @@ pub struct Grant {
     pub clock: Signal<In, Clock>,
     /// As at first.
     pub reset: Signal<In, bool>,
-    /// L0: time passes.
+    /// L0: time passes; from `mac`.
     pub in_l0: Signal<In, bool>,
-    /// DL_Active: UpdateFC may be due.
+    /// DL_Active: UpdateFC may be due; from `Activity`.
     pub active: Signal<In, bool>,
     /// What became of a TLP; from `Receive`.
     pub judged: Signal<In, Judged>,
-    /// A non-posted request has left its queue.
+    /// A non-posted request has left its queue; from `transaction`.
     pub freed: Signal<In, bool>,
     /// UpdateFC is made; from `DllpSender`.
     pub said: Signal<In, bool>,
@@ -45,7 +45,7 @@ pub struct Grant {
     pub due: Signal<Out, bool>,
     /// Headers that were granted since the link came up.
     pub headers: Signal<Out, Bits<8>>,
-    /// Units of data.
+    /// Units of data that were granted since the link came up.
     pub data: Signal<Out, Bits<12>>,
     /// Nothing has come for some time.
     pub quiet: Signal<Out, bool>,

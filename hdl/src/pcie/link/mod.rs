@@ -53,7 +53,7 @@ pub use dllp_sender::DllpSender;
 pub use dllps::Dllps;
 pub use frame::Frame;
 pub use grant::Grant;
-pub use packet::{Ending, Heard, Judged, Piece, Row};
+pub use packet::{Heard, Judged, PacketEnding, Piece, Row};
 pub use power::Power;
 pub use receive::Receive;
 pub use receive_buffer::ReceiveBuffer;
@@ -81,7 +81,7 @@ pub struct PcieLink {
     pub line: Source<LineWord>,
     /// LinkUp.
     pub link_up: Signal<In, bool>,
-    /// L0.
+    /// L0: packets may be sent.
     pub in_l0: Signal<In, bool>,
     /// Go to Recovery; to `mac`, as the two below.
     pub retrain: Signal<Out, bool>,

@@ -40,17 +40,17 @@ pub struct Power {
     pub clock: Signal<In, Clock>,
     /// Nothing is asked for.
     pub reset: Signal<In, bool>,
-    /// L0.
+    /// L0; from `mac`.
     pub in_l0: Signal<In, bool>,
-    /// L1 is wished for.
+    /// L1 is wished for; from `transaction`.
     pub enter_l1: Signal<In, bool>,
-    /// L2/L3 Ready is wished for.
+    /// L2/L3 Ready is wished for; from `transaction`.
     pub enter_l23: Signal<In, bool>,
     /// A DLLP; from `Dllps`.
     pub heard: FlowSink<Heard>,
-    /// The link is active, and no TLP waits or is unacknowledged.
+    /// The link is active, and no TLP waits or is unacknowledged; from `Activity`, `Credits` and `Replay`.
     pub settled: Signal<In, bool>,
-    /// A TLP is offered.
+    /// A TLP is offered; from `transaction`.
     pub offers: Signal<In, bool>,
     /// No TLP has come for some time; from `Grant`.
     pub quiet: Signal<In, bool>,

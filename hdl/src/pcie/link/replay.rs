@@ -56,9 +56,9 @@ pub struct Replay {
     pub clock: Signal<In, Clock>,
     /// The next number is 0, and nothing is kept.
     pub reset: Signal<In, bool>,
-    /// L0: time passes.
+    /// L0: time passes; from `mac`.
     pub in_l0: Signal<In, bool>,
-    /// Max_Payload_Size: 128 << n bytes.
+    /// Max_Payload_Size: 128 << n bytes; from `transaction`.
     pub max_payload: Signal<In, Bits<3>>,
     /// TLPs to send; from `Credits`.
     pub sink: Sink<TlpWord>,
@@ -66,15 +66,15 @@ pub struct Replay {
     pub heard: FlowSink<Heard>,
     /// A TLP is to be sent; to `Frame`, as `number` and `row`.
     pub waits: Signal<Out, bool>,
-    /// Its sequence number.
+    /// The TLP's sequence number.
     pub number: Signal<Out, Bits<12>>,
-    /// Its next row.
+    /// The TLP's next row.
     pub row: Signal<Out, Row>,
     /// The TLP begins; from `Frame`, as `takes` and `ends`.
     pub begins: Signal<In, bool>,
-    /// The row is used.
+    /// The TLP's row is used.
     pub takes: Signal<In, bool>,
-    /// All its rows are used.
+    /// All rows of the TLP are used.
     pub ends: Signal<In, bool>,
     /// Go to Recovery.
     pub retrain: Signal<Out, bool>,

@@ -24,11 +24,11 @@ use viaduct_dialect::wires;
 pub struct ReplayTimer {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// L0: time passes.
+    /// L0: time passes; from `mac`.
     pub in_l0: Signal<In, bool>,
-    /// Max_Payload_Size: 128 << n bytes.
+    /// Max_Payload_Size: 128 << n bytes; from `transaction`.
     pub max_payload: Signal<In, Bits<3>>,
-    /// It starts anew. `Replay` drives it, as `stop`.
+    /// The timer starts anew. `Replay` drives this, and `stop`.
     pub start: Signal<In, bool>,
     /// The timer stops.
     pub stop: Signal<In, bool>,

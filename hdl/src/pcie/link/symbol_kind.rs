@@ -35,7 +35,7 @@ pub struct Meaning {
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct SymbolKind {
-    /// The symbol's eight bits.
+    /// The symbol's eight bits; from `Deframe`, as the two below.
     pub value: Signal<In, Bits<8>>,
     /// The symbol is a K.
     pub k: Signal<In, bool>,

@@ -18,7 +18,7 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct TlpClass {
-    /// Fmt and Type.
+    /// Fmt and Type; from `Credits` or `Receive`, which have one each.
     pub kind: Signal<In, Bits<8>>,
     /// 0 posted, 1 non-posted, 2 completion.
     pub sort: Signal<Out, Bits<2>>,

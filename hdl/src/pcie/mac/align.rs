@@ -30,11 +30,11 @@ pub struct Align {
     pub clock: Signal<In, Clock>,
     /// The first symbol of this cycle, from `Unskip`.
     pub first: Signal<In, Symbol>,
-    /// The second one.
+    /// The second symbol of this cycle, from `Unskip`.
     pub second: Signal<In, Symbol>,
-    /// Only `first` counts.
+    /// Only `first` counts; from `Unskip`.
     pub one: Signal<In, bool>,
-    /// `first` and `second` hold symbols.
+    /// `first` and `second` hold symbols; from `Unskip`.
     pub two: Signal<In, bool>,
     /// Two symbols, for `Descramble` and `SetReader`.
     pub aligned: FlowSource<Aligned>,

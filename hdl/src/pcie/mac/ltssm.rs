@@ -27,7 +27,7 @@
 //! Tests: `tests/pcie/mac/`.
 
 use super::state::LtssmState;
-use super::{Order, Orders, Progress, Steps, Timer, TrainingSet};
+use super::{LaneOrder, Orders, Progress, Steps, Timer, TrainingSet};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -41,38 +41,38 @@ pub struct Ltssm {
     pub reset: Signal<In, bool>,
     /// The lane is in electrical idle, from `Electrical`.
     pub quiet: Signal<In, bool>,
-    /// Our own is for 120 ns, from `Lane`.
+    /// What we send has been electrical idle for 120 ns, from `Lane`.
     pub settled: Signal<In, bool>,
     /// Receiver detection has ended, from the seam.
     pub detect_done: Signal<In, bool>,
-    /// There is a receiver.
+    /// There is a receiver, from the seam; it counts with `detect_done`.
     pub detect_present: Signal<In, bool>,
     /// A training set, from `SetReader`.
     pub found: FlowSink<TrainingSet>,
-    /// A word that is no part of one.
+    /// A word that is no part of a training set, from `SetReader`.
     pub broken: Signal<In, bool>,
     /// A SKP set, from `Unskip`.
     pub skipped: Signal<In, bool>,
     /// A word of logical idle, from `Descramble`.
     pub idle: Signal<In, bool>,
-    /// A word of something else.
+    /// A word of anything but logical idle, from `Descramble`.
     pub busy: Signal<In, bool>,
     /// A training set or a word of idle is begun, from `Lane`.
     pub began: Signal<In, bool>,
-    /// For which order.
+    /// The tag of the order that `began` is for, from `Lane`.
     pub began_tag: Signal<In, bool>,
     /// Go to Recovery, from `link`.
     pub retrain: Signal<In, bool>,
-    /// Go to L1.
+    /// Go to L1, from `link`.
     pub sleep: Signal<In, bool>,
-    /// Leave L1.
+    /// Leave L1, from `link`.
     pub wake: Signal<In, bool>,
-    /// We ask for scrambling off; a constant of the whole.
+    /// We ask for scrambling off; a constant of `PcieMac`.
     pub no_scramble: Signal<In, bool>,
-    /// Receiver detection is left out; a constant of the whole.
+    /// Receiver detection is left out; a constant of `PcieMac`.
     pub ignore_detect: Signal<In, bool>,
     /// What is to be sent, for `Lane`.
-    pub order: Signal<Out, Order>,
+    pub order: Signal<Out, LaneOrder>,
     /// Look for a receiver; for the seam.
     pub detect_request: Signal<Out, bool>,
     /// The lane's polarity is to be inverted; for the seam.
@@ -99,7 +99,7 @@ pub struct Ltssm {
     timer: Timer,
     /// In Hot Reset the other side says it still.
     said: Signal<Local, bool>,
-    current: Signal<Local, Order>,
+    current: Signal<Local, LaneOrder>,
 }
 
 impl Logic for Ltssm {

@@ -37,7 +37,7 @@ pub struct PcieMac {
     pub clock: Signal<In, Clock>,
     /// Goes to Detect.
     pub reset: Signal<In, bool>,
-    /// The transceiver.
+    /// The symbol seam; its inputs are from the transceiver.
     pub seam: Seam,
     /// What is received, for `link`.
     pub symbols: FlowSource<Symbols>,

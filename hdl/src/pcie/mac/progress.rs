@@ -45,33 +45,33 @@ pub struct Awaits {
 pub struct Progress {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// Another state was entered.
+    /// Another state was entered, from `Steps`.
     pub clear: Signal<In, bool>,
-    /// What the state waits for.
+    /// What the state waits for, from `Orders`.
     pub awaits: Signal<In, Awaits>,
     /// A training set, from `SetReader`.
     pub found: FlowSink<TrainingSet>,
-    /// A word that is no part of one.
+    /// A word that is no part of a training set, from `SetReader`.
     pub broken: Signal<In, bool>,
     /// A word of logical idle, from `Descramble`.
     pub idle: Signal<In, bool>,
-    /// A word of something else.
+    /// A word of anything but logical idle, from `Descramble`.
     pub busy: Signal<In, bool>,
     /// A training set or a word of idle is begun, from `Lane`.
     pub began: Signal<In, bool>,
-    /// For which order.
+    /// The tag of the order that `began` is for, from `Lane`.
     pub began_tag: Signal<In, bool>,
-    /// The order of this state.
+    /// The tag of this state's order, from `Orders`.
     pub tag: Signal<In, bool>,
     /// The set that came last; all outputs are for `Ltssm`.
     pub last: Signal<Out, TrainingSet>,
-    /// One has come.
+    /// A training set has come.
     pub any: Signal<Out, bool>,
-    /// Two equal ones.
+    /// Two equal training sets have come.
     pub pair: Signal<Out, bool>,
-    /// Eight equal ones.
+    /// Eight equal training sets have come.
     pub eight: Signal<Out, bool>,
-    /// Eight equal ones that were awaited, once.
+    /// Eight equal training sets that were awaited have come, once.
     pub ready: Signal<Out, bool>,
     /// The eight sets of `ready` were of an inverted lane.
     pub turned: Signal<Out, bool>,

@@ -18,15 +18,15 @@ use rust_hdl::prelude::*;
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "PhySeam"]
 pub struct Seam {
-    /// The transceiver runs; until then nothing of the seam means anything.
+    /// The transceiver runs, from the transceiver; until then nothing of the seam means anything.
     pub phy_ready: Signal<In, bool>,
-    /// Two symbols received, the first one in the low byte.
+    /// Two symbols received, from the transceiver; the first one is in the low byte.
     pub rx_data: Signal<In, Bits<16>>,
-    /// Which of them are K.
+    /// Which symbols of `rx_data` are K, from the transceiver.
     pub rx_k: Signal<In, Bits<2>>,
-    /// Which of them are damaged: value and K mean nothing.
+    /// Which symbols of `rx_data` are damaged, from the transceiver: their value and K mean nothing.
     pub rx_error: Signal<In, Bits<2>>,
-    /// Electrical idle, not filtered.
+    /// Electrical idle, not filtered, from the transceiver.
     pub rx_idle: Signal<In, bool>,
     /// The lane's polarity is to be inverted.
     pub rx_invert: Signal<Out, bool>,
@@ -38,9 +38,9 @@ pub struct Seam {
     pub tx_idle: Signal<Out, bool>,
     /// Look for a receiver; it holds until `detect_done`.
     pub detect_request: Signal<Out, bool>,
-    /// The look has ended.
+    /// The look for a receiver has ended, from the transceiver.
     pub detect_done: Signal<In, bool>,
-    /// There is a receiver; it counts with `detect_done`.
+    /// There is a receiver, from the transceiver; it counts with `detect_done`.
     pub detect_present: Signal<In, bool>,
 }
 
@@ -58,15 +58,15 @@ pub struct PhySeam {
     pub rx_error: Signal<Out, Bits<2>>,
     /// Electrical idle, not filtered.
     pub rx_idle: Signal<Out, bool>,
-    /// The lane's polarity is to be inverted.
+    /// The lane's polarity is to be inverted, from the endpoint.
     pub rx_invert: Signal<In, bool>,
-    /// Two symbols to send, the first one in the low byte.
+    /// Two symbols to send, from the endpoint; the first one is in the low byte.
     pub tx_data: Signal<In, Bits<16>>,
-    /// Which of them are K.
+    /// Which symbols of `tx_data` are K, from the endpoint.
     pub tx_k: Signal<In, Bits<2>>,
-    /// Electrical idle in place of both symbols.
+    /// Electrical idle in place of both symbols, from the endpoint.
     pub tx_idle: Signal<In, bool>,
-    /// Look for a receiver; it holds until `detect_done`.
+    /// Look for a receiver, from the endpoint; it holds until `detect_done`.
     pub detect_request: Signal<In, bool>,
     /// The look has ended.
     pub detect_done: Signal<Out, bool>,

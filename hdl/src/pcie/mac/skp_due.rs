@@ -26,9 +26,9 @@ const INTERVAL: u64 = 1216 / 2;
 pub struct SkpDue {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The lane is in electrical idle.
+    /// The lane is in electrical idle, from `Lane`.
     pub silent: Signal<In, bool>,
-    /// A set is begun.
+    /// A SKP set is begun, from `Lane`.
     pub begun: Signal<In, bool>,
     /// A set is owed.
     pub due: Signal<Out, bool>,

@@ -1,7 +1,7 @@
 //! The steps from state to state of the LTSSM.
 //!
 //! ```text
-//!   quiet, settled, detect_*, still, after_* ──►┌───────┐──► at, enters, silence
+//!   quiet, settled, detect_*, still, after_* ──►┌───────┐──► at, enters
 //!   last, any, pair, eight, ready, ... ────────►│ Steps │──► link, inverts
 //!   retrain, sleep, wake ──────────────────────►└───────┘──► scrambles
 //! ```
@@ -29,51 +29,51 @@ pub struct Steps {
     pub reset: Signal<In, bool>,
     /// The lane is in electrical idle, from `Electrical`.
     pub quiet: Signal<In, bool>,
-    /// Our own is for 120 ns, from `Lane`.
+    /// What we send has been electrical idle for 120 ns, from `Lane`.
     pub settled: Signal<In, bool>,
     /// Receiver detection has ended, from the seam.
     pub detect_done: Signal<In, bool>,
-    /// There is a receiver.
+    /// There is a receiver, from the seam; it counts with `detect_done`.
     pub detect_present: Signal<In, bool>,
     /// Go to Recovery, from `link`.
     pub retrain: Signal<In, bool>,
-    /// Go to L1.
+    /// Go to L1, from `link`.
     pub sleep: Signal<In, bool>,
-    /// Leave L1.
+    /// Leave L1, from `link`.
     pub wake: Signal<In, bool>,
-    /// The last training set; this and what follows is from `Progress`.
+    /// The last training set, from `Progress`.
     pub last: Signal<In, TrainingSet>,
-    /// One has come.
+    /// A training set has come, from `Progress`.
     pub any: Signal<In, bool>,
-    /// Two equal ones have.
+    /// Two equal training sets have come, from `Progress`.
     pub pair: Signal<In, bool>,
-    /// Eight equal ones have.
+    /// Eight equal training sets have come, from `Progress`.
     pub eight: Signal<In, bool>,
-    /// Eight awaited ones have.
+    /// Eight equal training sets that were awaited have come, from `Progress`.
     pub ready: Signal<In, bool>,
-    /// The eight sets of `ready` were of an inverted lane.
+    /// The eight sets of `ready` were of an inverted lane, from `Progress`.
     pub turned: Signal<In, bool>,
-    /// The eight sets of `ready` asked for no scrambling.
+    /// The eight sets of `ready` asked for no scrambling, from `Progress`.
     pub unscrambled: Signal<In, bool>,
-    /// 16 sets were sent for an answer.
+    /// 16 training sets were sent for an answer, from `Progress`.
     pub answered: Signal<In, bool>,
-    /// 1024 sets were sent.
+    /// 1024 training sets were sent, from `Progress`.
     pub polled: Signal<In, bool>,
-    /// Logical idle has come and was sent.
+    /// Logical idle has come and was sent, from `Progress`.
     pub idle_done: Signal<In, bool>,
-    /// 131 us have passed, in L0 without a SKP set; this and what follows is from `Timer`.
+    /// 131 us have passed, in L0 without a SKP set; from `Timer`.
     pub still: Signal<In, bool>,
-    /// 2 ms have passed.
+    /// 2 ms have passed, from `Timer`.
     pub after_2: Signal<In, bool>,
-    /// 12 ms have passed.
+    /// 12 ms have passed, from `Timer`.
     pub after_12: Signal<In, bool>,
-    /// 24 ms have passed.
+    /// 24 ms have passed, from `Timer`.
     pub after_24: Signal<In, bool>,
-    /// 48 ms have passed.
+    /// 48 ms have passed, from `Timer`.
     pub after_48: Signal<In, bool>,
-    /// We ask for scrambling off; a constant of the whole.
+    /// We ask for scrambling off; a constant of `PcieMac`.
     pub no_scramble: Signal<In, bool>,
-    /// Receiver detection is left out; a constant of the whole.
+    /// Receiver detection is left out; a constant of `PcieMac`.
     pub ignore_detect: Signal<In, bool>,
     /// The state, for `Orders`.
     pub at: Signal<Out, LtssmState>,

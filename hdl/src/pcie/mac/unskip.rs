@@ -39,13 +39,13 @@ pub struct Unskip {
     pub clock: Signal<In, Clock>,
     /// Two symbols, from the seam.
     pub rx_data: Signal<In, Bits<16>>,
-    /// Which of them are K.
+    /// Which symbols of `rx_data` are K, from the seam.
     pub rx_k: Signal<In, Bits<2>>,
-    /// Which of them are damaged.
+    /// Which symbols of `rx_data` are damaged, from the seam.
     pub rx_error: Signal<In, Bits<2>>,
     /// The first symbol that is left, for `Align`.
     pub first: Signal<Out, Symbol>,
-    /// The second one.
+    /// The second symbol that is left, for `Align`.
     pub second: Signal<Out, Symbol>,
     /// Only `first` counts.
     pub one: Signal<Out, bool>,

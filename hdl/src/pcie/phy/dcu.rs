@@ -25,13 +25,13 @@ use rust_hdl::prelude::*;
 /// See the module's description.
 #[derive(LogicBlock, Default)]
 pub struct Dcu {
-    /// The slot's reference clock, 100 MHz.
+    /// The slot's reference clock, 100 MHz: the positive pad of a pair.
     pub reference_p: Signal<In, Clock>,
-    /// The negative pad of that pair.
+    /// The negative pad of the reference clock, from the slot.
     pub reference_n: Signal<In, Clock>,
-    /// The lane that comes.
+    /// The lane that comes, from the slot: the positive pad of a pair.
     pub rx_p: Signal<In, bool>,
-    /// The negative pad of that pair.
+    /// The negative pad of the lane that comes, from the slot.
     pub rx_n: Signal<In, bool>,
     /// The lane that goes.
     pub tx_p: Signal<Out, bool>,
@@ -41,19 +41,19 @@ pub struct Dcu {
     pub pclk: Signal<Out, Clock>,
     /// Two symbols and their status: see [`PcsWords`](super::PcsWords).
     pub received: Signal<Out, Bits<24>>,
-    /// Two symbols to send.
+    /// Two symbols to send, from `PcsWords`.
     pub sent: Signal<In, Bits<24>>,
-    /// Electrical idle in place of `sent`.
+    /// Electrical idle in place of `sent`, from `PcsWords`.
     pub tx_idle: Signal<In, bool>,
-    /// What comes is inverted.
+    /// What comes is inverted, from the seam.
     pub rx_invert: Signal<In, bool>,
-    /// Reset of the transmit PLL.
+    /// Reset of the transmit PLL, from `TxStart`.
     pub tx_pll_reset: Signal<In, bool>,
-    /// Reset of the transmit PCS.
+    /// Reset of the transmit PCS, from `TxStart`.
     pub tx_pcs_reset: Signal<In, bool>,
-    /// Reset of the receiver's clock recovery.
+    /// Reset of the receiver's clock recovery, from `RxStart`.
     pub rx_cdr_reset: Signal<In, bool>,
-    /// Reset of the receive PCS.
+    /// Reset of the receive PCS, from `RxStart`.
     pub rx_pcs_reset: Signal<In, bool>,
     /// The transmit PLL has not locked.
     pub tx_unlocked: Signal<Out, bool>,
@@ -63,9 +63,9 @@ pub struct Dcu {
     pub rx_lost: Signal<Out, bool>,
     /// The elastic buffer has run empty or over; it stays so until the PCS's reset.
     pub rx_slipped: Signal<Out, bool>,
-    /// Receiver detection is on.
+    /// Receiver detection is on, from `Detector`.
     pub detect_enable: Signal<In, bool>,
-    /// Receiver detection begins.
+    /// Receiver detection begins, from `Detector`.
     pub detect_start: Signal<In, bool>,
     /// Receiver detection has ended.
     pub detect_done: Signal<Out, bool>,

@@ -24,7 +24,7 @@ use viaduct_dialect::wires;
 pub struct Detector {
     /// Rising edge; `pclk`.
     pub clock: Signal<In, Clock>,
-    /// Look, from the LTSSM.
+    /// Look for a receiver, from the LTSSM.
     pub request: Signal<In, bool>,
     /// The look has ended.
     pub done: Signal<Out, bool>,

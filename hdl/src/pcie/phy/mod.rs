@@ -41,15 +41,15 @@ use viaduct_dialect::wires;
 pub struct PciePhy {
     /// Rising edge; a clock of the board's, 100 MHz.
     pub clock: Signal<In, Clock>,
-    /// The transceiver is to run: power is good, and the host holds no PERST#. Of any clock.
+    /// The transceiver is to run: power is good, and the host holds no PERST#. From the slot, of any clock.
     pub run: Signal<In, bool>,
     /// The reference clock of the slot, 100 MHz: the positive pad of a pair of the DCU's.
     pub reference_p: Signal<In, Clock>,
-    /// The negative pad of that pair.
+    /// The negative pad of the reference clock, from the slot.
     pub reference_n: Signal<In, Clock>,
     /// The lane from the host: the positive pad of a pair of the DCU's.
     pub rx_p: Signal<In, bool>,
-    /// The negative pad of that pair.
+    /// The negative pad of the lane from the host.
     pub rx_n: Signal<In, bool>,
     /// The lane to the host: the positive pad of a pair of the DCU's.
     pub tx_p: Signal<Out, bool>,
@@ -57,7 +57,7 @@ pub struct PciePhy {
     pub tx_n: Signal<Out, bool>,
     /// 125 MHz, the clock of the endpoint.
     pub pclk: Signal<Out, Clock>,
-    /// To the endpoint.
+    /// The symbol seam; its inputs are from the endpoint.
     pub seam: PhySeam,
     /// The receive side runs, for lights.
     pub rx_ready: Signal<Out, bool>,

@@ -27,7 +27,7 @@ pub struct PcsWords {
     pub clock: Signal<In, Clock>,
     /// A word of the DCU's.
     pub received: Signal<In, Bits<24>>,
-    /// The receive side runs.
+    /// The receive side runs, from `RxStart`.
     pub ready: Signal<In, bool>,
     /// Two symbols received.
     pub rx_data: Signal<Out, Bits<16>>,
@@ -37,11 +37,11 @@ pub struct PcsWords {
     pub rx_error: Signal<Out, Bits<2>>,
     /// One of them is damaged, whether the receive side is ready or not.
     pub bad: Signal<Out, bool>,
-    /// Two symbols to send.
+    /// Two symbols to send, from the seam.
     pub tx_data: Signal<In, Bits<16>>,
-    /// Which of them are K.
+    /// Which symbols of `tx_data` are K, from the seam.
     pub tx_k: Signal<In, Bits<2>>,
-    /// Electrical idle in place of both.
+    /// Electrical idle in place of both symbols of `tx_data`, from the seam.
     pub tx_idle: Signal<In, bool>,
     /// A word for the DCU.
     pub sent: Signal<Out, Bits<24>>,

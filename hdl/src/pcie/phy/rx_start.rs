@@ -51,7 +51,7 @@ pub mod step {
 pub struct RxStart {
     /// Rising edge; `pclk`.
     pub clock: Signal<In, Clock>,
-    /// The transmit side runs.
+    /// The transmit side runs, from `TxStart`.
     pub run: Signal<In, bool>,
     /// There is no signal, from the DCU.
     pub lost: Signal<In, bool>,

@@ -23,7 +23,7 @@ use viaduct_dialect::wires;
 pub struct TxStart {
     /// Rising edge; a clock that is there before the DCU's is.
     pub clock: Signal<In, Clock>,
-    /// The DCU is to run.
+    /// The DCU is to run, from the slot.
     pub run: Signal<In, bool>,
     /// The PLL has not locked, from the DCU.
     pub unlocked: Signal<In, bool>,

@@ -24,9 +24,9 @@ use viaduct_spec::profile::BAR2_BYTES;
 pub struct BarMatch {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// A word is there; `HeaderReader` drives all but the BARs.
+    /// A word is there; this and the next three are from `HeaderReader`.
     pub here: Signal<In, bool>,
-    /// Its number.
+    /// The word's number.
     pub place: Signal<In, Bits<5>>,
     /// The word, as it came.
     pub word: Signal<In, Bits<16>>,

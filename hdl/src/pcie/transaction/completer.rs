@@ -45,15 +45,15 @@ pub struct Completer {
     pub reset: Signal<In, bool>,
     /// The verdict on the oldest request, from `RequestQueue`.
     pub entry: Sink<Bits<2>>,
-    /// The number of a word of it.
+    /// The number of a word of the oldest request, to `RequestQueue`.
     pub row: Signal<Out, Bits<3>>,
-    /// The word `row` of the oldest request, in the next cycle.
+    /// The word `row` of the oldest request, in the next cycle; from `RequestQueue`.
     pub word: Signal<In, Bits<16>>,
     /// PME_Turn_Off has come; from `Inbox`.
     pub turn_off: Signal<In, bool>,
     /// A function-level reset is not over; from `FunctionReset`.
     pub hold: Signal<In, bool>,
-    /// Number of a double word of the configuration space; this and the next five are for `ConfigSpace`.
+    /// Number of a double word of the configuration space; this and the next three are for `ConfigSpace`.
     pub index: Signal<Out, Bits<10>>,
     /// The double word `index` is written.
     pub write: Signal<Out, bool>,
@@ -61,9 +61,9 @@ pub struct Completer {
     pub enables: Signal<Out, Bits<4>>,
     /// The new contents.
     pub data: Signal<Out, Bits<32>>,
-    /// The contents.
+    /// The contents of the double word `index`, from `ConfigSpace`.
     pub value: Signal<In, Bits<32>>,
-    /// The write asks for a function-level reset.
+    /// The write asks for a function-level reset; from `ConfigSpace`.
     pub asks_reset: Signal<In, bool>,
     /// The function's bus, device and function number, to `ConfigSpace`.
     pub identity: Signal<Out, Bits<16>>,

@@ -38,7 +38,7 @@ pub struct ConfigSpace {
     pub clock: Signal<In, Clock>,
     /// Everything is as after power-up.
     pub reset: Signal<In, bool>,
-    /// Everything is, but for what a function-level reset leaves alone; from `FunctionReset`.
+    /// Everything is as after power-up, but for what a function-level reset leaves alone; from `FunctionReset`.
     pub function_reset: Signal<In, bool>,
     /// Number of the double word that is asked for; this and the next three are from `Completer`.
     pub index: Signal<In, Bits<10>>,
@@ -50,7 +50,7 @@ pub struct ConfigSpace {
     pub data: Signal<In, Bits<32>>,
     /// The contents, to `Completer`.
     pub value: Signal<Out, Bits<32>>,
-    /// What Device Status is to remember, from `Inbox`.
+    /// What Device Status is to remember, from `Inbox`, and from `RequestQueue` when a request finds no room.
     pub faults: Signal<In, Faults>,
     /// The function's bus, device and function number, from `Completer`.
     pub identity: Signal<In, Bits<16>>,

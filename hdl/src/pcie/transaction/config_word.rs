@@ -24,17 +24,17 @@ pub struct ConfigWord {
     pub clock: Signal<In, Clock>,
     /// Back to the value after power-up.
     pub reset: Signal<In, bool>,
-    /// Back to it, but for what a function-level reset leaves alone.
+    /// Back to the value after power-up, but for what a function-level reset leaves alone; from `FunctionReset`.
     pub function_reset: Signal<In, bool>,
     /// Number of the double word that is asked for; this and the next three are from `Completer`.
     pub index: Signal<In, Bits<10>>,
     /// The double word `index` is written.
     pub write: Signal<In, bool>,
-    /// The bytes that are written.
+    /// The bytes that are written; `ConfigSpace` takes out byte 0 of the power management's word if it names no power state.
     pub enables: Signal<In, Bits<4>>,
     /// The new contents.
     pub data: Signal<In, Bits<32>>,
-    /// Bits that stand in other places, and are read here.
+    /// Bits that stand in other places, and are read here; from `ConfigSpace`.
     pub also: Signal<In, Bits<32>>,
     /// The contents without those, for who goes by them.
     pub value: Signal<Out, Bits<32>>,

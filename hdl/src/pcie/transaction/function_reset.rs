@@ -31,9 +31,9 @@ pub struct FunctionReset {
     pub clock: Signal<In, Clock>,
     /// Nothing is asked for any more.
     pub reset: Signal<In, bool>,
-    /// Software asks for it, and has its completion; from `Completer`.
+    /// Software asks for the reset, and has its completion; from `Completer`.
     pub start: Signal<In, bool>,
-    /// The core has carried it out; over the crossing.
+    /// The core has carried out the reset; over the crossing.
     pub done: Signal<In, bool>,
     /// The core is to carry it out.
     pub asks: Signal<Out, bool>,

@@ -96,7 +96,7 @@ pub struct PcieTransaction {
     pub arrived: FlowSink<TlpWord>,
     /// TLPs to the link.
     pub offered: Source<TlpWord>,
-    /// The link may carry packets.
+    /// The link may carry packets; from the link.
     pub active: Signal<In, bool>,
     /// What the link partner has allowed, from the link.
     pub limits: Signal<In, Limits>,

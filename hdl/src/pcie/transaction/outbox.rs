@@ -30,7 +30,7 @@ pub struct Outbox {
     pub reset: Signal<In, bool>,
     /// TLPs of the core, over the crossing.
     pub from_core: Sink<TlpWord>,
-    /// Our own, from `Completer`.
+    /// Our own TLPs, from `Completer`.
     pub own: Sink<TlpWord>,
     /// Packets may be sent; from the link.
     pub active: Signal<In, bool>,

@@ -93,11 +93,11 @@ pub struct Delivery {
     pub blocking: FlowSource<Vi>,
     /// The frame in delivery, for `PayloadQueue`.
     pub held: HeldSource,
-    /// `PayloadQueue` has room for the frame's steps: an order may begin.
+    /// From `PayloadQueue`, which has room for the frame's steps: an order may begin.
     pub room: Signal<In, bool>,
     /// What scatter is to place: the payload of the frame in delivery.
     pub job: FlowSource<ScatterJob>,
-    /// How scatter's job ended, and how far it came.
+    /// How scatter's job ended, and how far it came; from `Scatter`.
     pub done: FlowSink<ScatterDone>,
     /// An RDMA read that a peer asks for: see [`Requests`](crate::reply::Requests).
     pub request: FlowSource<ReadRequest>,

@@ -81,11 +81,11 @@ pub struct Parse {
     pub reset: Signal<In, bool>,
     /// A beat of an untagged frame, from `Ingress`.
     pub frame: Sink<FrameBeat>,
-    /// With the last beat of `frame`: the frame had a tag.
+    /// With the last beat of `frame`: the frame had a tag; `Ingress` drives it.
     pub frame_tagged: Signal<In, bool>,
-    /// The card's own addresses, and the settings of the raw channel.
+    /// The card's own addresses, and the settings of the raw channel, from the agent's registers.
     pub station: StationSink,
-    /// The store takes more words: its `store.ready`.
+    /// The store takes more words: `Store` drives it, as its `store.ready`.
     pub store_ready: Signal<In, bool>,
     /// The frame is too long, so no more of it is stored; `FrameDelay` listens.
     pub endless: Signal<Out, bool>,

@@ -50,7 +50,7 @@ pub struct FarSegments {
     pub job: Signal<In, ScatterJob>,
     /// Which 64 bytes of the descriptor are wanted.
     pub block: Signal<In, Bits<7>>,
-    /// Which segment of them.
+    /// Which segment of those 64 bytes is wanted.
     pub segment: Signal<In, Bits<2>>,
     /// The block that is kept is the wanted one, or the wanted one is fetched ahead; `Scatter` listens to all outputs.
     pub here: Signal<Out, bool>,

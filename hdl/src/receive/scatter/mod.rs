@@ -86,7 +86,7 @@ pub struct Scatter {
     pub segment: LookUp<SegmentId, DataSegment>,
     /// Bytes of a piece that is granted, for `PayloadQueue`.
     pub grant: FlowSource<Bits<13>>,
-    /// `PayloadQueue` has room for a grant.
+    /// There is room for a grant in `PayloadQueue`, which drives it.
     pub room: Signal<In, bool>,
     /// An access to memory, for `protect`: a piece of a segment, or the next segments.
     pub access: Source<Access>,

@@ -32,7 +32,7 @@ use viaduct_dialect::wires;
 
 use super::check_steps::{CheckStep, CheckSteps};
 use super::extensions::Extensions;
-use super::head_check::{HeadFindings, Request};
+use super::head_check::{DescriptorRequest, HeadFindings};
 use super::length_check::LengthCheck;
 use super::message::CheckedMessage;
 use super::message_judge::{MessageJudge, MessageVerdict};
@@ -56,7 +56,7 @@ pub struct Check {
     pub waits: Signal<In, bool>,
     /// The head that was loaded last, from the inbox.
     pub head: Signal<In, SendHead>,
-    /// What was found in its first 64 bytes.
+    /// What was found in the first 64 bytes of that head's descriptor, from the inbox.
     pub found: Signal<In, HeadFindings>,
     /// No head must be loaded now; the replier drives it.
     pub hold: Signal<In, bool>,
@@ -78,9 +78,9 @@ pub struct Check {
     pub late: Signal<In, Bits<64>>,
     /// A read of the descriptor's tail, which `protect` checks.
     pub tail: Source<Access>,
-    /// Length in bytes of a segment of the tail that has come in.
+    /// Length in bytes of a segment of the tail that has come in, from `Tail`.
     pub tail_length: FlowSink<Bits<32>>,
-    /// The whole tail has come in.
+    /// The whole tail has come in; `Tail` drives it.
     pub tail_end: FlowSink<TailEnd>,
     /// A message for cut.
     pub message: Source<CheckedMessage>,
@@ -98,7 +98,7 @@ pub struct Check {
     /// Segments of the descriptor could not be read.
     unread: DFF<bool>,
     verdict: DFF<MessageVerdict>,
-    request: Signal<Local, Request>,
+    request: Signal<Local, DescriptorRequest>,
     malformed: Signal<Local, bool>,
     has_tail: Signal<Local, bool>,
     rdma: Signal<Local, bool>,

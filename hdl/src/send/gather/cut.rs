@@ -64,7 +64,7 @@ pub struct Cut {
     pub reset: Signal<In, bool>,
     /// A message to cut, from check; while it is not valid, its data is what is known of the next one.
     pub message: Sink<CheckedMessage>,
-    /// No message is offered: the inverse of `message.valid`, from a register of its own.
+    /// No message is offered: the inverse of `message.valid`, from a register of its own in check.
     pub prepares: Signal<In, bool>,
     /// The message's head, from the inbox.
     pub head: Signal<In, SendHead>,
@@ -78,9 +78,9 @@ pub struct Cut {
     pub count: FlowSource<ReadsKnown>,
     /// The word reader is to go on to the next word.
     pub step: Signal<Out, bool>,
-    /// The word on show: the second one of a segment, when its first is in `late`.
+    /// The word on show: the second one of a segment, when its first is in `late`; from the word reader.
     pub word: Signal<In, Bits<64>>,
-    /// The word that was on show in the cycle before.
+    /// The word that was on show in the cycle before, from the word reader.
     pub late: Signal<In, Bits<64>>,
     /// The block must stay between two packets; the replier drives it.
     pub hold: Signal<In, bool>,

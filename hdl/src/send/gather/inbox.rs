@@ -51,25 +51,25 @@ pub struct Inbox {
     pub word: FlowSink<Bits<64>>,
     /// There is a head to load.
     pub waits: Signal<Out, bool>,
-    /// Pulses when check takes the oldest head that waits.
+    /// Pulses when check takes the oldest head that waits; check drives it.
     pub load: Signal<In, bool>,
     /// The head that was loaded last.
     pub current: Signal<Out, SendHead>,
     /// What was found in its first 64 bytes, from the second cycle behind the head on.
     pub found: Signal<Out, HeadFindings>,
-    /// Check is busy with the head that was loaded last.
+    /// Check or cut is busy with the head that was loaded last; check drives it.
     pub held: Signal<In, bool>,
     /// Pulses when check and cut are done with the head that was loaded last; gather drives it.
     pub free: Signal<In, bool>,
     /// Which word of the loaded head to read, 0 to 7; the word reader drives it.
     pub read_index: Signal<In, Bits<3>>,
-    /// The GATHER row of the head's VI is read instead of a word.
+    /// The GATHER row of the head's VI is read instead of a word; check drives it.
     pub read_row: Signal<In, bool>,
     /// A reply waits for its GATHER row, so the row of `reply_vi` must not be written; the replier drives it.
     pub reply_waits: Signal<In, bool>,
-    /// The GATHER row of `reply_vi` is read in this cycle.
+    /// The GATHER row of `reply_vi` is read in this cycle; the replier drives it.
     pub reply_row: Signal<In, bool>,
-    /// VI of the reply that waits for its GATHER row.
+    /// VI of the reply that waits for its GATHER row; gather drives it.
     pub reply_vi: Signal<In, Vi>,
     /// The word or the row that was asked for in the cycle before.
     pub read_word: Signal<Out, Bits<64>>,

@@ -23,7 +23,7 @@ pub struct LastPackets {
     pub clock: Signal<In, Clock>,
     /// While high, nothing is counted.
     pub reset: Signal<In, bool>,
-    /// A VI's life is over, and it announces no packet any more.
+    /// A VI's life is over, and it announces no packet any more; gather drives it.
     pub closed: Signal<In, bool>,
     /// Packets that wait behind the one on show; gather drives this and the next two.
     pub level: Signal<In, Bits<5>>,

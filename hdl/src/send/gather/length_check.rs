@@ -41,7 +41,7 @@ pub struct LengthCheck {
     pub head_sum: FlowSink<Bits<33>>,
     /// Length in bytes of a segment of the tail, from the tail.
     pub tail_length: FlowSink<Bits<32>>,
-    /// Bytes of the message, as its control segment says.
+    /// Bytes of the message, as its control segment says; check drives it.
     pub length: Signal<In, Bits<32>>,
     /// Bytes that a message of its VI may have, in the cycle in which the GATHER row is there; from check.
     pub limit: FlowSink<Bits<32>>,

@@ -45,7 +45,7 @@ pub struct PacketPlace {
 pub struct MessageRest {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The message that cut has at hand; while it is not valid, what is known of the next one.
+    /// The message that cut has at hand; while it is not valid, what is known of the next one. Cut drives it.
     pub message: FlowSink<CheckedMessage>,
     /// Cut is between two packets, or between two messages; it drives this and the inputs below.
     pub between: Signal<In, bool>,

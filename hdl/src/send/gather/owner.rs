@@ -74,7 +74,7 @@ pub struct Owner {
     pub count: FlowSink<ReadsKnown>,
     /// Asks complete/sends how many RDMA reads of a VI are complete, modulo 8.
     pub reads: LookUp<Vi, Bits<3>>,
-    /// The table row on gather's commit port.
+    /// The table row on gather's commit port; gather drives this and the two below.
     pub row: Signal<In, Commit>,
     /// `row` is a TRANSMIT row that waits to be taken.
     pub closes: Signal<In, bool>,

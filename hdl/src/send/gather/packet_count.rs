@@ -44,7 +44,7 @@ pub struct ReadRest {
 pub struct PacketCount {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
-    /// The message that cut has at hand; while it is not valid, what is known of it so far.
+    /// The message that cut has at hand; while it is not valid, what is known of it so far. Check drives it.
     pub message: FlowSink<CheckedMessage>,
     /// The part of the read that is still to be read, for cut.
     pub rest: Signal<Out, ReadRest>,

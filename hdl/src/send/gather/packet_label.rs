@@ -36,9 +36,9 @@ pub struct PacketLabel {
     pub now: Signal<In, OwnerNow>,
     /// The part of a read that is still to be read, from the packet count.
     pub rest: Signal<In, ReadRest>,
-    /// Where in the message the packet is.
+    /// Where in the message the packet is, from `MessageRest`.
     pub place: Signal<In, PacketPlace>,
-    /// Bytes of payload of the packet.
+    /// Bytes of payload of the packet, from `PacketPart`.
     pub bytes: Signal<In, Bits<13>>,
     /// A packet is announced; cut drives this and the inputs below.
     pub announces: Signal<In, bool>,

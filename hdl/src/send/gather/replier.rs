@@ -53,7 +53,7 @@ pub struct Replier {
     pub reset: Signal<In, bool>,
     /// A packet of the answer to a peer's read, from reply/requests.
     pub reply: Sink<Reply>,
-    /// Cut is between two packets.
+    /// Cut is between two packets, or no descriptor is being worked on; gather drives it.
     pub resting: Signal<In, bool>,
     /// Cut has work, so it should have a turn before the next reply; gather drives it.
     pub wants: Signal<In, bool>,
@@ -73,7 +73,7 @@ pub struct Replier {
     pub announces_packet: Signal<Out, bool>,
     /// AETH of the packet; the other fields of the packet are those of `reply`.
     pub aeth: Signal<Out, Bits<32>>,
-    /// The queue of packets takes the packet.
+    /// The queue of packets takes the packet; that queue, which gather has, drives it.
     pub packet_ready: Signal<In, bool>,
     /// Takes room for the packet's payload, part by part.
     pub claim: RoomSource,

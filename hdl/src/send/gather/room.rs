@@ -27,7 +27,7 @@ use crate::prims::Number;
 pub struct RoomSource {
     /// Words of payload that the next part of a packet needs, 256 at most.
     pub words: Signal<Out, Bits<10>>,
-    /// There is room for 256 words, the most that a part needs.
+    /// There is room for 256 words, the most that a part needs; `Room` drives it.
     pub room: Signal<In, bool>,
     /// Pulses when `words` words of the payload queue are taken.
     pub take: Signal<Out, bool>,
@@ -41,7 +41,7 @@ pub struct RoomSource {
 #[derive(Clone, Debug, Default, LogicInterface)]
 #[join = "RoomSource"]
 pub struct RoomSink {
-    /// Words of payload that the next part of a packet needs, 256 at most.
+    /// Words of payload that the next part of a packet needs, 256 at most; cut or the replier drives this and the other inputs.
     pub words: Signal<In, Bits<10>>,
     /// There is room for 256 words, the most that a part needs.
     pub room: Signal<Out, bool>,

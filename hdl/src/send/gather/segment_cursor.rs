@@ -52,7 +52,7 @@ pub struct SegmentCursor {
     pub clock: Signal<In, Clock>,
     /// The word on show: the second one of a segment, when its first is in `late`; from the word reader.
     pub word: Signal<In, Bits<64>>,
-    /// The word that was on show in the cycle before.
+    /// The word that was on show in the cycle before, from the word reader.
     pub late: Signal<In, Bits<64>>,
     /// The segment on show is taken; cut drives this and the inputs below.
     pub opens: Signal<In, bool>,

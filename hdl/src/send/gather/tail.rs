@@ -43,7 +43,7 @@ pub struct Tail {
     pub reset: Signal<In, bool>,
     /// Up to eight bytes that a read of any client brought, from dma/read; the block picks those of tails.
     pub beat: FlowSink<ReadBeat>,
-    /// Check asks for the tail of a descriptor; high until the read is taken.
+    /// Check asks for the tail of a descriptor, and drives this high until the read is taken.
     pub start: Signal<In, bool>,
     /// Word of the descriptor to read, from 8 on; the word reader drives it.
     pub index: Signal<In, Bits<9>>,

@@ -36,7 +36,7 @@ pub struct AckVerdict {
 pub struct AckJudge {
     /// The acknowledgement at hand, from send/ack.
     pub ack: Signal<In, AckRequest>,
-    /// State of its VI, from the sender.
+    /// State of the VI of the acknowledgement, from the sender.
     pub now: Signal<In, SenderNow>,
     /// Whether a frame is made of it; the steps go by it.
     pub verdict: Signal<Out, AckVerdict>,

@@ -41,13 +41,13 @@ pub struct PacketEnd {
 pub struct Announce {
     /// The packet at hand, from gather.
     pub packet: Signal<In, Packet>,
-    /// VI of the packet.
+    /// VI of the packet, from the sender.
     pub vi: Signal<In, Vi>,
     /// PSN of the packet, from the PSN count.
     pub psn: Signal<In, Bits<24>>,
-    /// How the packet has ended.
+    /// How the packet has ended, from the steps.
     pub ended: Signal<In, PacketEnd>,
-    /// An answer cannot be sent because the peer may not read there; otherwise, because its bytes could not be read.
+    /// An answer cannot be sent because the peer may not read there; otherwise, because its bytes could not be read. The steps drive it.
     pub forbidden: Signal<In, bool>,
     /// A packet that has left, or a message that has ended; complete/sends hears it.
     pub sent: Signal<Out, Sent>,

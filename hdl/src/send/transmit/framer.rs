@@ -55,9 +55,9 @@ pub(super) struct Framer {
     pub(super) clock: Signal<In, Clock>,
     /// While high, the block drops the frame under way.
     pub(super) reset: Signal<In, bool>,
-    /// The frame to make: its header fields, and the size of its payload.
+    /// The frame to make: its header fields, and the size of its payload; from `Heading`, and the steps say when one is to be made.
     pub(super) job: Sink<FrameJob>,
-    /// A TEMPLATE row, one word of a VI's template, which is taken in this cycle; never while `running`.
+    /// A TEMPLATE row, one word of a VI's template, which is taken in this cycle; never while `running`. Transmit drives it.
     pub(super) template: FlowSink<Commit>,
     /// The next eight bytes of payload, from gather's payload queue.
     pub(super) payload: Signal<In, Bits<64>>,

@@ -33,7 +33,7 @@ pub(super) struct Heading {
     pub(super) ack: Signal<In, AckRequest>,
     /// It is the acknowledgement's turn, as the steps say; otherwise it is the packet's.
     pub(super) acking: Signal<In, bool>,
-    /// VI of the packet or the acknowledgement.
+    /// VI of the packet or the acknowledgement, from the sender.
     pub(super) vi: Signal<In, Vi>,
     /// PSN of the packet, from the PSN count.
     pub(super) psn: Signal<In, Bits<24>>,

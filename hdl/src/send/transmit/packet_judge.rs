@@ -61,7 +61,7 @@ pub struct PacketJudge {
     pub clock: Signal<In, Clock>,
     /// The packet at hand, from gather.
     pub packet: Signal<In, Packet>,
-    /// Whether bytes of its payload are missing; it counts if there is payload.
+    /// Whether bytes of the packet's payload are missing, from gather; it counts if there is payload.
     pub whole: Signal<In, Whole>,
     /// State, service and epoch of the packet's VI, from the sender.
     pub now: Signal<In, SenderNow>,

@@ -67,9 +67,9 @@ pub struct Seal {
     pub reset: Signal<In, bool>,
     /// A word of a frame, from the framer.
     pub word: Sink<FrameWord>,
-    /// Bytes of the IP packet that the word in stage A is of.
+    /// Bytes of the IP packet that the word in stage A is of, from `HeaderPatch`.
     pub ip_length: Signal<In, Bits<16>>,
-    /// VLAN tag of the frame whose first word is in stage B.
+    /// VLAN tag of the frame whose first word is in stage B, from the framer.
     pub vlan: Signal<In, Bits<32>>,
     /// A beat of a frame, for egress.
     pub frame: Source<FrameBeat>,

@@ -19,7 +19,7 @@ use viaduct_spec::wire::RNR_DELAY;
 /// See the module's description.
 #[derive(LogicBlock)]
 pub struct Delays {
-    /// Timer code: low 5 bits of the answer's syndrome.
+    /// Timer code: low 5 bits of the answer's syndrome; [`Timers`](super::Timers) drives it.
     pub code: Signal<In, Bits<5>>,
     /// How long the code asks to wait, in ticks of 1.024 us.
     pub ticks: Signal<Out, Bits<20>>,

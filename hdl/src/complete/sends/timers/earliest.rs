@@ -27,7 +27,7 @@ pub struct Earliest {
     pub clock: Signal<In, Clock>,
     /// Forgets all ends.
     pub reset: Signal<In, bool>,
-    /// Device time, ticks of 1.024 us.
+    /// Device time, ticks of 1.024 us, from [`Timers`](super::Timers).
     pub time_now: Signal<In, Bits<32>>,
     /// `stop` is the end of a timer that runs; [`Timers`](super::Timers) drives this and the next two.
     pub considers: Signal<In, bool>,

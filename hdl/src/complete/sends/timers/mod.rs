@@ -96,7 +96,7 @@ pub struct Timers {
     pub clock: Signal<In, Clock>,
     /// Stops all timers.
     pub reset: Signal<In, bool>,
-    /// Device time, ticks of 1.024 us.
+    /// Device time, ticks of 1.024 us, from [`Sends`](super::Sends).
     pub time_now: Signal<In, Bits<32>>,
     /// A command for the timer of a VI, from [`Sends`](super::Sends), which drives `settings` too.
     pub command: Sink<TimerCommand>,
