@@ -76,8 +76,8 @@ pub struct TlpTxSink {
 
 /// What may be sent to the host now; the PCIe endpoint drives all fields.
 #[derive(Clone, Debug, Default, LogicInterface)]
-#[join = "TlpCreditsSource"]
-pub struct TlpCredits {
+#[join = "CreditsSource"]
+pub struct Credits {
     /// Number of headers of posted packets.
     pub ph: Signal<In, Bits<8>>,
     /// Data of posted packets, in units of 16 bytes.
@@ -90,10 +90,10 @@ pub struct TlpCredits {
     pub cd: Signal<In, Bits<12>>,
 }
 
-/// The other end of [`TlpCredits`]: an endpoint's.
+/// The other end of [`Credits`]: an endpoint's.
 #[derive(Clone, Debug, Default, LogicInterface)]
-#[join = "TlpCredits"]
-pub struct TlpCreditsSource {
+#[join = "Credits"]
+pub struct CreditsSource {
     /// Number of headers of posted packets.
     pub ph: Signal<Out, Bits<8>>,
     /// Data of posted packets, in units of 16 bytes.

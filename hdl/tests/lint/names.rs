@@ -1,4 +1,4 @@
-//! No two types of the hardware have one name: a reader who searches for one finds it.
+//! No two types of the hardware have one name, but for those that are known: a reader who searches for one finds it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,9 +6,25 @@ use std::path::{Path, PathBuf};
 
 use super::sources;
 
-/// Two types each, of which one is a block. A block's name is its module's in the Verilog, and with that of a board's netlist, so it changes with the next
+/// Two types have each of these. The names are in those of the Verilog's modules, which a board's record of placement is of, so they change with the next
 /// change of the RTL (docs/decisions.md).
-const KNOWN: [&str; 3] = ["Inbox", "Receive", "RegionRow"];
+const KNOWN: [&str; 15] = [
+    "AnswerProgress",
+    "Credits",
+    "Ending",
+    "Fate",
+    "Inbox",
+    "Lights",
+    "Lines",
+    "Order",
+    "Outgoing",
+    "Receive",
+    "RegionRow",
+    "Request",
+    "RequestWord",
+    "Sent",
+    "Verdict",
+];
 
 /// Types that blocks keep to themselves: the steps of a machine and its states.
 const PRIVATE: [&str; 2] = ["State", "Step"];

@@ -15,7 +15,7 @@
 //! Tests: `tests/pcie/link/checks.rs`, and with the whole.
 
 use super::dllp_crc::{DllpCrc, RESIDUE};
-use super::packet::{Heard, PacketEnding, Piece};
+use super::packet::{Ending, Heard, Piece};
 use crate::prims::Number;
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
@@ -33,7 +33,7 @@ pub struct Dllps {
     /// A word of a packet.
     pub piece: FlowSink<Piece>,
     /// A packet has ended.
-    pub ending: FlowSink<PacketEnding>,
+    pub ending: FlowSink<Ending>,
     /// A DLLP has come.
     pub heard: FlowSource<Heard>,
     crc: DllpCrc,

@@ -53,7 +53,7 @@ pub use dllp_sender::DllpSender;
 pub use dllps::Dllps;
 pub use frame::Frame;
 pub use grant::Grant;
-pub use packet::{Heard, Judged, PacketEnding, Piece, Row};
+pub use packet::{Ending, Heard, Judged, Piece, Row};
 pub use power::Power;
 pub use receive::Receive;
 pub use receive_buffer::ReceiveBuffer;

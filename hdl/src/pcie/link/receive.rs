@@ -16,7 +16,7 @@
 //!
 //! Tests: `tests/pcie/link/arrivals.rs`.
 
-use super::packet::{Judged, PacketEnding, Piece};
+use super::packet::{Ending, Judged, Piece};
 use super::receive_buffer::ReceiveBuffer;
 use super::tlp_class::TlpClass;
 use crate::pcie::bus::TlpWord;
@@ -42,7 +42,7 @@ pub struct Receive {
     /// A word of a packet.
     pub piece: FlowSink<Piece>,
     /// A packet has ended.
-    pub ending: FlowSink<PacketEnding>,
+    pub ending: FlowSink<Ending>,
     /// A TLP was cut.
     pub damaged: Signal<In, bool>,
     /// The good TLPs.

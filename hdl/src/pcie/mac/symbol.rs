@@ -70,7 +70,7 @@ pub struct Plain {
 
 /// Two symbols to send, before scrambling.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct OutgoingSymbols {
+pub struct Outgoing {
     /// The symbol that goes first.
     pub low: Bits<8>,
     /// The symbol behind it.
@@ -91,7 +91,7 @@ pub struct OutgoingSymbols {
 
 /// Two symbols on the lane, taken apart: `tx_data` and `tx_k`.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct SentSymbols {
+pub struct Sent {
     /// The symbol that goes first.
     pub low: Bits<8>,
     /// The symbol behind it.

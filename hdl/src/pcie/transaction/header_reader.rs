@@ -22,7 +22,7 @@
 //! Tests: with the whole, `tests/pcie/transaction/`.
 
 use super::bar_match::BarMatch;
-use super::fate::{verdict, TlpFate};
+use super::fate::{verdict, Fate};
 use super::faults::Faults;
 use super::kind_sort::KindSort;
 use crate::pcie::bus::TlpWord;
@@ -52,7 +52,7 @@ pub struct HeaderReader {
     /// A word of a TLP, to `Inbox`'s queue.
     pub word: FlowSource<TlpWord>,
     /// The fate of a TLP, to `Inbox`'s queue.
-    pub fate: FlowSource<TlpFate>,
+    pub fate: FlowSource<Fate>,
     /// PME_Turn_Off has come; to `Completer`.
     pub turn_off: Pulse,
     /// Errors, to `ConfigSpace`.
@@ -129,7 +129,7 @@ pub struct HeaderReader {
     refused: Signal<Local, bool>,
     missed: Signal<Local, bool>,
     given: DFF<bool>,
-    given_fate: DFF<TlpFate>,
+    given_fate: DFF<Fate>,
     given_faults: DFF<Faults>,
     turned_off: DFF<bool>,
     long_rest: Number<11, 3>,

@@ -60,7 +60,7 @@ mod word_reader;
 
 pub use check::Check;
 pub use cut::Cut;
-pub use head_check::{DescriptorRequest, HeadCheck, HeadFindings};
+pub use head_check::{HeadCheck, HeadFindings, Request};
 pub use length_check::{LengthCheck, LengthFaults};
 pub use message::CheckedMessage;
 pub use message_judge::{MessageJudge, MessageVerdict};
