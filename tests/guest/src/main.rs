@@ -72,9 +72,9 @@ pub struct Options {
     /// The kernel's log must tell of each access that a test has refused, and of no other
     #[arg(long)]
     dmar: bool,
-    /// The NICs are slow: leaves out the tests whose outcome the NICs have no part in
-    #[arg(long)]
-    slow: bool,
+    /// What the NICs are: leaves out the tests that are for NICs of the other kind
+    #[arg(long, value_name = "KIND")]
+    nics: Option<Kind>,
     /// Line to who runs this machine, and does to it what its own system cannot
     #[arg(long, value_name = "FILE")]
     machine: Option<PathBuf>,
@@ -149,6 +149,13 @@ impl Test {
     }
 }
 
+/// What NICs are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    Rtl,
+    Model,
+}
+
 /// The tests of what the NICs do, or have done to them.
 const TESTS: &[&[Test]] = &[
     refusals::TESTS,
@@ -159,11 +166,14 @@ const TESTS: &[&[Test]] = &[
     shared::TESTS,
     hostile::TESTS,
     stopped::TESTS,
-    bus_error::TESTS,
 ];
 
-/// The tests of what the library, viad and the kernel do: the NICs carry a message or two.
+/// More of them, for RTL: of all that software does in them there is a test in [`OF_SOFTWARE`].
+const OF_RTL: &[&[Test]] = &[stopped::OF_THE_FUNCTION];
+
+/// The tests of what the library, viad and the kernel do, for models: the NICs carry a message or two.
 const OF_SOFTWARE: &[&[Test]] = &[
+    bus_error::TESTS,
     owner::TESTS,
     handed::TESTS,
     user::TESTS,
@@ -192,8 +202,9 @@ fn main() -> ExitCode {
         }
     };
     let setting = Setting { nics, ledger, machine: options.machine.map(Machine) };
-    let of_software: &[&[Test]] = if options.slow { &[] } else { OF_SOFTWARE };
-    let tests = TESTS.iter().chain(of_software).copied().flatten().chain(refusals::LAST);
+    let of_rtl: &[&[Test]] = if options.nics == Some(Kind::Model) { &[] } else { OF_RTL };
+    let of_software: &[&[Test]] = if options.nics == Some(Kind::Rtl) { &[] } else { OF_SOFTWARE };
+    let tests = TESTS.iter().chain(of_rtl).chain(of_software).copied().flatten().chain(refusals::LAST);
     let trials = tests.map(|test| {
         let setting = setting.clone();
         Trial::ignorable_test(test.name, move || note::run(|| test.run(&setting)))

@@ -15,17 +15,22 @@ use crate::{
 
 /// The tests.
 pub const TESTS: &[Test] = &[
+    Test { name: "an_error_of_viad_s_bus_is_told_to_all_its_programs", body: Body::Names(error) },
+    Test { name: "viad_is_killed_in_the_middle_of_its_programs_streams", body: Body::Names(killed) },
+];
+
+/// What is done to the function itself. To software a removal is the same as an unbind, and a reset by a program the same as one through sysfs; and a
+/// program of C has its viads' Bus Master Enable taken away (`program.rs`).
+pub const OF_THE_FUNCTION: &[Test] = &[
     Test { name: "a_reset_of_viad_s_function_is_told_to_all_its_programs", body: Body::Names(reset) },
     Test { name: "bus_master_off_under_viad_is_told_to_all_its_programs", body: Body::Names(stop) },
     Test {
         name: "an_unbind_of_viad_s_function_waits_until_all_its_programs_let_go",
         body: Body::Names(unbind),
     },
-    Test { name: "an_error_of_viad_s_bus_is_told_to_all_its_programs", body: Body::Names(error) },
-    Test { name: "viad_is_killed_in_the_middle_of_its_programs_streams", body: Body::Names(killed) },
 ];
 
-/// To a NIC a removal is the same as an unbind, and a reset by a program the same as one through sysfs.
+/// What the system does. To a NIC it is the same as [`OF_THE_FUNCTION`].
 pub const OF_THE_SYSTEM: &[Test] = &[
     Test { name: "viad_s_function_is_removed_when_all_its_programs_have_let_go", body: Body::Names(remove) },
     Test {
