@@ -157,7 +157,7 @@ fn of_function(machine: &Machine, function: &Function) -> Vec<Finding> {
 
 /// The other functions of a group, without the ports of PCI Express that lead to them.
 fn others(group: &Group) -> Vec<&str> {
-    let others = group.others.iter().filter(|member| member.driver.as_deref() != Some("pcieport"));
+    let others = group.others.iter().filter(|member| !member.is_port());
     others.map(|member| member.name.as_str()).collect()
 }
 

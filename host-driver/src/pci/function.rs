@@ -87,9 +87,13 @@ impl Member {
     /// Whether its driver leaves the group to programs: none, one of VFIO's, or one that never makes the
     /// function reach memory.
     pub fn is_harmless(&self) -> bool {
-        self.driver
-            .as_deref()
-            .is_none_or(|driver| driver.contains("vfio") || ["pci-stub", "pcieport"].contains(&driver))
+        let leaves = |driver: &str| driver.contains("vfio") || driver == "pci-stub";
+        self.is_port() || self.driver.as_deref().is_none_or(leaves)
+    }
+
+    /// Whether the kernel's driver of PCI Express ports has it: it leads to other functions, and is none that a program uses.
+    pub fn is_port(&self) -> bool {
+        self.driver.as_deref() == Some("pcieport")
     }
 }
 

@@ -1,5 +1,7 @@
 //! The function of a viad is reset, stopped or taken away by somebody else, in the middle of what its clients do.
 
+use std::os::fd::OwnedFd;
+
 use anyhow::{ensure, Context, Result};
 use libtest_mimic::Completion;
 
@@ -45,11 +47,7 @@ fn reset(setting: &Setting) -> Result<Completion> {
 
 /// A trusted program has the function's file, and may do so (VFIO_DEVICE_RESET).
 fn reset_by_a_program(setting: &Setting) -> Result<Completion> {
-    let reset = |viad: &Viad| {
-        let files = device_files(viad.id())?;
-        reset_device(files.first().context("viad has no file of a device")?)
-    };
-    under_way(setting, SOMEBODY_ELSE, reset, Ok)
+    under_way(setting, SOMEBODY_ELSE, |viad| reset_device(device_file(viad)?), Ok)
 }
 
 fn stop(setting: &Setting) -> Result<Completion> {
@@ -76,8 +74,7 @@ fn error(setting: &Setting) -> Result<Completion> {
         if let Some(machine) = &setting.machine {
             return machine.bus_error(0);
         }
-        let files = device_files(viad.id())?;
-        signal_bus_error(files.first().context("viad has no file of a device")?)
+        signal_bus_error(device_file(viad)?)
     };
     under_way(setting, "AER", signal, Ok)
 }
@@ -139,6 +136,11 @@ fn killed(setting: &Setting) -> Result<Completion> {
     ensure!(bytes(&remains)? == before, "the NIC has written after its viad's end");
     viads.into_iter().try_for_each(Viad::stop)?;
     Ok(Completion::Completed)
+}
+
+/// A copy of the file of a viad's function.
+fn device_file(viad: &Viad) -> Result<OwnedFd> {
+    device_files(viad.id())?.into_iter().next().context("viad has no file of a device")
 }
 
 /// A stream of a program of each way.
