@@ -4,7 +4,7 @@ use viaduct_link::link::Counters;
 
 /// The inputs of one clock cycle. `clock` is driven by whoever implements [`Nic`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[allow(missing_docs)] // The names are the ports'; docs/architecture.md has their meaning.
+#[allow(missing_docs)] // The names are the ports'; docs/bring-up.md has their meaning.
 pub struct NicIn {
     pub reset: bool,
     pub tlp_rx_valid: bool,
@@ -39,7 +39,7 @@ pub struct NicIn {
 
 /// The outputs of one clock cycle, as they are at the clock edge that ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[allow(missing_docs)] // As above.
+#[allow(missing_docs)] // The names are the ports'; docs/bring-up.md has their meaning.
 pub struct NicOut {
     pub tlp_rx_np_ready: bool,
     pub tlp_tx_valid: bool,

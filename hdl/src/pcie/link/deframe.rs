@@ -38,7 +38,7 @@ pub struct Deframe {
     pub reset: Signal<In, bool>,
     /// Two received symbols, from `mac`.
     pub symbols: FlowSink<Symbols>,
-    /// L0, from `mac`; when it falls the packet under way is cut.
+    /// The link is in L0, from `mac`; when it falls the packet under way is cut.
     pub in_l0: Signal<In, bool>,
     /// A packet begins.
     pub begins: Signal<Out, bool>,

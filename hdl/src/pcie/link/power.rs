@@ -40,7 +40,7 @@ pub struct Power {
     pub clock: Signal<In, Clock>,
     /// Nothing is asked for.
     pub reset: Signal<In, bool>,
-    /// L0; from `mac`.
+    /// The link is in L0, from `mac`.
     pub in_l0: Signal<In, bool>,
     /// L1 is wished for; from `transaction`.
     pub enter_l1: Signal<In, bool>,
