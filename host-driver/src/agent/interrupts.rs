@@ -18,7 +18,7 @@ use std::{
 };
 
 use rustix::{
-    event::{eventfd, poll, EventfdFlags, PollFd, PollFlags},
+    event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec},
     io::Errno,
 };
 use viaduct_spec::profile::VECTORS;
@@ -40,9 +40,14 @@ pub struct Interrupts {
     vectors: Arc<[Vector]>,
     listener: Arc<OnceLock<Listener>>,
     alarm: Arc<Alarmed>,
+    /// Readable when the system has said [`ALARMS`], and the thread has not heard it.
+    alarms: Arc<[OwnedFd; 2]>,
     stop: OwnedFd,
     thread: Option<JoinHandle<()>>,
 }
+
+/// What the system may say, each by a descriptor of its own.
+const ALARMS: [Alarm; 2] = [Alarm::Removal, Alarm::Error];
 
 /// One vector: those who sleep on it, and those who wait on descriptors.
 #[derive(Default)]
@@ -86,7 +91,7 @@ impl Interrupts {
         let borrowed: Vec<BorrowedFd<'_>> = events.iter().map(AsFd::as_fd).collect();
         device.set_interrupts(&borrowed)?;
         drop(borrowed);
-        let alarms = [new().map_err(system)?, new().map_err(system)?];
+        let alarms = Arc::new([new().map_err(system)?, new().map_err(system)?]);
         device.set_alarms(alarms[0].as_fd(), alarms[1].as_fd())?;
         let vectors: Arc<[Vector]> = (0..count).map(|_| Vector::default()).collect();
         // The thread knows of the vectors alone: it keeps neither agent nor device alive.
@@ -94,12 +99,12 @@ impl Interrupts {
         let listener = Arc::<OnceLock<Listener>>::default();
         let told = Arc::clone(&listener);
         let alarm = Arc::<Alarmed>::default();
-        let alarmed = Arc::clone(&alarm);
+        let alarmed = (Arc::clone(&alarms), Arc::clone(&alarm));
         let body = move || {
-            listen(&heard, &events, (&alarms, &alarmed), &stopped, &told);
+            listen(&heard, &events, (&alarmed.0, &alarmed.1), &stopped, &told);
         };
         let thread = thread::spawn("viaduct-interrupts", body).map_err(system)?;
-        Ok(Some(Self { born: Birth::now(), vectors, listener, alarm, stop, thread: Some(thread) }))
+        Ok(Some(Self { born: Birth::now(), vectors, listener, alarm, alarms, stop, thread: Some(thread) }))
     }
 
     /// From now on `listener` is told of each vector that is heard. The first one stays.
@@ -107,9 +112,19 @@ impl Interrupts {
         let _ = self.listener.set(listener);
     }
 
-    /// What the system has said of the function.
+    /// What the system has said of the function, as far as the thread has heard it.
     pub fn alarm(&self) -> Option<Alarm> {
         self.alarm.what.get().copied()
+    }
+
+    /// What the system has said of the function by now: the thread may not have run since.
+    pub fn alarm_now(&self) -> Option<Alarm> {
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let is_said =
+            |file: &OwnedFd| matches!(poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&now)), Ok(1));
+        let said = || ALARMS.into_iter().zip(self.alarms.iter()).find(|(_, file)| is_said(file));
+        // The thread notes it before it reads the descriptor, so one of the two shows it.
+        said().map(|(what, _)| what).or_else(|| self.alarm())
     }
 
     /// Not 0: it has said something.
@@ -192,13 +207,12 @@ fn listen(
         if files.last().is_none_or(|stop| !stop.revents().is_empty()) {
             return;
         }
-        for ((file, event), what) in
-            files[events.len()..].iter().zip(alarms).zip([Alarm::Removal, Alarm::Error])
-        {
-            if !file.revents().is_empty() && rustix::io::read(event, &mut [0; 8]).is_ok() {
+        for ((file, event), what) in files[events.len()..].iter().zip(alarms).zip(ALARMS) {
+            if !file.revents().is_empty() {
                 // The first one counts. All who sleep hear it: they look, and ask whether the device lives.
                 let _ = alarm.what.set(what);
                 alarm.word.store(1, Ordering::Release);
+                let _ = rustix::io::read(event, &mut [0; 8]);
                 for (vector, number) in vectors.iter().zip(0..) {
                     vector.raise();
                     if let Some(listener) = listener.get() {

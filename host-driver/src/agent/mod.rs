@@ -9,6 +9,7 @@ pub mod connector;
 mod counters;
 pub mod cqs;
 mod events;
+mod function;
 pub(crate) mod generation;
 mod identify;
 mod interrupts;
@@ -31,7 +32,7 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use viaduct_spec::{
     handle::queue_pair,
-    register::{control, registers, state},
+    register::{control, registers},
     wire::DEFAULT_PKEY,
 };
 
@@ -41,29 +42,19 @@ pub use leases::Lease;
 
 use crate::{
     address::Mac,
-    device::{Alarm, Bar, DeviceError, PciDevice},
-    device_protocol::commands::{self, Admin},
+    device::{Bar, DeviceError, PciDevice},
+    device_protocol::commands::Admin,
     dma_space::DmaSpace,
     fork::Birth,
     kernel_agent::{AgentError, Event, Limits, MemoryAttributes, NicKind},
     memory::Mapping,
 };
+use function::{enable, BUS_MASTER_ENABLE, MEMORY_ENABLE, RUNS};
 use identify::identify;
 use interrupts::Interrupts;
 use regions::{Regions, Request};
 use tags::Tags;
 use vis::Arena;
-
-/// Configuration space: identifiers.
-const CONFIG_ID: u16 = 0x00;
-/// Configuration space: the command register, in the low half.
-const CONFIG_COMMAND: u16 = 0x04;
-/// Command register: BARs answer.
-const MEMORY_ENABLE: u32 = 1 << 1;
-/// Command register: the function may read and write memory.
-const BUS_MASTER_ENABLE: u32 = 1 << 2;
-/// CONTROL register: the NIC sends and receives.
-const RUNS: u32 = 1 << control::RECEIVE_ENABLE.lo | 1 << control::SEND_ENABLE.lo;
 
 /// Nanoseconds of a tick of the NIC's time base.
 const TICK_NS: u128 = 1024;
@@ -261,62 +252,6 @@ impl Agent {
         self.device.pause();
     }
 
-    /// Whether the device still answers, the system leaves it to us, and nobody else has stopped or reset it.
-    pub fn check(&self) -> Result<(), AgentError> {
-        self.check_alarm()?;
-        self.check_function()
-    }
-
-    /// Whether the device still answers, and nobody else has stopped or reset it.
-    fn check_function(&self) -> Result<(), AgentError> {
-        if self.device.config_read32(CONFIG_ID)? == u32::MAX {
-            return Err(commands::removed().into());
-        }
-        let reason = if self.device.config_read32(CONFIG_COMMAND)? & BUS_MASTER_ENABLE == 0 {
-            "its Bus Master Enable is off: somebody else has stopped or reset it"
-        } else if self.device.read32(Bar::Registers, registers::CONTROL)? & RUNS != RUNS {
-            "its CONTROL register says that it neither sends nor receives: somebody else has reset it"
-        } else {
-            return Ok(());
-        };
-        Err(commands::gone(reason).into())
-    }
-
-    /// Whether what the NIC does can be ended in order, though the system may want the function back: it answers, takes commands, and the bus has
-    /// found no error.
-    pub fn can_end_in_order(&self) -> bool {
-        let alarm = self.interrupts.as_ref().and_then(Interrupts::alarm);
-        if alarm == Some(Alarm::Error) || self.check_function().is_err() {
-            return false;
-        }
-        // With the lock held nobody's command is under way, so one that is has been given up.
-        let Ok(_state) = self.state() else { return false };
-        let state = self.device.read32(Bar::Registers, registers::STATE);
-        state.is_ok_and(|register| register != u32::MAX && state::COMMAND_BUSY.get(&[register.into()]) == 0)
-    }
-
-    /// Takes the function's Bus Master Enable away: it reaches no memory any more. Of a NIC that cannot be ended in order this comes before anybody is told
-    /// that it is gone, and may use his memory for something else.
-    pub fn stop_dma(&self) {
-        if let Err(error) = enable(&*self.device, MEMORY_ENABLE) {
-            // A function that is not there does nothing.
-            tracing::debug!(%error, "its DMA is not stopped");
-        }
-    }
-
-    /// What the system has said of the function, as an error: from then on the device is gone, as far as who waits or asks is concerned, or wants
-    /// something new of it. What is there is ended as ever.
-    pub(crate) fn check_alarm(&self) -> Result<(), DeviceError> {
-        let reason = match self.interrupts.as_ref().and_then(Interrupts::alarm) {
-            None => return Ok(()),
-            Some(Alarm::Removal) => {
-                "the system wants it back: somebody unplugs or unbinds it, and waits until this NIC is closed"
-            }
-            Some(Alarm::Error) => "the bus has found an error that it cannot mend (PCIe AER), and stopped it",
-        };
-        Err(commands::gone(reason))
-    }
-
     /// Makes a protection tag; never 0.
     #[tracing::instrument(level = "debug", skip_all, ret, err(level = "debug"))]
     pub fn create_tag(&self) -> Result<u16, AgentError> {
@@ -381,13 +316,6 @@ impl Drop for Agent {
             std::mem::forget(std::mem::take(&mut state.cqs));
         }
     }
-}
-
-/// Sets the two enables of the PCI command register.
-fn enable(device: &dyn PciDevice, enables: u32) -> Result<(), DeviceError> {
-    let command = device.config_read32(CONFIG_COMMAND)? & 0xffff & !(MEMORY_ENABLE | BUS_MASTER_ENABLE);
-    // The upper half is the status register: writing 0 changes nothing there.
-    device.config_write32(CONFIG_COMMAND, command | enables)
 }
 
 /// The MAC register: first byte on the wire in the low bits.

@@ -1,6 +1,7 @@
 //! The NIC that a viad owns.
 
 use std::{
+    fmt::Display,
     os::fd::OwnedFd,
     sync::{atomic::AtomicUsize, Arc},
 };
@@ -70,6 +71,12 @@ impl Nic {
             pages: most(Quota::Page, limits.pages.into()) as u32,
             ..limits
         }
+    }
+
+    /// Ends viad because of an error. What the system has said of the function is the reason, and not how a thread has noticed it.
+    pub fn fail(&self, error: &dyn Display) {
+        let said = self.agent.check_alarm_now().err();
+        self.end(&said.map_or_else(|| error.to_string(), |said| said.to_string()));
     }
 
     /// Ends viad. The first reason is logged.

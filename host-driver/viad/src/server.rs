@@ -115,10 +115,10 @@ pub fn run(config: &Config) -> Result<()> {
     service::tell_ready(&format!("serving {} at {}", config.nic, listener.path.display()));
     std::thread::scope(|scope| {
         let threads = [
-            scope.spawn(|| nic.forwarder.run().map_err(|error| nic.end(&error.to_string()))),
-            scope.spawn(|| nic.events.run().map_err(|error| nic.end(&error.to_string()))),
-            scope.spawn(|| nic.connections.run().map_err(|error| nic.end(&error.to_string()))),
-            scope.spawn(|| nic.connections.run_tap().map_err(|error| nic.end(&format!("{error:#}")))),
+            scope.spawn(|| nic.forwarder.run().map_err(|error| nic.fail(&error))),
+            scope.spawn(|| nic.events.run().map_err(|error| nic.fail(&error))),
+            scope.spawn(|| nic.connections.run().map_err(|error| nic.fail(&error))),
+            scope.spawn(|| nic.connections.run_tap().map_err(|error| nic.fail(&format!("{error:#}")))),
         ];
         let served = accept(&nic, &listener.socket);
         service::tell_stopping();

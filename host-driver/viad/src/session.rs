@@ -120,7 +120,7 @@ fn talk(nic: &Arc<Nic>, socket: &Arc<OwnedFd>, peer: Peer) -> Result<(), End> {
             Err(error) => {
                 tracing::debug!(?request, %error, "refused");
                 if error.class() == ErrorClass::Gone {
-                    nic.end(&error.to_string());
+                    nic.fail(&error);
                     if nic.agent.can_end_in_order() {
                         // First its VIs end, then it hears of that.
                         return Err(End::Stopped);

@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::{ensure, Context, Result};
+use anyhow::{bail, ensure, Context, Result};
 use rustix::process::{kill_process, Pid, Signal};
 use vipl::Mac;
 
@@ -83,11 +83,9 @@ impl Viad {
         let start = Instant::now();
         while !self.log().contains(what) {
             let ended = self.process.try_wait()?;
-            let log = self.log();
-            ensure!(
-                ended.is_none() && start.elapsed() < LIMIT,
-                "viad does not say {what:?}: {ended:?}: {log}"
-            );
+            self.expect(ended.is_none() && start.elapsed() < LIMIT, || {
+                format!("viad does not say {what:?}; its end: {ended:?}")
+            })?;
             thread::sleep(Duration::from_millis(10));
         }
         Ok(())
@@ -121,7 +119,7 @@ impl Viad {
     pub fn wait_ended(&self, sessions: usize) -> Result<()> {
         let start = Instant::now();
         while self.log().matches("session ended").count() < sessions {
-            ensure!(start.elapsed() < LIMIT, "not {sessions} sessions have ended: {}", self.log());
+            self.expect(start.elapsed() < LIMIT, || format!("not {sessions} sessions of viad's have ended"))?;
             thread::sleep(Duration::from_millis(10));
         }
         Ok(())
@@ -134,13 +132,23 @@ impl Viad {
             if let Some(status) = self.process.try_wait()? {
                 break status;
             }
-            ensure!(start.elapsed() < LIMIT, "viad goes on: {}", self.log());
+            self.expect(start.elapsed() < LIMIT, || "viad goes on".into())?;
             thread::sleep(Duration::from_millis(10));
         };
         let log = self.log();
         note(&log);
-        ensure!(!status.success() && log.contains(reason), "viad ended with {status}: {log}");
-        ensure!(!log.contains("panicked"), "{log}");
+        ensure!(!status.success(), "viad ended with {status}");
+        ensure!(log.contains(reason), "viad ended, and did not say {reason:?}");
+        ensure!(!log.contains("panicked"), "viad panicked");
+        Ok(())
+    }
+
+    /// What it has logged is told before the reason of a failure, so that the reason stands at the end.
+    fn expect(&self, holds: bool, otherwise: impl FnOnce() -> String) -> Result<()> {
+        if !holds {
+            note(self.log());
+            bail!(otherwise());
+        }
         Ok(())
     }
 
@@ -155,8 +163,9 @@ impl Viad {
         let status = self.process.wait()?;
         let log = self.log();
         note(&log);
-        ensure!(status.success(), "viad ended with {status}: {log}");
-        ensure!(!log.contains("panicked") && !log.contains("not everything was given back"), "{log}");
+        ensure!(status.success(), "viad ended with {status}");
+        ensure!(!log.contains("panicked"), "viad panicked");
+        ensure!(!log.contains("not everything was given back"), "viad had not everything back");
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::device::Alarm;
 use crate::device_protocol::commands::{Admin, MOST_LOOKS};
 
 fn refusal(register: u64, value: u64) -> String {
@@ -160,6 +161,32 @@ fn a_function_that_somebody_else_has_stopped_or_reset_is_gone() {
         drop(agent);
         assert!(ledger.books().maps.is_empty(), "its memory is taken back");
     }
+}
+
+/// The kernel says that the bus has failed, and resets the function at once: on a busy machine who looks may run before who hears.
+#[test]
+fn what_the_system_has_said_is_the_reason_though_nobody_has_heard_it_yet() {
+    let (ledger, agent) = open();
+    let (hears, busy) = std::sync::mpsc::channel();
+    let (go_on, wait) = std::sync::mpsc::channel::<()>();
+    let held = Mutex::new((hears, wait));
+    agent.listen(Box::new(move |_| {
+        let (hears, wait) = &*held.lock().expect("no panic");
+        let _ = hears.send(());
+        let _ = wait.recv();
+    }));
+    ledger.interrupt(1);
+    busy.recv().expect("the thread hears, and is held");
+    ledger.alarm(Alarm::Error);
+    assert!(agent.check_alarm().is_ok(), "the thread has heard nothing");
+    ledger.books().config.insert(4, 0);
+    for error in [
+        agent.check().expect_err("it is gone").to_string(),
+        agent.check_alarm_now().expect_err("it is gone").to_string(),
+    ] {
+        assert!(error.contains("AER"), "{error}");
+    }
+    drop(go_on);
 }
 
 #[test]
