@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use rustix::event::{eventfd, EventfdFlags};
+use rustix::event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec};
 
 /// A descriptor that is readable from when it is signalled until it is cleared: an eventfd that never blocks. Whoever may signal it keeps a weak
 /// reference, so it is closed when its owner lets go of it.
@@ -43,6 +43,12 @@ impl AsFd for Wakeup {
     }
 }
 
+/// Whether a descriptor is readable now. It does not wait, and takes nothing from the descriptor.
+pub fn is_readable(file: impl AsFd) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    matches!(poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&now)), Ok(1))
+}
+
 /// Those who are to be woken by one thing.
 #[derive(Debug, Default)]
 pub struct Wakeups(Mutex<Vec<Weak<Wakeup>>>);
@@ -68,14 +74,7 @@ impl Wakeups {
 
 #[cfg(test)]
 mod tests {
-    use rustix::event::{poll, PollFd, PollFlags};
-
     use super::*;
-
-    fn is_readable(wakeup: &Wakeup) -> bool {
-        let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-        poll(&mut [PollFd::new(wakeup, PollFlags::IN)], Some(&now)).expect("a descriptor") == 1
-    }
 
     #[test]
     fn those_who_live_are_signalled_and_each_is_cleared_for_itself() {
@@ -83,17 +82,17 @@ mod tests {
         let [one, other] = [(); 2].map(|()| Wakeup::new().expect("a descriptor"));
         wakeups.add(&one);
         wakeups.add(&other);
-        assert!(!is_readable(&one) && !is_readable(&other));
+        assert!(!is_readable(&*one) && !is_readable(&*other));
         wakeups.signal();
         wakeups.signal();
-        assert!(is_readable(&one) && is_readable(&other));
+        assert!(is_readable(&*one) && is_readable(&*other));
         one.clear();
-        assert!(!is_readable(&one) && is_readable(&other), "one clear for any number of signals");
+        assert!(!is_readable(&*one) && is_readable(&*other), "one clear for any number of signals");
         // Nothing is there to clear: it does not block.
         one.clear();
         drop(other);
         wakeups.signal();
-        assert!(is_readable(&one));
+        assert!(is_readable(&*one));
         wakeups.add(&one);
         assert_eq!(wakeups.lock().len(), 2, "who is gone is forgotten");
     }

@@ -18,7 +18,7 @@ use std::{
 };
 
 use rustix::{
-    event::{eventfd, poll, EventfdFlags, PollFd, PollFlags, Timespec},
+    event::{eventfd, poll, EventfdFlags, PollFd, PollFlags},
     io::Errno,
 };
 use viaduct_spec::profile::VECTORS;
@@ -28,7 +28,7 @@ use crate::{
     device::{Alarm, DeviceError, PciDevice},
     fork::Birth,
     thread,
-    wakeup::{Wakeup, Wakeups},
+    wakeup::{is_readable, Wakeup, Wakeups},
 };
 
 /// The interrupt vector of the error ring.
@@ -40,8 +40,6 @@ pub struct Interrupts {
     vectors: Arc<[Vector]>,
     listener: Arc<OnceLock<Listener>>,
     alarm: Arc<Alarmed>,
-    /// Readable when the system has said [`ALARMS`], and the thread has not heard it.
-    alarms: Arc<[OwnedFd; 2]>,
     stop: OwnedFd,
     thread: Option<JoinHandle<()>>,
 }
@@ -67,10 +65,11 @@ impl Vector {
 type Listener = Box<dyn Fn(u8) + Send + Sync>;
 
 /// What the system has said of the function, once it has.
-#[derive(Default)]
 struct Alarmed {
+    /// Each is readable when the system has said what stands at its place in [`ALARMS`], and the thread has not heard it.
+    files: [OwnedFd; 2],
     what: OnceLock<Alarm>,
-    /// Not 0 then.
+    /// Not 0 as soon as `what` is set: for those who may look at a word alone.
     word: AtomicU32,
 }
 
@@ -91,20 +90,20 @@ impl Interrupts {
         let borrowed: Vec<BorrowedFd<'_>> = events.iter().map(AsFd::as_fd).collect();
         device.set_interrupts(&borrowed)?;
         drop(borrowed);
-        let alarms = Arc::new([new().map_err(system)?, new().map_err(system)?]);
-        device.set_alarms(alarms[0].as_fd(), alarms[1].as_fd())?;
+        let files = [new().map_err(system)?, new().map_err(system)?];
+        device.set_alarms(files[0].as_fd(), files[1].as_fd())?;
         let vectors: Arc<[Vector]> = (0..count).map(|_| Vector::default()).collect();
         // The thread knows of the vectors alone: it keeps neither agent nor device alive.
         let heard = Arc::clone(&vectors);
         let listener = Arc::<OnceLock<Listener>>::default();
         let told = Arc::clone(&listener);
-        let alarm = Arc::<Alarmed>::default();
-        let alarmed = (Arc::clone(&alarms), Arc::clone(&alarm));
+        let alarm = Arc::new(Alarmed { files, what: OnceLock::new(), word: AtomicU32::new(0) });
+        let alarmed = Arc::clone(&alarm);
         let body = move || {
-            listen(&heard, &events, (&alarmed.0, &alarmed.1), &stopped, &told);
+            listen(&heard, &events, &alarmed, &stopped, &told);
         };
         let thread = thread::spawn("viaduct-interrupts", body).map_err(system)?;
-        Ok(Some(Self { born: Birth::now(), vectors, listener, alarm, alarms, stop, thread: Some(thread) }))
+        Ok(Some(Self { born: Birth::now(), vectors, listener, alarm, stop, thread: Some(thread) }))
     }
 
     /// From now on `listener` is told of each vector that is heard. The first one stays.
@@ -119,15 +118,12 @@ impl Interrupts {
 
     /// What the system has said of the function by now: the thread may not have run since.
     pub fn alarm_now(&self) -> Option<Alarm> {
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let is_said =
-            |file: &OwnedFd| matches!(poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&now)), Ok(1));
-        let said = || ALARMS.into_iter().zip(self.alarms.iter()).find(|(_, file)| is_said(file));
-        // The thread notes it before it reads the descriptor, so one of the two shows it.
-        said().map(|(what, _)| what).or_else(|| self.alarm())
+        // The thread notes an alarm before it reads the descriptor, so one of the two shows it.
+        let said = ALARMS.into_iter().zip(&self.alarm.files).find(|(_, file)| is_readable(file));
+        said.map(|(what, _)| what).or_else(|| self.alarm())
     }
 
-    /// Not 0: it has said something.
+    /// A word that is not 0 as soon as the thread has heard an alarm.
     pub fn alarm_word(&self) -> &AtomicU32 {
         &self.alarm.word
     }
@@ -193,11 +189,11 @@ impl Drop for Interrupts {
 fn listen(
     vectors: &[Vector],
     events: &[OwnedFd],
-    (alarms, alarm): (&[OwnedFd; 2], &Alarmed),
+    alarm: &Alarmed,
     stop: &OwnedFd,
     listener: &OnceLock<Listener>,
 ) {
-    let wanted = events.iter().chain(alarms).chain([stop]);
+    let wanted = events.iter().chain(&alarm.files).chain([stop]);
     let mut files: Vec<PollFd<'_>> = wanted.map(|file| PollFd::new(file, PollFlags::IN)).collect();
     loop {
         match poll(&mut files, None) {
@@ -207,7 +203,7 @@ fn listen(
         if files.last().is_none_or(|stop| !stop.revents().is_empty()) {
             return;
         }
-        for ((file, event), what) in files[events.len()..].iter().zip(alarms).zip(ALARMS) {
+        for ((file, event), what) in files[events.len()..].iter().zip(&alarm.files).zip(ALARMS) {
             if !file.revents().is_empty() {
                 // The first one counts. All who sleep hear it: they look, and ask whether the device lives.
                 let _ = alarm.what.set(what);

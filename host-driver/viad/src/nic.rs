@@ -6,8 +6,7 @@ use std::{
     sync::{atomic::AtomicUsize, Arc},
 };
 
-use rustix::event::{poll, PollFd, PollFlags};
-use viaduct_driver::{agent::Agent, kernel_agent::Limits, viad::notice::Notice};
+use viaduct_driver::{agent::Agent, kernel_agent::Limits, viad::notice::Notice, wakeup::is_readable};
 
 use crate::{
     accounts::{Accounts, Quota},
@@ -87,9 +86,4 @@ impl Nic {
         // A counter takes some more.
         let _ = rustix::io::write(&self.stop, &1u64.to_ne_bytes());
     }
-}
-
-fn is_readable(file: &OwnedFd) -> bool {
-    let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-    matches!(poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&now)), Ok(1))
 }
