@@ -169,7 +169,7 @@ pub fn all() -> Vec<Entry> {
         entry!("pcie/mac", pcie::mac::PcieMac::new(false, false), 760, 0, 190),
         entry!("pcie/link/deframe", pcie::link::Deframe::default(), 70, 0, 280),
         entry!("pcie/link/dllps", pcie::link::Dllps::default(), 85, 0, 320),
-        entry!("pcie/link/receive", pcie::link::Receive::default(), 255, 1, 290),
+        entry!("pcie/link/tlp_judge", pcie::link::TlpJudge::default(), 255, 1, 290),
         entry!("pcie/link/acks", pcie::link::Acks::default(), 60, 0, 280),
         entry!("pcie/link/grant", pcie::link::Grant::default(), 80, 0, 290),
         entry!("pcie/link/activity", pcie::link::Activity::default(), 22, 0, 350),

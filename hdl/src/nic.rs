@@ -24,7 +24,7 @@ use crate::complete::{CompletionQueues, Sends, Writer};
 use crate::dma::{DmaRead, DmaWrite};
 use crate::doorbell::{CqPages, Doorbell};
 use crate::edge::{
-    Config, Credits, EthRx, EthTx, EthWatch, TlpComplete, TlpReceive, TlpRx, TlpTransmit, TlpTx,
+    Config, EthRx, EthTx, EthWatch, TlpComplete, TlpCredits, TlpReceive, TlpRx, TlpTransmit, TlpTx,
 };
 use crate::fetch::Fetch;
 use crate::interrupt::{Notify, Vectors, VECTOR_ROW_LOG2};
@@ -54,7 +54,7 @@ pub struct Nic {
     /// Packets to the host.
     pub tlp_tx: TlpTx,
     /// The link partner's credits: how much may be sent to the host now.
-    pub credit: Credits,
+    pub credit: TlpCredits,
     /// The function's configuration space.
     pub cfg: Config,
     /// The function-level reset is done; it stays high until `cfg.function_reset` falls.
@@ -146,7 +146,7 @@ impl Logic for Nic {
             doorbell.mmio_write, cq_pages.mmio_write, vectors.mmio_write);
         join!(self, Source<TlpBeat>, dma_write.tx => tlp_transmit.posted; vectors.tx => tlp_transmit.message;
             dma_read.tx => tlp_transmit.nonposted; tlp_complete.tx => tlp_transmit.completion);
-        Credits::link(&mut self.credit, &mut self.tlp_transmit.credit);
+        TlpCredits::link(&mut self.credit, &mut self.tlp_transmit.credit);
         TlpTx::link(&mut self.tlp_tx, &mut self.tlp_transmit.tx);
         drive!(self, tlp_receive.np_ready => tlp_rx_np_ready;
             cfg.requester_id => tlp_complete.cfg_requester_id, dma_read.cfg_requester_id,

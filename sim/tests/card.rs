@@ -21,7 +21,7 @@ use viaduct_sim::rtl::Rtl;
 use viaduct_sim::setup::Setup;
 use viaduct_sim::tlp::beat;
 use viaduct_spec::config_space::{
-    command, device_control, BAR0, BAR2, BAR2_HIGH, COMMAND, DEVICE_CONTROL, TABLE,
+    device_control, pci_command, BAR0, BAR2, BAR2_HIGH, COMMAND, DEVICE_CONTROL, TABLE,
 };
 use viaduct_spec::tlp::class;
 use viaduct_verilate::{Dut, Handle, Options};
@@ -41,9 +41,9 @@ const RESETS: u32 = 2000;
 
 /// Device Control with the sizes that a root complex shows.
 fn sizes(input: &NicIn) -> u32 {
-    u32::from(input.cfg_max_payload) << device_control::MAX_PAYLOAD
-        | u32::from(input.cfg_max_read) << device_control::MAX_READ
-        | if input.cfg_extended_tag { device_control::EXTENDED_TAG } else { 0 }
+    u32::from(input.cfg_max_payload) << device_control::MAX_PAYLOAD.lo
+        | u32::from(input.cfg_max_read) << device_control::MAX_READ.lo
+        | if input.cfg_extended_tag { device_control::EXTENDED_TAG.ones() } else { 0 }
 }
 
 /// One of the card's clocks.
@@ -175,7 +175,7 @@ impl Card {
             (BAR2, BAR2_BASE as u32),
             (BAR2_HIGH, (BAR2_BASE >> 32) as u32),
             (DEVICE_CONTROL, sizes(input)),
-            (COMMAND, command::MEMORY | command::MASTER),
+            (COMMAND, pci_command::MEMORY.ones() | pci_command::MASTER.ones()),
         ] {
             self.configure(register, Some(value));
         }
@@ -183,7 +183,7 @@ impl Card {
 
     /// A function-level reset, and the addresses again. The network stands still meanwhile.
     fn reset_function(&mut self, input: &NicIn) {
-        self.configure(DEVICE_CONTROL, Some(sizes(input) | device_control::FUNCTION_RESET));
+        self.configure(DEVICE_CONTROL, Some(sizes(input) | device_control::FUNCTION_RESET.ones()));
         (0..RESETS).for_each(|_| self.core_cycle());
         self.map(input);
     }

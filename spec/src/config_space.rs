@@ -10,6 +10,7 @@
 //! - the bits in [`Word::platform`] are software's on a link. Where a platform stands between (vfio-user), they are the platform's, and
 //!   what a driver writes there does nothing.
 
+use crate::layout;
 use crate::profile::{BAR2_BYTES, VECTORS};
 use crate::register::{BAR0_BYTES, MSIX_PENDING, MSIX_TABLE, PCI_DEVICE, PCI_VENDOR};
 
@@ -60,7 +61,8 @@ impl Word {
 
 /// Whether the power state in the low bits of [`POWER_CONTROL`] is one that there is: D0 or D3hot.
 pub const fn power_state_exists(control: u32) -> bool {
-    matches!(control & power_control::STATE, 0 | power_control::STATE)
+    let state = control & power_control::STATE.ones();
+    state == 0 || state == power_control::STATE.ones()
 }
 
 /// The row of a double word, if it has one.
@@ -97,66 +99,76 @@ pub const LINK_CONTROL: u16 = EXPRESS + 0x10;
 /// The MSI-X capability, with Message Control in the high half.
 pub const MSIX: u16 = 0x90;
 
-/// Bits of [`COMMAND`].
-pub mod command {
-    /// Memory Space Enable.
-    pub const MEMORY: u32 = 1 << 1;
-    /// Bus Master Enable.
-    pub const MASTER: u32 = 1 << 2;
-    /// Parity Error Response: it changes nothing.
-    pub const PARITY: u32 = 1 << 6;
-    /// SERR# Enable: it changes nothing.
-    pub const SERR: u32 = 1 << 8;
-    /// Interrupt Disable: there is no interrupt pin.
-    pub const NO_INTERRUPT: u32 = 1 << 10;
-    /// Status: there is a capability list.
-    pub const CAPABILITIES: u32 = 1 << 20;
+layout! {
+    /// The double word at COMMAND.
+    pci_command: 32 {
+        /// Memory Space Enable.
+        MEMORY: 1, 1;
+        /// Bus Master Enable.
+        MASTER: 2, 1;
+        /// Parity Error Response: it changes nothing.
+        PARITY: 6, 1;
+        /// SERR# Enable: it changes nothing.
+        SERR: 8, 1;
+        /// Interrupt Disable: there is no interrupt pin.
+        NO_INTERRUPT: 10, 1;
+        /// Status: there is a capability list.
+        CAPABILITIES: 20, 1;
+    }
 }
 
-/// Bits of [`POWER_CONTROL`].
-pub mod power_control {
-    /// Power state: 0 is D0, 3 is D3hot.
-    pub const STATE: u32 = 3;
-    /// What a function keeps in D3hot comes back with it: No_Soft_Reset.
-    pub const NO_SOFT_RESET: u32 = 1 << 3;
+layout! {
+    /// The double word at POWER_CONTROL.
+    power_control: 32 {
+        /// Power state: 0 is D0, 3 is D3hot.
+        STATE: 0, 2;
+        /// What a function keeps in D3hot comes back with it: No_Soft_Reset.
+        NO_SOFT_RESET: 3, 1;
+    }
 }
 
-/// Bits of [`DEVICE_CONTROL`].
-pub mod device_control {
-    /// Enable Relaxed Ordering: on after a reset, as the specification has it. The NIC does not ask for it.
-    pub const RELAXED: u32 = 1 << 4;
-    /// Lowest bit of Max_Payload_Size.
-    pub const MAX_PAYLOAD: u32 = 5;
-    /// Extended Tag Field Enable.
-    pub const EXTENDED_TAG: u32 = 1 << 8;
-    /// Enable No Snoop: on after a reset, as the specification has it. The NIC does not ask for it.
-    pub const NO_SNOOP: u32 = 1 << 11;
-    /// Lowest bit of Max_Read_Request_Size.
-    pub const MAX_READ: u32 = 12;
-    /// Initiate Function Level Reset.
-    pub const FUNCTION_RESET: u32 = 1 << 15;
-    /// Device Status: Correctable Error Detected. A non-posted request that is refused counts as one (role-based error reporting).
-    pub const CORRECTABLE: u32 = 1 << 16;
-    /// Device Status: Non-Fatal Error Detected.
-    pub const NON_FATAL: u32 = 1 << 17;
-    /// Device Status: Fatal Error Detected.
-    pub const FATAL: u32 = 1 << 18;
-    /// Device Status: Unsupported Request Detected.
-    pub const UNSUPPORTED: u32 = 1 << 19;
+layout! {
+    /// The double word at DEVICE_CONTROL.
+    device_control: 32 {
+        /// Enable Relaxed Ordering: on after a reset, as the specification has it. The NIC does not ask for it.
+        RELAXED: 4, 1;
+        /// Max_Payload_Size, encoded 128 << n.
+        MAX_PAYLOAD: 5, 3;
+        /// Extended Tag Field Enable.
+        EXTENDED_TAG: 8, 1;
+        /// Enable No Snoop: on after a reset, as the specification has it. The NIC does not ask for it.
+        NO_SNOOP: 11, 1;
+        /// Max_Read_Request_Size, encoded 128 << n.
+        MAX_READ: 12, 3;
+        /// Initiate Function Level Reset.
+        FUNCTION_RESET: 15, 1;
+        /// Device Status: Correctable Error Detected. A non-posted request that is refused counts as one (role-based error reporting).
+        CORRECTABLE: 16, 1;
+        /// Device Status: Non-Fatal Error Detected.
+        NON_FATAL: 17, 1;
+        /// Device Status: Fatal Error Detected.
+        FATAL: 18, 1;
+        /// Device Status: Unsupported Request Detected.
+        UNSUPPORTED: 19, 1;
+    }
 }
 
-/// Bits of [`LINK_CONTROL`].
-pub mod link_control {
-    /// Read Completion Boundary: 128 bytes.
-    pub const RCB_128: u32 = 1 << 3;
+layout! {
+    /// The double word at LINK_CONTROL.
+    link_control: 32 {
+        /// Read Completion Boundary: 128 bytes.
+        RCB_128: 3, 1;
+    }
 }
 
-/// Bits of [`MSIX`].
-pub mod msix {
-    /// MSI-X Enable.
-    pub const ENABLE: u32 = 1 << 31;
-    /// Function Mask.
-    pub const MASK: u32 = 1 << 30;
+layout! {
+    /// The double word at MSIX.
+    msix: 32 {
+        /// Function Mask.
+        MASK: 30, 1;
+        /// MSI-X Enable.
+        ENABLE: 31, 1;
+    }
 }
 
 /// Largest Max_Payload_Size that the NIC takes and makes, encoded 128 << n.
@@ -179,9 +191,13 @@ const fn id() -> u32 {
 pub const TABLE: [Word; 20] = [
     Word::fixed(0x00, "Vendor ID, Device ID", "7.5.1", id()),
     Word {
-        writable: command::MEMORY | command::MASTER | command::PARITY | command::SERR | command::NO_INTERRUPT,
+        writable: pci_command::MEMORY.ones()
+            | pci_command::MASTER.ones()
+            | pci_command::PARITY.ones()
+            | pci_command::SERR.ones()
+            | pci_command::NO_INTERRUPT.ones(),
         doc: "In D3hot neither Memory Space nor Bus Master counts.",
-        ..Word::fixed(COMMAND, "Command, Status", "7.5.1.1", command::CAPABILITIES)
+        ..Word::fixed(COMMAND, "Command, Status", "7.5.1.1", pci_command::CAPABILITIES.ones())
     },
     // Class: network controller, other.
     Word::fixed(0x08, "Revision ID, Class Code", "7.5.1", 0x0280_0000),
@@ -207,13 +223,13 @@ pub const TABLE: [Word; 20] = [
     // Version 3. Linux' vfio-pci sends a function that nobody has open to D3hot, and who emulates one (QEMU) takes its word for the state.
     Word::fixed(POWER, "Power Management Capabilities", "7.6", 3 << 16 | (EXPRESS as u32) << 8 | 0x01),
     Word {
-        writable: power_control::STATE,
+        writable: power_control::STATE.ones(),
         doc: "D0 and D3hot; a write of another state leaves the byte alone.",
         ..Word::fixed(
             POWER_CONTROL,
             "Power Management Control and Status",
             "7.6",
-            power_control::NO_SOFT_RESET,
+            power_control::NO_SOFT_RESET.ones(),
         )
     },
     // Version 2, endpoint.
@@ -227,30 +243,32 @@ pub const TABLE: [Word; 20] = [
     ),
     Word {
         writable: 0x7FFF,
-        clearable: device_control::CORRECTABLE
-            | device_control::NON_FATAL
-            | device_control::FATAL
-            | device_control::UNSUPPORTED,
-        kept: 7 << device_control::MAX_PAYLOAD,
+        clearable: device_control::CORRECTABLE.ones()
+            | device_control::NON_FATAL.ones()
+            | device_control::FATAL.ones()
+            | device_control::UNSUPPORTED.ones(),
+        kept: 7 << device_control::MAX_PAYLOAD.lo,
         doc: "Initiate Function Level Reset reads as 0.",
         ..Word::fixed(
             DEVICE_CONTROL,
             "Device Control, Device Status",
             "7.8.4",
-            device_control::RELAXED | device_control::NO_SNOOP | 2 << device_control::MAX_READ,
+            device_control::RELAXED.ones()
+                | device_control::NO_SNOOP.ones()
+                | 2 << device_control::MAX_READ.lo,
         )
     },
     Word::fixed(LINK_CAPABILITIES, "Link Capabilities", "7.8.6", LINK | ASPM_OPTIONAL),
     Word {
-        writable: 0xC3 | link_control::RCB_128,
-        platform: link_control::RCB_128,
-        kept: 0xC3 | link_control::RCB_128,
+        writable: 0xC3 | link_control::RCB_128.ones(),
+        platform: link_control::RCB_128.ones(),
+        kept: 0xC3 | link_control::RCB_128.ones(),
         doc: "The read completion boundary is the root complex's.",
         ..Word::fixed(LINK_CONTROL, "Link Control, Link Status", "7.8.7", LINK << 16)
     },
     Word {
-        writable: msix::ENABLE | msix::MASK,
-        platform: msix::ENABLE | msix::MASK,
+        writable: msix::ENABLE.ones() | msix::MASK.ones(),
+        platform: msix::ENABLE.ones() | msix::MASK.ones(),
         doc: "Under Linux the kernel enables what has an eventfd.",
         ..Word::fixed(MSIX, "MSI-X Message Control", "PCI 3.0, 6.8.2", (VECTORS as u32 - 1) << 16 | 0x11)
     },

@@ -24,6 +24,13 @@ impl Field {
         }
     }
 
+    /// The field's bits in a double word, all ones: for a field of a layout of 32 bits.
+    #[inline]
+    pub const fn ones(&self) -> u32 {
+        debug_assert!(self.lo + self.width <= 32, "it lies beyond a double word");
+        (self.mask() << self.lo) as u32
+    }
+
     /// Reads the field. Words past the end of `row` read as 0.
     #[inline]
     pub const fn get(&self, row: &[u64]) -> u64 {

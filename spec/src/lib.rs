@@ -9,6 +9,7 @@ pub mod handle;
 pub mod inside;
 pub mod layout;
 pub mod packet;
+pub mod pcie_link;
 pub mod profile;
 pub mod reference;
 pub mod refusal;

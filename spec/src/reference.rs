@@ -6,7 +6,9 @@ use crate::descriptor::status;
 use crate::layout::{Codes, Layout};
 use crate::packet::Packet;
 use crate::refusal::REFUSALS;
-use crate::{cm, descriptor, doorbell, handle, profile, register, tables, tlp, wire};
+use crate::{
+    cm, config_space, descriptor, doorbell, handle, pcie_link, profile, register, tables, tlp, wire,
+};
 
 enum Part {
     Layout(Layout),
@@ -126,11 +128,35 @@ fn chapters() -> Vec<(&'static str, Vec<Part>)> {
                 Layout(tlp::tlp_kind::LAYOUT),
                 Codes(tlp::packet_type::CODES),
                 Layout(tlp::request_dw1::LAYOUT),
+                Layout(tlp::message_dw1::LAYOUT),
+                Layout(tlp::configuration_dw2::LAYOUT),
                 Layout(tlp::completion_dw1::LAYOUT),
                 Layout(tlp::completion_dw2::LAYOUT),
                 Codes(tlp::kind::CODES),
+                Codes(tlp::endpoint_kind::CODES),
+                Codes(tlp::message_code::CODES),
                 Codes(tlp::completion_status::CODES),
                 Codes(tlp::class::CODES),
+            ],
+        ),
+        (
+            "Configuration space",
+            vec![
+                Layout(config_space::pci_command::LAYOUT),
+                Layout(config_space::power_control::LAYOUT),
+                Layout(config_space::device_control::LAYOUT),
+                Layout(config_space::link_control::LAYOUT),
+                Layout(config_space::msix::LAYOUT),
+            ],
+        ),
+        (
+            "PCI Express link",
+            vec![
+                Layout(pcie_link::dllp::LAYOUT),
+                Codes(pcie_link::dllp_kind::CODES),
+                Layout(pcie_link::flow_kind::LAYOUT),
+                Codes(pcie_link::flow_family::CODES),
+                Layout(pcie_link::training_control::LAYOUT),
             ],
         ),
     ]

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use crate::layout::{Codes, Field, Layout};
-use crate::{descriptor, doorbell, handle, inside, register, tables, tlp, wire};
+use crate::{config_space, descriptor, doorbell, handle, inside, pcie_link, register, tables, tlp, wire};
 
 /// A file of bundles.
 #[derive(Debug)]
@@ -20,13 +20,33 @@ pub struct File {
 /// One bundle: its type's name, and what it is made of.
 enum Bundle {
     Row(&'static str, Layout),
+    /// Half of a layout of 32 bits: the endpoint has 16 bits of a TLP in a cycle.
+    HalfRow(&'static str, Layout, Half),
     Pulses(&'static str, Codes),
+}
+
+/// Which half of a double word. In a TLP's header the high one comes first.
+#[derive(Clone, Copy)]
+enum Half {
+    Low,
+    High,
 }
 
 /// Every file.
 pub fn files() -> Vec<File> {
-    use Bundle::{Pulses, Row};
+    use Bundle::{HalfRow, Pulses, Row};
+    use Half::{High, Low};
     [
+        (
+            "config_space",
+            vec![
+                Row("PciCommand", config_space::pci_command::LAYOUT),
+                Row("PowerControl", config_space::power_control::LAYOUT),
+                Row("DeviceControl", config_space::device_control::LAYOUT),
+                Row("LinkControl", config_space::link_control::LAYOUT),
+                Row("MsixControl", config_space::msix::LAYOUT),
+            ],
+        ),
         (
             "descriptor",
             vec![
@@ -59,6 +79,14 @@ pub fn files() -> Vec<File> {
             ],
         ),
         (
+            "pcie_link",
+            vec![
+                Row("Dllp", pcie_link::dllp::LAYOUT),
+                Row("FlowKind", pcie_link::flow_kind::LAYOUT),
+                Row("TrainingControl", pcie_link::training_control::LAYOUT),
+            ],
+        ),
+        (
             "register",
             vec![
                 Row("ControlRegister", register::control::LAYOUT),
@@ -88,8 +116,14 @@ pub fn files() -> Vec<File> {
             "tlp",
             vec![
                 Row("FirstWord", tlp::dw0::LAYOUT),
+                HalfRow("FirstWordHigh", tlp::dw0::LAYOUT, High),
+                HalfRow("FirstWordLow", tlp::dw0::LAYOUT, Low),
                 Row("TlpKind", tlp::tlp_kind::LAYOUT),
                 Row("RequestWord", tlp::request_dw1::LAYOUT),
+                HalfRow("RequestWordLow", tlp::request_dw1::LAYOUT, Low),
+                HalfRow("MessageWordLow", tlp::message_dw1::LAYOUT, Low),
+                HalfRow("TargetWordHigh", tlp::configuration_dw2::LAYOUT, High),
+                HalfRow("TargetWordLow", tlp::configuration_dw2::LAYOUT, Low),
                 Row("CompletionCountWord", tlp::completion_dw1::LAYOUT),
                 Row("CompletionTagWord", tlp::completion_dw2::LAYOUT),
             ],
@@ -118,7 +152,8 @@ fn file(name: &str, bundles: &[Bundle]) -> String {
     );
     for bundle in bundles {
         match bundle {
-            Bundle::Row(name, layout) => row(&mut out, name, layout),
+            Bundle::Row(name, layout) => row(&mut out, name, layout.doc, (0, layout.bits), layout.fields),
+            Bundle::HalfRow(name, layout, half) => self::half(&mut out, name, layout, *half),
             Bundle::Pulses(name, codes) => pulses(&mut out, name, codes),
         }
     }
@@ -142,21 +177,34 @@ fn field(out: &mut String, name: &str, width: usize, doc: &str) {
     writeln!(out, "    ///{doc}\n    pub {}: {kind},", name.to_lowercase()).expect("a String takes all");
 }
 
-fn row(out: &mut String, name: &str, layout: &Layout) {
-    head(out, name, layout.doc);
-    let mut next = 0;
+/// The fields that lie in these bits.
+fn row(out: &mut String, name: &str, doc: &str, (start, end): (usize, usize), fields: &[Field]) {
+    head(out, name, doc);
+    let mut next = start;
     let gap = |out: &mut String, from: usize, to: usize| {
         if to > from {
-            field(out, &format!("reserved_{from}"), to - from, " Reserved, 0.");
+            field(out, &format!("reserved_{}", from - start), to - from, " Reserved, 0.");
         }
     };
-    for Field { name, lo, width, doc } in layout.fields {
+    for Field { name, lo, width, doc } in fields {
         gap(out, next, *lo);
         field(out, name, *width, doc);
         next = lo + width;
     }
-    gap(out, next, layout.bits);
+    gap(out, next, end);
     out.push_str("}\n");
+}
+
+fn half(out: &mut String, name: &str, layout: &Layout, half: Half) {
+    assert_eq!(layout.bits, 32, "{name}: half of a double word");
+    let (words, bits) = match half {
+        Half::Low => ("Its low half.", (0, 16)),
+        Half::High => ("Its high half.", (16, 32)),
+    };
+    let (low, high) = layout.fields.split_at(layout.fields.partition_point(|field| field.lo < 16));
+    assert!(low.iter().all(|field| field.lo + field.width <= 16), "{name}: a field lies in both halves");
+    let fields = if let Half::Low = half { low } else { high };
+    row(out, name, &format!("{} {words}", layout.doc), bits, fields);
 }
 
 fn pulses(out: &mut String, name: &str, codes: &Codes) {

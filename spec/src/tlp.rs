@@ -82,6 +82,32 @@ layout! {
 }
 
 layout! {
+    /// Second header double word of a message.
+    message_dw1: 32 {
+        /// See message_code.
+        CODE: 0, 8;
+        /// Tag.
+        TAG: 8, 8;
+        /// Requester identifier.
+        REQUESTER: 16, 16;
+    }
+}
+
+layout! {
+    /// Third header double word of a configuration request.
+    configuration_dw2: 32 {
+        /// Number of the double word.
+        REGISTER: 2, 10;
+        /// Function.
+        FUNCTION: 16, 3;
+        /// Device.
+        DEVICE: 19, 5;
+        /// Bus.
+        BUS: 24, 8;
+    }
+}
+
+layout! {
     /// Second header double word of a completion.
     completion_dw1: 32 {
         /// Bytes left to complete, this packet's included; 0 stands for 4096.
@@ -120,6 +146,28 @@ codes! {
         COMPLETION = 0x0A;
         /// Completion with data.
         COMPLETION_DATA = 0x4A;
+    }
+}
+
+codes! {
+    /// Format and type of other packets that the endpoint takes and makes.
+    endpoint_kind: u8 {
+        /// Completion of a locked read, without data.
+        LOCKED_COMPLETION = 0x0B;
+        /// Message without data, from the root complex to all.
+        MESSAGE_TO_ALL = 0x33;
+        /// Message without data, gathered on its way to the root complex.
+        MESSAGE_GATHERED = 0x35;
+    }
+}
+
+codes! {
+    /// Messages of power management.
+    message_code: u8 {
+        /// PME_Turn_Off.
+        TURN_OFF = 0x19;
+        /// PME_TO_Ack.
+        TURN_OFF_ACK = 0x1B;
     }
 }
 

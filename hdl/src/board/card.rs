@@ -16,7 +16,7 @@
 //! Tests: the blocks have theirs; `cargo xtask export` writes it as card.v.
 
 use super::{NicWithMac, Ticks};
-use crate::edge::{ConfigSource, CreditsSource, TlpRxSource, TlpTx};
+use crate::edge::{ConfigSource, TlpCreditsSource, TlpRxSource, TlpTx};
 use crate::mac::RgmiiPads;
 use crate::pcie::bus::TlpWord;
 use crate::pcie::PcieEndpoint;
@@ -131,7 +131,7 @@ impl Logic for Card {
         // The TLP edge.
         join!(self, TlpRxSource, endpoint.tlp_rx => nic.tlp_rx);
         join!(self, TlpTx, nic.tlp_tx => endpoint.tlp_tx);
-        join!(self, CreditsSource, endpoint.credit => nic.credit);
+        join!(self, TlpCreditsSource, endpoint.credit => nic.credit);
         join!(self, ConfigSource, endpoint.cfg => nic.cfg);
         drive!(self, nic.tlp_rx_np_ready => endpoint.tlp_rx_np_ready; endpoint.link_down => nic.link_down;
             nic.function_reset_done => endpoint.function_reset_done);

@@ -15,7 +15,7 @@
 //! Tests: what is inside has its own; this is built by `viaduct-export board`.
 
 use super::{Pad, Pll, Start, Wiring, ADDRESS, STATION};
-use crate::echo::{Echo, Lights};
+use crate::echo::{Echo, EchoLights};
 use crate::mac::RgmiiPads;
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
@@ -36,13 +36,13 @@ pub struct EchoBoard<const L: usize, const LOW: u64> {
     pub phy_mdio: Signal<InOut, Bits<1>>,
     /// Reset of the PHY; low: the PHY is reset.
     pub phy_reset_n: Signal<Out, bool>,
-    /// The lights: see [`Lights`].
+    /// The lights: see [`EchoLights`].
     pub lights: Signal<Out, Bits<L>>,
     pll: Pll,
     start: Start,
     echo: Echo,
     mdio: Pad,
-    lights_bits: Cast<Lights, Bits<4>>,
+    lights_bits: Cast<EchoLights, Bits<4>>,
     level: Number<L, LOW>,
     station: Number<48, { STATION }>,
     address: Number<32, { ADDRESS }>,

@@ -15,7 +15,7 @@
 //! Tests: `sim/tests/rgmii.rs`: two of them with an Ethernet of the test's between.
 
 use super::STATION;
-use crate::edge::{Config, Credits, TlpRx, TlpTx};
+use crate::edge::{Config, TlpCredits, TlpRx, TlpTx};
 use crate::mac::{Mac, RgmiiPads};
 use crate::nic::Nic;
 use crate::prims::{Keep, LaneCount, Number};
@@ -37,7 +37,7 @@ pub struct NicWithMac {
     /// Packets to the host.
     pub tlp_tx: TlpTx,
     /// What may be sent to the host now, by the link partner's credits; from `PcieEndpoint`.
-    pub credit: Credits,
+    pub credit: TlpCredits,
     /// The function's configuration space, from `PcieEndpoint`.
     pub cfg: Config,
     /// The function-level reset is done; it stays high until `cfg.function_reset` falls.
@@ -84,7 +84,7 @@ impl Logic for NicWithMac {
         // The host.
         TlpRx::link(&mut self.tlp_rx, &mut self.nic.tlp_rx);
         TlpTx::link(&mut self.tlp_tx, &mut self.nic.tlp_tx);
-        Credits::link(&mut self.credit, &mut self.nic.credit);
+        TlpCredits::link(&mut self.credit, &mut self.nic.credit);
         Config::link(&mut self.cfg, &mut self.nic.cfg);
         FlowSource::<Bits<32>>::link(&mut self.read_deadline, &mut self.nic.read_deadline);
         FlowSource::<Bits<32>>::link(&mut self.interrupt_deadline, &mut self.nic.interrupt_deadline);

@@ -53,7 +53,7 @@ use viaduct_spec::profile::VI_LOG2;
 use viaduct_spec::tables::table;
 
 use crate::bus::{Arm, Commit, DoorbellRow, MmioWrite, Position, Queue, QueueId, Vi, QUEUE_LOG2};
-use crate::prims::{BitRam, Cast, LutRam, Number, Ram, RegionRow, Unpack};
+use crate::prims::{BitRam, Cast, LutRam, Number, Ram, RegionRowNumber, Unpack};
 use crate::rows::doorbell::{ArmWord, Token};
 use crate::rows::tables::WorkQueueRow;
 use vi_pages::{ViPages, ViStore};
@@ -127,7 +127,7 @@ pub struct Doorbell {
     queue: Cast<QueueId, Queue>,
     /// Its word, as a doorbell and as an arm word.
     token: Cast<Bits<64>, Token>,
-    region: RegionRow<15>,
+    region: RegionRowNumber<15>,
     arm_word: Cast<Bits<64>, ArmWord>,
     /// The store is a doorbell of an open queue.
     taken: Signal<Local, bool>,

@@ -51,7 +51,7 @@ use viaduct_dialect::wires;
 
 /// What a person may look at. A board with fewer lights has the first of them.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Lights {
+pub struct EchoLights {
     /// The PHY has a link: it says so on the management bus.
     pub link: bool,
     /// The PHY was found on that bus.
@@ -82,7 +82,7 @@ pub struct Echo {
     /// The pins of the PHY's management.
     pub bus: ManagementBus,
     /// What a person may look at.
-    pub lights: Signal<Out, Lights>,
+    pub lights: Signal<Out, EchoLights>,
     mac: Mac,
     question: Question,
     answerer: Answerer,
@@ -93,7 +93,7 @@ pub struct Echo {
     /// Cycles for which `lights.sent` stays on.
     sent: DFF<Bits<23>>,
     /// `lights`.
-    shown: DFF<Lights>,
+    shown: DFF<EchoLights>,
 }
 
 impl Echo {

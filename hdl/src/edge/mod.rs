@@ -19,7 +19,7 @@ pub use complete::TlpComplete;
 pub use enabled_bytes::EnabledBytes;
 pub use packet_sort::PacketSort;
 pub use ports::{
-    Config, ConfigSource, Credits, CreditsSource, EthRx, EthTx, EthWatch, TlpRx, TlpRxSource, TlpTx,
+    Config, ConfigSource, EthRx, EthTx, EthWatch, TlpCredits, TlpCreditsSource, TlpRx, TlpRxSource, TlpTx,
     TlpTxSink,
 };
 pub use receive::TlpReceive;

@@ -76,8 +76,8 @@ pub struct TlpTxSink {
 
 /// What may be sent to the host now; the PCIe endpoint drives all fields.
 #[derive(Clone, Debug, Default, LogicInterface)]
-#[join = "CreditsSource"]
-pub struct Credits {
+#[join = "TlpCreditsSource"]
+pub struct TlpCredits {
     /// Number of headers of posted packets.
     pub ph: Signal<In, Bits<8>>,
     /// Data of posted packets, in units of 16 bytes.
@@ -90,10 +90,10 @@ pub struct Credits {
     pub cd: Signal<In, Bits<12>>,
 }
 
-/// The other end of [`Credits`]: an endpoint's.
+/// The other end of [`TlpCredits`]: an endpoint's.
 #[derive(Clone, Debug, Default, LogicInterface)]
-#[join = "Credits"]
-pub struct CreditsSource {
+#[join = "TlpCredits"]
+pub struct TlpCreditsSource {
     /// Number of headers of posted packets.
     pub ph: Signal<Out, Bits<8>>,
     /// Data of posted packets, in units of 16 bytes.

@@ -29,7 +29,7 @@
 //!
 //! Tests: `tests/tlp/transmit/`.
 
-use super::{Credits, TlpTx};
+use super::{TlpCredits, TlpTx};
 use crate::bus::TlpBeat;
 use crate::prims::{Cast, Number, Skid, Successor};
 use crate::stream::Sink;
@@ -75,7 +75,7 @@ pub struct TlpTransmit {
     /// The interrupts, from `interrupt/vectors`: posted, too.
     pub message: Sink<TlpBeat>,
     /// What may be sent to the host now, by the link partner's credits; the PCIe endpoint drives this.
-    pub credit: Credits,
+    pub credit: TlpCredits,
     /// The function may send memory requests: the Bus Master bit, from its configuration space.
     pub bus_master: Signal<In, bool>,
     /// No posted or non-posted packet may start, because a reset is to come; the NIC's `Reset` drives this.

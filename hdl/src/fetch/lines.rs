@@ -28,7 +28,7 @@ use viaduct_dialect::wires;
 use viaduct_spec::profile::REGION_LOG2;
 
 use crate::bus::{client, Position, ReadBeat, QUEUE_LOG2};
-use crate::prims::{Cast, Fifo, FifoSlice, Number, Ram, RegionRow};
+use crate::prims::{Cast, Fifo, FifoSlice, Number, Ram, RegionRowNumber};
 use crate::rows::doorbell::Token;
 
 /// log2 of the tokens of a queue that the NIC keeps: two lines of the ring, so the next line can be on its way while the one before is used.
@@ -116,7 +116,7 @@ pub struct Lines {
     word_last: DFF<bool>,
     /// The eight bytes as a token.
     token_now: Cast<Bits<64>, Token>,
-    region: RegionRow<15>,
+    region: RegionRowNumber<15>,
     /// A line has ended in the cycle before; `ended_found` says what it brought.
     ended: DFF<bool>,
     ended_found: DFF<FoundTokens>,

@@ -21,7 +21,7 @@ use viaduct_spec::profile::{REGION_LOG2, SEND_WINDOW_LOG2};
 
 use super::lines::TOKENS_LOG2;
 use crate::bus::{Commit, QUEUE_LOG2};
-use crate::prims::{Ram, RegionRow, Unpack};
+use crate::prims::{Ram, RegionRowNumber, Unpack};
 use crate::rows::tables::WorkQueueRow;
 use crate::stream::FlowSink;
 
@@ -82,7 +82,7 @@ pub struct QueueRows {
     /// The row's number is that of a queue that exists.
     exists: Signal<Local, bool>,
     table_row: Unpack<Commit, WorkQueueRow>,
-    region: RegionRow<16>,
+    region: RegionRowNumber<16>,
     fields: Signal<Local, WorkQueue>,
 }
 

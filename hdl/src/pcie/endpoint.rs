@@ -24,7 +24,7 @@ use super::crossing::PcieCrossing;
 use super::link::PcieLink;
 use super::mac::PcieMac;
 use super::transaction::PcieTransaction;
-use crate::edge::{ConfigSource, CreditsSource, TlpRxSource, TlpTxSink};
+use crate::edge::{ConfigSource, TlpCreditsSource, TlpRxSource, TlpTxSink};
 use crate::stream::{FlowSource, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -71,7 +71,7 @@ pub struct PcieEndpoint {
     /// Packets of the core's, to the host.
     pub tlp_tx: TlpTxSink,
     /// How much the core may send now.
-    pub credit: CreditsSource,
+    pub credit: TlpCreditsSource,
     /// The function's configuration space, as far as the core looks at it.
     pub cfg: ConfigSource,
     /// From the core: its function-level reset is done.
@@ -173,7 +173,7 @@ impl Logic for PcieEndpoint {
         // The core.
         TlpRxSource::link(&mut self.tlp_rx, &mut self.crossing.tlp_rx);
         TlpTxSink::link(&mut self.tlp_tx, &mut self.crossing.tlp_tx);
-        CreditsSource::link(&mut self.credit, &mut self.crossing.credit);
+        TlpCreditsSource::link(&mut self.credit, &mut self.crossing.credit);
         ConfigSource::link(&mut self.cfg, &mut self.crossing.cfg);
         drive!(self, tlp_rx_np_ready => crossing.tlp_rx_np_ready;
             function_reset_done => crossing.core_reset_done; crossing.link_down => link_down);

@@ -206,7 +206,7 @@ const CREDIT_COUNTER: [Mutant; 9] = [
     mutant("completions are posted", "once", "ends & (sort == posted_class)", "ends & ~sort[0]"),
     mutant("a length of 0 is 0", "price", "if (~(|length)) units <= most;", ""),
     mutant("units are rounded down", "price", "{2'd0, length} + 12'd3", "{2'd0, length}"),
-    mutant("what has no data has a length", "price", "if (~data[30]) units <= 12'd0;", ""),
+    mutant("what has no data has a length", "price", "if (~kind_to[6]) units <= 12'd0;", ""),
     mutant(
         "a packet costs a cycle later, too",
         "seldom",

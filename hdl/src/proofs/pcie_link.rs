@@ -2,7 +2,7 @@
 
 use super::{checker, mutant, Engine, Mutant, Proof};
 use crate::export::verilog;
-use crate::pcie::link::{Deframe, Frame, Receive, Replay};
+use crate::pcie::link::{Deframe, Frame, Replay, TlpJudge};
 
 /// The proofs that this file describes.
 pub fn all() -> Vec<Proof> {
@@ -18,9 +18,9 @@ pub fn all() -> Vec<Proof> {
         Proof {
             smaller: &SMALL_TLP,
             ..checker(
-                "pcie_receive",
-                || verilog(Receive::default()),
-                include_str!("../../formal/pcie_receive.sv"),
+                "pcie_tlp_judge",
+                || verilog(TlpJudge::default()),
+                include_str!("../../formal/pcie_tlp_judge.sv"),
                 20,
                 Engine::Single,
                 &RECEIVE,

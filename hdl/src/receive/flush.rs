@@ -60,7 +60,7 @@ pub struct SetAside {
 
 /// A VI's row.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Mark {
+struct FlushRow {
     /// `viaduct_spec::tables::vi_states`.
     state: Bits<2>,
     aside: bool,
@@ -90,9 +90,9 @@ pub struct Flush {
     pub resume: Signal<Out, bool>,
     queue: RunQueue<VI_LOG2, VI_LOG2_1>,
     /// For each VI: its state, `aside` and `late`.
-    marks: LutRam<Mark, VI_LOG2>,
+    marks: LutRam<FlushRow, VI_LOG2>,
     /// A copy of `marks`, read for the VI whose descriptor is there.
-    filled_marks: LutRam<Mark, VI_LOG2>,
+    filled_marks: LutRam<FlushRow, VI_LOG2>,
     changed: DFF<bool>,
     changed_before: DFF<bool>,
     change: Signal<Local, bool>,

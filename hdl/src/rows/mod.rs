@@ -16,10 +16,12 @@
 //!
 //! Reset: a row is 0 until it is committed, and its default is 0. Both blocks are wires: they cost no LUT and no cycle.
 
+pub mod config_space;
 pub mod descriptor;
 pub mod doorbell;
 pub mod handle;
 pub mod inside;
+pub mod pcie_link;
 pub mod register;
 pub mod tables;
 pub mod tlp;

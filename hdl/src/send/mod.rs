@@ -21,9 +21,9 @@ pub use egress::Egress;
 pub use eth_transmit::EthTransmit;
 pub use flush_read::FlushRead;
 pub use gather::{
-    Check, CheckedMessage, Cut, Gather, HeadCheck, HeadFindings, LengthCheck, LengthFaults, MessageJudge,
-    MessageRest, MessageVerdict, Owner, OwnerNow, PacketCount, PacketPlace, ReadRest, ReadsKnown, Request,
-    WordReader,
+    Check, CheckedMessage, Cut, DescriptorRequest, Gather, HeadCheck, HeadFindings, LengthCheck,
+    LengthFaults, MessageJudge, MessageRest, MessageVerdict, Owner, OwnerNow, PacketCount, PacketPlace,
+    ReadRest, ReadsKnown, WordReader,
 };
 pub use transmit::{
     AckJudge, AckVerdict, AnswerFailure, MessageUnderWay, PacketJudge, PacketVerdict, PsnCount, SenderNow,

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use viaduct_link::tlp::Tlp;
 use viaduct_spec::config_space::{
-    command, device_control, BAR0, BAR2, BAR2_HIGH, COMMAND, DEVICE_CONTROL, TABLE,
+    device_control, pci_command, BAR0, BAR2, BAR2_HIGH, COMMAND, DEVICE_CONTROL, TABLE,
 };
 use viaduct_spec::profile::BAR2_BYTES;
 use viaduct_spec::register::BAR0_BYTES;
@@ -135,7 +135,7 @@ impl Platform {
             (BAR0, BAR0_BASE as u32),
             (BAR2, BAR2_BASE as u32),
             (BAR2_HIGH, (BAR2_BASE >> 32) as u32),
-            (COMMAND, command::MEMORY),
+            (COMMAND, pci_command::MEMORY.ones()),
         ];
         self.requests.extend(rows.map(|(offset, value)| Request::write(NIC_ID, offset, value)));
         self.written = None;
@@ -154,7 +154,8 @@ impl Platform {
         match (input.cfg_function_reset, self.reset) {
             (true, Reset::None) if self.enumerated => {
                 self.reset = Reset::Asked;
-                let device = self.written.unwrap_or(self.wished).device | device_control::FUNCTION_RESET;
+                let device =
+                    self.written.unwrap_or(self.wished).device | device_control::FUNCTION_RESET.ones();
                 self.requests.push_back(Request::write(NIC_ID, DEVICE_CONTROL, device));
             }
             (false, Reset::Done) => self.reset = Reset::None,

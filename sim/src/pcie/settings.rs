@@ -1,7 +1,7 @@
 //! What system software sets in the function's configuration space, as the root complex shows it.
 
 use viaduct_spec::config_space::{
-    command, device_control, link_control, msix, COMMAND, DEVICE_CONTROL, LINK_CONTROL, MSIX,
+    device_control, link_control, msix, pci_command, COMMAND, DEVICE_CONTROL, LINK_CONTROL, MSIX,
 };
 
 use crate::nic::NicIn;
@@ -21,14 +21,15 @@ impl Settings {
     pub fn of(input: &NicIn) -> Self {
         let bit = |set: bool, bit: u32| if set { bit } else { 0 };
         Self {
-            command: command::MEMORY | bit(input.cfg_bus_master, command::MASTER),
-            device: device_control::RELAXED
-                | device_control::NO_SNOOP
-                | u32::from(input.cfg_max_payload) << device_control::MAX_PAYLOAD
-                | u32::from(input.cfg_max_read) << device_control::MAX_READ
-                | bit(input.cfg_extended_tag, device_control::EXTENDED_TAG),
-            link: bit(input.cfg_rcb, link_control::RCB_128),
-            msix: bit(input.cfg_msix_enable, msix::ENABLE) | bit(input.cfg_msix_mask, msix::MASK),
+            command: pci_command::MEMORY.ones() | bit(input.cfg_bus_master, pci_command::MASTER.ones()),
+            device: device_control::RELAXED.ones()
+                | device_control::NO_SNOOP.ones()
+                | u32::from(input.cfg_max_payload) << device_control::MAX_PAYLOAD.lo
+                | u32::from(input.cfg_max_read) << device_control::MAX_READ.lo
+                | bit(input.cfg_extended_tag, device_control::EXTENDED_TAG.ones()),
+            link: bit(input.cfg_rcb, link_control::RCB_128.ones()),
+            msix: bit(input.cfg_msix_enable, msix::ENABLE.ones())
+                | bit(input.cfg_msix_mask, msix::MASK.ones()),
         }
     }
 
@@ -46,7 +47,7 @@ impl Settings {
 
 /// Max_Payload_Size in bytes that a value of Device Control sets.
 pub fn max_payload(device: u32) -> u32 {
-    128 << (device >> device_control::MAX_PAYLOAD & 7)
+    128 << (device >> device_control::MAX_PAYLOAD.lo & 7)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! enumerated it. What software writes here becomes the NIC's `cfg_*` side band.
 
 use viaduct_spec::config_space::{
-    command, device_control, link_control, msix, power_control, word, Word, COMMAND, DEVICE_CONTROL,
+    device_control, link_control, msix, pci_command, power_control, word, Word, COMMAND, DEVICE_CONTROL,
     LINK_CONTROL, MAX_PAYLOAD_SUPPORTED, MAX_READ_LARGEST, MSIX, POWER_CONTROL, TABLE,
 };
 
@@ -14,7 +14,7 @@ pub use viaduct_spec::config_space::CONFIG_BYTES;
 /// The BARs, and what may come behind them.
 const BARS: std::ops::Range<usize> = 0x10..0x28;
 /// Size fields of Device Control.
-const SIZES: u32 = 7 << device_control::MAX_PAYLOAD | 7 << device_control::MAX_READ;
+const SIZES: u32 = 7 << device_control::MAX_PAYLOAD.lo | 7 << device_control::MAX_READ.lo;
 
 /// What a write asks for beyond changing a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,17 +40,17 @@ impl ConfigSpace {
         }
         // Whoever hands a function to user space has enabled its memory (Linux's vfio-pci does);
         // Bus Master stays off until the driver asks.
-        space.put(COMMAND, space.get(COMMAND) | command::MEMORY);
+        space.put(COMMAND, space.get(COMMAND) | pci_command::MEMORY.ones());
         let conditions = &options.conditions;
         space.set_sizes(conditions.max_payload.min(MAX_PAYLOAD_SUPPORTED as u8), conditions.max_read);
         space.set_extended_tag(conditions.extended_tag);
-        space.set(LINK_CONTROL, link_control::RCB_128, conditions.rcb == 128);
+        space.set(LINK_CONTROL, link_control::RCB_128.ones(), conditions.rcb == 128);
         space
     }
 
     /// Sets or clears MSI-X Enable, which is the platform's.
     pub fn enable_msix(&mut self, enable: bool) {
-        self.set(MSIX, msix::ENABLE, enable);
+        self.set(MSIX, msix::ENABLE.ones(), enable);
     }
 
     /// Reads from `offset` on; what lies past the end reads as all ones.
@@ -70,7 +70,8 @@ impl ConfigSpace {
             let (data, enabled) = (u32::from(byte) << shift, 0xFF << shift);
             let word = Word { writable: word.writable & !word.platform, ..*word };
             self.put(start, word.written(self.get(start), data, enabled));
-            effect.function_reset |= start == DEVICE_CONTROL && data & device_control::FUNCTION_RESET != 0;
+            effect.function_reset |=
+                start == DEVICE_CONTROL && data & device_control::FUNCTION_RESET.ones() != 0;
         }
         effect
     }
@@ -85,17 +86,17 @@ impl ConfigSpace {
 
     /// In D0; in D3hot only configuration space answers.
     fn awake(&self) -> bool {
-        self.get(POWER_CONTROL) & power_control::STATE == 0
+        self.get(POWER_CONTROL) & power_control::STATE.ones() == 0
     }
 
     /// Memory Space Enable: the function answers at its BARs.
     pub fn memory(&self) -> bool {
-        self.awake() && self.get(COMMAND) & command::MEMORY != 0
+        self.awake() && self.get(COMMAND) & pci_command::MEMORY.ones() != 0
     }
 
     /// Bus Master Enable: the function may send memory requests.
     pub fn bus_master(&self) -> bool {
-        self.awake() && self.get(COMMAND) & command::MASTER != 0
+        self.awake() && self.get(COMMAND) & pci_command::MASTER.ones() != 0
     }
 
     /// What the rules for requests depend on.
@@ -106,39 +107,39 @@ impl ConfigSpace {
 
     /// Max_Payload_Size, encoded 128 << n.
     pub fn max_payload(&self) -> u8 {
-        (self.get(DEVICE_CONTROL) >> device_control::MAX_PAYLOAD & 7).min(MAX_PAYLOAD_SUPPORTED) as u8
+        (self.get(DEVICE_CONTROL) >> device_control::MAX_PAYLOAD.lo & 7).min(MAX_PAYLOAD_SUPPORTED) as u8
     }
 
     /// Max_Read_Request_Size, encoded 128 << n.
     pub fn max_read(&self) -> u8 {
-        (self.get(DEVICE_CONTROL) >> device_control::MAX_READ & 7).min(MAX_READ_LARGEST) as u8
+        (self.get(DEVICE_CONTROL) >> device_control::MAX_READ.lo & 7).min(MAX_READ_LARGEST) as u8
     }
 
     /// Extended Tag Field Enable.
     pub fn extended_tag(&self) -> bool {
-        self.get(DEVICE_CONTROL) & device_control::EXTENDED_TAG != 0
+        self.get(DEVICE_CONTROL) & device_control::EXTENDED_TAG.ones() != 0
     }
 
     /// Sets Max_Payload_Size and Max_Read_Request_Size, encoded 128 << n, as system software does.
     pub fn set_sizes(&mut self, max_payload: u8, max_read: u8) {
-        let sizes = u32::from(max_payload & 7) << device_control::MAX_PAYLOAD
-            | u32::from(max_read & 7) << device_control::MAX_READ;
+        let sizes = u32::from(max_payload & 7) << device_control::MAX_PAYLOAD.lo
+            | u32::from(max_read & 7) << device_control::MAX_READ.lo;
         self.put(DEVICE_CONTROL, self.get(DEVICE_CONTROL) & !SIZES | sizes);
     }
 
     /// Sets or clears Extended Tag Field Enable.
     pub fn set_extended_tag(&mut self, enable: bool) {
-        self.set(DEVICE_CONTROL, device_control::EXTENDED_TAG, enable);
+        self.set(DEVICE_CONTROL, device_control::EXTENDED_TAG.ones(), enable);
     }
 
     /// MSI-X Enable.
     pub fn msix_enable(&self) -> bool {
-        self.get(MSIX) & msix::ENABLE != 0
+        self.get(MSIX) & msix::ENABLE.ones() != 0
     }
 
     /// MSI-X Function Mask.
     pub fn msix_mask(&self) -> bool {
-        self.get(MSIX) & msix::MASK != 0
+        self.get(MSIX) & msix::MASK.ones() != 0
     }
 
     fn set(&mut self, at: u16, bits: u32, on: bool) {
@@ -222,7 +223,7 @@ mod tests {
         assert!(space.memory() && !space.bus_master() && !space.msix_enable());
         let _ = write32(&mut space, COMMAND, 0x6);
         let _ = write32(&mut space, DEVICE_CONTROL, 0x5000 | 7 << 5);
-        let _ = write32(&mut space, MSIX, msix::ENABLE | msix::MASK);
+        let _ = write32(&mut space, MSIX, msix::ENABLE.ones() | msix::MASK.ones());
         assert!(space.bus_master() && !space.msix_enable() && !space.msix_mask());
         space.enable_msix(true);
         assert!(space.msix_enable());
@@ -246,7 +247,7 @@ mod tests {
             let _ = space.write(POWER_CONTROL.into(), &[state]);
             assert_eq!(
                 read32(&space, POWER_CONTROL),
-                power_control::NO_SOFT_RESET | shown,
+                power_control::NO_SOFT_RESET.ones() | shown,
                 "asked for D{state}"
             );
             assert_eq!((space.memory(), space.bus_master()), (shown == 0, shown == 0));

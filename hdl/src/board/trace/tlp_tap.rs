@@ -16,6 +16,7 @@
 
 use super::Record;
 use crate::pcie::bus::TlpWord;
+use crate::prims::WireOrder;
 use crate::stream::{FlowSink, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -41,6 +42,8 @@ pub struct TlpTap {
     went: Constant<bool>,
     made: Signal<Local, Record>,
     word: Signal<Local, Bits<16>>,
+    /// The word as a number: its first byte is the high one.
+    value: WireOrder<16>,
     writes: Signal<Local, bool>,
     first: Signal<Local, bool>,
     shifted: Signal<Local, Bits<128>>,
@@ -63,6 +66,7 @@ impl TlpTap {
             went: Constant::new(went),
             made: Default::default(),
             word: Default::default(),
+            value: Default::default(),
             writes: Default::default(),
             first: Default::default(),
             shifted: Default::default(),
@@ -97,10 +101,8 @@ impl Logic for TlpTap {
                 self.missed.d.next = false;
             }
         }
-        // The first byte on the wire is in the low half of a word.
-        self.shifted.next = (self.words.q.val() << 16)
-            | bit_cast::<128, 8>(self.word.val().get_bits::<8>(8))
-            | (bit_cast::<128, 8>(self.word.val().get_bits::<8>(0)) << 8);
+        drive!(self, word => value.from);
+        self.shifted.next = (self.words.q.val() << 16) | bit_cast::<128, 16>(self.value.to.val());
         if self.writes.val() {
             self.words.d.next = self.shifted.val();
             self.count.d.next = self.number.val() + 1;

@@ -61,6 +61,7 @@
 use super::effect::{Effect, SendCounts};
 use super::finding::{Facts, Finding, LeftPacket};
 use super::window::refusal;
+use crate::bus::syndrome_class;
 use crate::prims::Number;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -79,6 +80,9 @@ pub struct Effects {
     pub effect: Signal<Out, Effect>,
     /// The counters that go up.
     pub counts: Signal<Out, SendCounts>,
+    ack_class: Number<2, { syndrome_class::ACK }>,
+    rnr_class: Number<2, { syndrome_class::RNR }>,
+    nak_class: Number<2, { syndrome_class::NAK }>,
     no_refusal: Number<3, { refusal::NONE }>,
     operational: Number<3, { refusal::OPERATIONAL }>,
     conn_lost: Number<8, { event_code::CONN_LOST as u64 }>,
@@ -94,9 +98,9 @@ impl Logic for Effects {
             passes, turns, begins, records, compares, parks, times, runs, clears, breaks, ends, completes,
             queues; facts.val().refusal => refusal; conn_lost => code);
         fill!(self, counts, false => message, again, ghost, timeout);
-        self.counts.next.ack = self.facts.val().taken & (self.facts.val().frame == bits::<2>(0));
-        self.counts.next.rnr = self.facts.val().taken & (self.facts.val().frame == bits::<2>(1));
-        self.counts.next.nak = self.facts.val().taken & (self.facts.val().frame == bits::<2>(3));
+        self.counts.next.ack = self.facts.val().taken & (self.facts.val().frame == self.ack_class.val());
+        self.counts.next.rnr = self.facts.val().taken & (self.facts.val().frame == self.rnr_class.val());
+        self.counts.next.nak = self.facts.val().taken & (self.facts.val().frame == self.nak_class.val());
 
         match self.packet.val() {
             LeftPacket::Unsent => {

@@ -17,7 +17,8 @@
 use super::ClassCredit;
 use crate::bus::TlpBeat;
 use crate::pcie::bus::Limits;
-use crate::prims::Number;
+use crate::prims::{Cast, Number, Unpack};
+use crate::rows::tlp::{FirstWord, TlpKind};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::tlp::class;
@@ -57,6 +58,9 @@ pub struct CreditCounter {
     /// Its data, in units of 16 bytes.
     units: DFF<Bits<12>>,
     data: Signal<Local, Bits<64>>,
+    /// The beat as a packet's first one.
+    first: Unpack<Bits<64>, FirstWord>,
+    kind: Cast<Bits<8>, TlpKind>,
     length: Signal<Local, Bits<10>>,
     rounded: Signal<Local, Bits<12>>,
     ends: Signal<Local, bool>,
@@ -81,7 +85,7 @@ impl Logic for CreditCounter {
             non_posted.headers => non_posted_headers; completions.headers => completion_headers;
             completions.data => completion_data; beat.val().data => data);
         // The first double word has the length in double words, 0 for 1024, and says whether there is data.
-        self.length.next = bit_cast::<10, 64>(self.data.val());
+        drive!(self, data => first.from; first.to.val().kind => kind.from; first.to.val().length => length);
         self.rounded.next = bit_cast::<12, 10>(self.length.val()) + 3;
         if self.moves.val() {
             self.under_way.d.next = !self.beat.val().last;
@@ -90,7 +94,7 @@ impl Logic for CreditCounter {
                 if !self.length.val().any() {
                     self.units.d.next = self.most.val();
                 }
-                if !self.data.val().get_bit(30) {
+                if !self.kind.to.val().with_data {
                     self.units.d.next = bits::<12>(0);
                 }
             }

@@ -42,7 +42,7 @@ pub use widen::Widen;
 use super::bus::{CoreConfig, CoreWord, Limits, TlpWord};
 use crate::bus::TlpBeat;
 use crate::clocks::{AsyncFifo, Synchronizer};
-use crate::edge::{ConfigSource, CreditsSource, TlpRxSource, TlpTxSink};
+use crate::edge::{ConfigSource, TlpCreditsSource, TlpRxSource, TlpTxSink};
 use crate::stream::{FlowSink, Pulse, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -90,7 +90,7 @@ pub struct PcieCrossing {
     /// From the core: packets to the host.
     pub tlp_tx: TlpTxSink,
     /// To the core: how much it may send now.
-    pub credit: CreditsSource,
+    pub credit: TlpCreditsSource,
     /// To the core: the function's configuration space.
     pub cfg: ConfigSource,
     /// From the core: its function-level reset is done.

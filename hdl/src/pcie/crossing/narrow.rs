@@ -14,6 +14,8 @@
 
 use crate::bus::TlpBeat;
 use crate::pcie::bus::TlpWord;
+use crate::prims::Cast;
+use crate::rows::tlp::{FirstWord, TlpKind};
 use crate::stream::{Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -41,6 +43,9 @@ pub struct Narrow {
     data: Signal<Local, Bits<64>>,
     /// The double word that the word is of.
     double: Signal<Local, Bits<32>>,
+    /// The same as a packet's first one.
+    first: Cast<Bits<32>, FirstWord>,
+    kind: Cast<Bits<8>, TlpKind>,
     /// The word is of the header.
     heads: Signal<Local, bool>,
     half: Signal<Local, Bits<16>>,
@@ -60,6 +65,7 @@ impl Logic for Narrow {
         if self.place.q.val().get_bit(1) {
             self.double.next = bit_cast::<32, 64>(self.data.val() >> 32);
         }
+        drive!(self, double => first.from; first.to.val().kind => kind.from);
         self.heads.next = !self.number.q.val().any()
             | ((self.number.q.val() == bits::<2>(1)) & (!self.place.q.val().get_bit(1) | self.long.q.val()));
         self.begins.next = !self.number.q.val().any() & !self.place.q.val().any();
@@ -85,8 +91,7 @@ impl Logic for Narrow {
             self.shown.d.next.last = self.ends.val() & self.beat.val().last;
             self.place.d.next = self.place.q.val() + 1;
             if self.begins.val() {
-                // The format's bit 0.
-                self.long.d.next = self.double.val().get_bit(29);
+                self.long.d.next = self.kind.to.val().long;
             }
             if self.ends.val() {
                 self.place.d.next = bits::<2>(0);

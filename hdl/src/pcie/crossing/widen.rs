@@ -16,7 +16,8 @@
 
 use super::HostBeat;
 use crate::pcie::bus::CoreWord;
-use crate::prims::Number;
+use crate::prims::{Number, Unpack};
+use crate::rows::tlp::TlpKind;
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -49,7 +50,8 @@ pub struct Widen {
     complete: DFF<bool>,
     word: Signal<Local, CoreWord>,
     data: Signal<Local, Bits<16>>,
-    long: Signal<Local, bool>,
+    /// The word as a TLP's first one: the kind is the first byte.
+    kind: Unpack<Bits<16>, TlpKind>,
     /// The word is of the header.
     heads: Signal<Local, bool>,
     swapped_half: Signal<Local, Bits<16>>,
@@ -79,7 +81,7 @@ impl Logic for Widen {
         }
 
         self.data.next = self.word.val().data;
-        self.long.next = self.data.val().get_bit(5);
+        drive!(self, data => kind.from);
         self.heads.next = self.in_header.q.val() | self.word.val().first;
         self.swapped_half.next = (self.half.q.val() << 8) | (self.half.q.val() >> 8);
         self.swapped_data.next = (self.data.val() << 8) | (self.data.val() >> 8);
@@ -104,7 +106,7 @@ impl Logic for Widen {
             if self.word.val().first {
                 self.in_header.d.next = true;
                 self.header.d.next = self.five.val();
-                if self.long.val() {
+                if self.kind.to.val().long {
                     self.header.d.next = self.seven.val();
                 }
             } else if self.in_header.q.val() {

@@ -33,9 +33,9 @@ pub struct Acks {
     pub reset: Signal<In, bool>,
     /// L0: time passes; from `mac`.
     pub in_l0: Signal<In, bool>,
-    /// What became of a TLP; from `Receive`.
+    /// What became of a TLP; from `TlpJudge`.
     pub judged: Signal<In, Judged>,
-    /// The next number; from `Receive`.
+    /// The next number; from `TlpJudge`.
     pub expected: Signal<In, Bits<12>>,
     /// Max_Payload_Size: 128 << n bytes; from `transaction`.
     pub max_payload: Signal<In, Bits<3>>,

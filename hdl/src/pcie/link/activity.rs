@@ -39,7 +39,7 @@ pub struct Activity {
     pub reset: Signal<In, bool>,
     /// A DLLP; from `Dllps`.
     pub heard: FlowSink<Heard>,
-    /// A good TLP has come; from `Receive`.
+    /// A good TLP has come; from `TlpJudge`.
     pub tlp: Signal<In, bool>,
     /// The limits of all classes are known; from `Credits`.
     pub complete: Signal<In, bool>,

@@ -20,7 +20,8 @@ use super::account::Account;
 use super::packet::Heard;
 use super::tlp_class::TlpClass;
 use crate::pcie::bus::{Limits, TlpWord};
-use crate::prims::Number;
+use crate::prims::{Cast, Number, WireOrder};
+use crate::rows::tlp::FirstWordLow;
 use crate::stream::{FlowSink, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -72,8 +73,9 @@ pub struct Credits {
     spend: Signal<Local, bool>,
     first_word: Signal<Local, Bits<16>>,
     second_word: Signal<Local, Bits<16>>,
-    length_high: Signal<Local, Bits<2>>,
-    length_low: Signal<Local, Bits<8>>,
+    /// The second word as a number, and as the half of the header's double word that it is.
+    second_number: WireOrder<16>,
+    second_fields: Cast<Bits<16>, FirstWordLow>,
     /// Double words of data; 0 is 1024.
     length: Signal<Local, Bits<12>>,
     rounded: Signal<Local, Bits<12>>,
@@ -92,7 +94,7 @@ impl Logic for Credits {
 
         // What the TLP's class has left.
         drive!(self, one.q.val().data => first_word; two.q.val().data => second_word);
-        self.sorter.kind.next = self.first_word.val().get_bits::<8>(0);
+        self.sorter.kind.next = bit_cast::<8, 16>(self.first_word.val());
         self.spend.next =
             (self.state.q.val() == State::Weigh) & self.enough.q.val() & self.passed.ready.val();
         for i in 0..3 {
@@ -117,11 +119,9 @@ impl Logic for Credits {
             self.accounts[0].known.val() & self.accounts[1].known.val() & self.accounts[2].known.val();
 
         // What it costs. Units are compared as double words, so that nothing is rounded on the way.
-        self.length_high.next = self.second_word.val().get_bits::<2>(0);
-        self.length_low.next = self.second_word.val().get_bits::<8>(8);
-        self.length.next =
-            (bit_cast::<12, 2>(self.length_high.val()) << 8) | bit_cast::<12, 8>(self.length_low.val());
-        if !self.length_high.val().any() & !self.length_low.val().any() {
+        drive!(self, second_word => second_number.from; second_number.to => second_fields.from);
+        self.length.next = bit_cast::<12, 10>(self.second_fields.to.val().length);
+        if self.second_fields.to.val().length == bits::<10>(0) {
             self.length.next = self.whole.val();
         }
         self.rounded.next = self.length.val() + self.three.val();

@@ -22,7 +22,7 @@
 //!
 //! Tests: `tests/pcie/link/garbage.rs`, and with the whole.
 
-use super::packet::{Ending, Piece};
+use super::packet::{PacketEnding, Piece};
 use super::symbol_kind::{Meaning, SymbolKind};
 use crate::pcie::bus::Symbols;
 use crate::stream::{FlowSink, FlowSource};
@@ -45,7 +45,7 @@ pub struct Deframe {
     /// A word of a packet.
     pub piece: FlowSource<Piece>,
     /// A packet has ended.
-    pub ending: FlowSource<Ending>,
+    pub ending: FlowSource<PacketEnding>,
     /// A TLP was cut.
     pub damaged: Signal<Out, bool>,
     value: Signal<Local, Bits<16>>,
@@ -69,7 +69,7 @@ pub struct Deframe {
     /// The high byte of the cycle before.
     held: DFF<Bits<8>>,
     /// A packet has ended with the last cycle's word.
-    late: DFF<Ending>,
+    late: DFF<PacketEnding>,
     is_late: DFF<bool>,
     // As it is behind the low byte.
     busy_between: Signal<Local, bool>,
@@ -90,7 +90,7 @@ pub struct Deframe {
     shown: DFF<bool>,
     show: DFF<Piece>,
     ended: DFF<bool>,
-    end_kind: DFF<Ending>,
+    end_kind: DFF<PacketEnding>,
     hurt: DFF<bool>,
 }
 

@@ -16,10 +16,13 @@
 //!
 //! Tests: with the whole, `tests/pcie/link/`.
 
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
+use crate::rows::pcie_link::{Dllp, FlowKind};
 use crate::stream::Source;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
+use viaduct_spec::pcie_link::{dllp_kind, flow_family};
+use viaduct_spec::tlp::class;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -65,24 +68,23 @@ pub struct DllpSender {
     waits: DFF<bool>,
     /// The DLLP that waits is a PM DLLP.
     power: DFF<bool>,
-    kind: DFF<Bits<8>>,
-    header_byte: DFF<Bits<8>>,
-    third: DFF<Bits<8>>,
-    fourth: DFF<Bits<8>>,
+    /// The DLLP that waits.
+    made: DFF<Dllp>,
+    made_bits: Cast<Dllp, Bits<32>>,
+    flow_kind: Cast<FlowKind, Bits<8>>,
     inits: Signal<Local, bool>,
     asks: Signal<Local, bool>,
     free: Signal<Local, bool>,
     is_answer: Signal<Local, bool>,
-    upper: Signal<Local, Bits<6>>,
-    lower: Signal<Local, Bits<2>>,
     value: Signal<Local, Bits<12>>,
-    value_high: Signal<Local, Bits<4>>,
-    nak: Number<8, 0x10>,
-    init1_kind: Number<8, 0x40>,
-    init2_kind: Number<8, 0xc0>,
-    update_kind: Number<8, 0x90>,
-    enter_l1: Number<8, 0x20>,
-    enter_l23: Number<8, 0x21>,
+    ack: Number<8, { dllp_kind::ACK as u64 }>,
+    nak: Number<8, { dllp_kind::NAK as u64 }>,
+    enter_l1: Number<8, { dllp_kind::ENTER_L1 as u64 }>,
+    enter_l23: Number<8, { dllp_kind::ENTER_L23 as u64 }>,
+    family_init1: Number<2, { flow_family::INIT1 as u64 }>,
+    family_init2: Number<2, { flow_family::INIT2 as u64 }>,
+    family_update: Number<2, { flow_family::UPDATE as u64 }>,
+    non_posted: Number<2, { class::NON_POSTED as u64 }>,
     first_headers: Number<8, 8>,
     first_data: Number<12, 8>,
     count: Signal<Local, Bits<8>>,
@@ -92,12 +94,8 @@ impl Logic for DllpSender {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, waits, power, kind, header_byte, third, fourth);
-        drive!(self, waits.q => dllp.valid);
-        self.dllp.data.next = (bit_cast::<32, 8>(self.fourth.q.val()) << 24)
-            | (bit_cast::<32, 8>(self.third.q.val()) << 16)
-            | (bit_cast::<32, 8>(self.header_byte.q.val()) << 8)
-            | bit_cast::<32, 8>(self.kind.q.val());
+        dff_setup!(self, clock, waits, power, made);
+        drive!(self, waits.q => dllp.valid; made.q => made_bits.from; made_bits.to => dllp.data);
 
         // What is due.
         drive!(self, false => nak_said, ack_said, init_said, update_said);
@@ -111,12 +109,12 @@ impl Logic for DllpSender {
         self.update_said.next =
             self.free.val() & !self.is_answer.val() & !self.inits.val() & self.update_due.val();
 
-        // Its bytes.
+        // What it says.
         drive!(self, headers => count; data => value);
         if self.inits.val() {
             self.count.next = bits::<8>(0);
             self.value.next = bits::<12>(0);
-            if self.sort.val() == bits::<2>(1) {
+            if self.sort.val() == self.non_posted.val() {
                 self.count.next = self.first_headers.val();
                 self.value.next = self.first_data.val();
             }
@@ -128,31 +126,35 @@ impl Logic for DllpSender {
             self.count.next = bits::<8>(0);
             self.value.next = bits::<12>(0);
         }
-        self.upper.next = self.count.val().get_bits::<6>(2);
-        self.lower.next = self.count.val().get_bits::<2>(0);
-        self.value_high.next = self.value.val().get_bits::<4>(8);
+        self.flow_kind.from.next.channel = bits::<4>(0);
+        fill!(self, flow_kind.from, sort => class; family_init1 => family);
+        if self.init2.val() {
+            self.flow_kind.from.next.family = self.family_init2.val();
+        }
+        if !self.inits.val() {
+            self.flow_kind.from.next.class = self.non_posted.val();
+            self.flow_kind.from.next.family = self.family_update.val();
+        }
         if self.free.val() {
-            self.header_byte.d.next = bit_cast::<8, 6>(self.upper.val());
-            self.third.d.next =
-                (bit_cast::<8, 2>(self.lower.val()) << 6) | bit_cast::<8, 4>(self.value_high.val());
-            self.fourth.d.next = self.value.val().get_bits::<8>(0);
+            self.made.d.next.headers_high = bit_cast::<6, 8>(self.count.val() >> 2);
+            self.made.d.next.headers_low = bit_cast::<2, 8>(self.count.val());
+            self.made.d.next.number_high = bit_cast::<4, 12>(self.value.val() >> 8);
+            self.made.d.next.number_low = bit_cast::<8, 12>(self.value.val());
+            self.made.d.next.reserved_14 = bits::<2>(0);
+            self.made.d.next.reserved_20 = bits::<2>(0);
             self.waits.d.next =
                 self.is_answer.val() | self.inits.val() | self.update_due.val() | self.asks.val();
             self.power.d.next = !self.is_answer.val() & !self.inits.val() & !self.update_due.val();
             if self.nak_due.val() & self.is_answer.val() {
-                self.kind.d.next = self.nak.val();
+                self.made.d.next.kind = self.nak.val();
             } else if self.is_answer.val() {
-                self.kind.d.next = bits::<8>(0);
-            } else if self.init1.val() {
-                self.kind.d.next = self.init1_kind.val() | (bit_cast::<8, 2>(self.sort.val()) << 4);
-            } else if self.init2.val() {
-                self.kind.d.next = self.init2_kind.val() | (bit_cast::<8, 2>(self.sort.val()) << 4);
-            } else if self.update_due.val() {
-                self.kind.d.next = self.update_kind.val();
+                self.made.d.next.kind = self.ack.val();
+            } else if self.inits.val() | self.update_due.val() {
+                self.made.d.next.kind = self.flow_kind.to.val();
             } else if self.ask_l23.val() {
-                self.kind.d.next = self.enter_l23.val();
+                self.made.d.next.kind = self.enter_l23.val();
             } else {
-                self.kind.d.next = self.enter_l1.val();
+                self.made.d.next.kind = self.enter_l1.val();
             }
         }
         if self.waits.q.val() & (self.dllp.ready.val() | (self.power.q.val() & !self.asks.val())) {

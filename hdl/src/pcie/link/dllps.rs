@@ -15,11 +15,13 @@
 //! Tests: `tests/pcie/link/checks.rs`, and with the whole.
 
 use super::dllp_crc::{DllpCrc, RESIDUE};
-use super::packet::{Ending, Heard, Piece};
-use crate::prims::Number;
+use super::packet::{Heard, PacketEnding, Piece};
+use crate::prims::{Cast, Number};
+use crate::rows::pcie_link::{Dllp, FlowKind};
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
+use viaduct_spec::pcie_link::{dllp_kind, flow_family};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -33,7 +35,7 @@ pub struct Dllps {
     /// A word of a packet.
     pub piece: FlowSink<Piece>,
     /// A packet has ended.
-    pub ending: FlowSink<Ending>,
+    pub ending: FlowSink<PacketEnding>,
     /// A DLLP has come.
     pub heard: FlowSource<Heard>,
     crc: DllpCrc,
@@ -45,23 +47,22 @@ pub struct Dllps {
     whole: DFF<bool>,
     right: DFF<bool>,
     word: Signal<Local, Bits<16>>,
+    /// Its first two words.
+    dllp: Cast<Bits<32>, Dllp>,
     kind: Signal<Local, Bits<8>>,
-    family: Signal<Local, Bits<2>>,
-    sort: Signal<Local, Bits<2>>,
+    flow_kind: Cast<Bits<8>, FlowKind>,
     /// A flow control DLLP of virtual channel 0.
     flow: Signal<Local, bool>,
-    byte1: Signal<Local, Bits<8>>,
-    byte2: Signal<Local, Bits<8>>,
-    byte3: Signal<Local, Bits<8>>,
-    upper: Signal<Local, Bits<6>>,
-    lower: Signal<Local, Bits<2>>,
-    nibble: Signal<Local, Bits<4>>,
     told: DFF<bool>,
     tell: DFF<Heard>,
     residue: Number<16, RESIDUE>,
-    ack: Number<8, 0x00>,
-    nak: Number<8, 0x10>,
-    request_ack: Number<8, 0x24>,
+    ack: Number<8, { dllp_kind::ACK as u64 }>,
+    nak: Number<8, { dllp_kind::NAK as u64 }>,
+    request_ack: Number<8, { dllp_kind::REQUEST_ACK as u64 }>,
+    init1: Number<2, { flow_family::INIT1 as u64 }>,
+    init2: Number<2, { flow_family::INIT2 as u64 }>,
+    update: Number<2, { flow_family::UPDATE as u64 }>,
+    no_class: Number<2, 3>,
 }
 
 impl Logic for Dllps {
@@ -92,29 +93,23 @@ impl Logic for Dllps {
             & (self.count.q.val() == bits::<3>(3));
         self.right.d.next = self.crc.value.val() == self.residue.val();
 
-        self.kind.next = self.first.q.val().get_bits::<8>(0);
-        self.byte1.next = self.first.q.val().get_bits::<8>(8);
-        self.byte2.next = self.second.q.val().get_bits::<8>(0);
-        self.byte3.next = self.second.q.val().get_bits::<8>(8);
-        self.family.next = self.kind.val().get_bits::<2>(6);
-        self.sort.next = self.kind.val().get_bits::<2>(4);
-        self.flow.next =
-            (self.kind.val().get_bits::<4>(0) == bits::<4>(0)) & (self.sort.val() != bits::<2>(3));
-        self.upper.next = self.byte1.val().get_bits::<6>(0);
-        self.lower.next = self.byte2.val().get_bits::<2>(6);
-        self.nibble.next = self.byte2.val().get_bits::<4>(0);
+        self.dllp.from.next =
+            bit_cast::<32, 16>(self.first.q.val()) | (bit_cast::<32, 16>(self.second.q.val()) << 16);
+        drive!(self, dllp.to.val().kind => kind, flow_kind.from);
+        self.flow.next = (self.flow_kind.to.val().channel == bits::<4>(0))
+            & (self.flow_kind.to.val().class != self.no_class.val());
         self.told.d.next = self.whole.q.val() & self.right.q.val();
         self.tell.d.next.ack = self.kind.val() == self.ack.val();
         self.tell.d.next.nak = self.kind.val() == self.nak.val();
         self.tell.d.next.request_ack = self.kind.val() == self.request_ack.val();
-        self.tell.d.next.init1 = self.flow.val() & (self.family.val() == bits::<2>(1));
-        self.tell.d.next.init2 = self.flow.val() & (self.family.val() == bits::<2>(3));
-        self.tell.d.next.update = self.flow.val() & (self.family.val() == bits::<2>(2));
-        self.tell.d.next.class = self.sort.val();
-        self.tell.d.next.headers =
-            (bit_cast::<8, 6>(self.upper.val()) << 2) | bit_cast::<8, 2>(self.lower.val());
-        self.tell.d.next.number =
-            (bit_cast::<12, 4>(self.nibble.val()) << 8) | bit_cast::<12, 8>(self.byte3.val());
+        self.tell.d.next.init1 = self.flow.val() & (self.flow_kind.to.val().family == self.init1.val());
+        self.tell.d.next.init2 = self.flow.val() & (self.flow_kind.to.val().family == self.init2.val());
+        self.tell.d.next.update = self.flow.val() & (self.flow_kind.to.val().family == self.update.val());
+        self.tell.d.next.class = self.flow_kind.to.val().class;
+        self.tell.d.next.headers = (bit_cast::<8, 6>(self.dllp.to.val().headers_high) << 2)
+            | bit_cast::<8, 2>(self.dllp.to.val().headers_low);
+        self.tell.d.next.number = (bit_cast::<12, 4>(self.dllp.to.val().number_high) << 8)
+            | bit_cast::<12, 8>(self.dllp.to.val().number_low);
         drive!(self, told.q => heard.valid; tell.q => heard.data);
         if self.reset.val() {
             drive!(self, false => whole.d, told.d);

@@ -35,7 +35,7 @@ pub struct Grant {
     pub in_l0: Signal<In, bool>,
     /// DL_Active: UpdateFC may be due; from `Activity`.
     pub active: Signal<In, bool>,
-    /// What became of a TLP; from `Receive`.
+    /// What became of a TLP; from `TlpJudge`.
     pub judged: Signal<In, Judged>,
     /// A non-posted request has left its queue; from `transaction`.
     pub freed: Signal<In, bool>,

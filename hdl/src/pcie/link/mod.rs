@@ -13,7 +13,7 @@
 //! The first two words of a TLP are taken from `offered` before its credits are looked at: they say how many it needs.
 //!
 //! ```text
-//!  symbols ─► Deframe ─┬► Receive ─────────────────► arrived      offered ─► Credits ─► Replay ─► Frame ─► line
+//!  symbols ─► Deframe ─┬► TlpJudge ────────────────► arrived      offered ─► Credits ─► Replay ─► Frame ─► line
 //!                      │     └► Acks, Grant ─► DllpSender                      ▲          ▲        ▲
 //!                      └► Dllps ─► Activity, Credits, Replay, Power             └── Dllps ─┘   DllpSender
 //! ```
@@ -35,13 +35,13 @@ mod frame;
 mod grant;
 mod packet;
 mod power;
-mod receive;
 mod receive_buffer;
 mod replay;
 mod replay_timer;
 mod ring;
 mod symbol_kind;
 mod tlp_class;
+mod tlp_judge;
 
 pub use account::Account;
 pub use acks::Acks;
@@ -53,15 +53,15 @@ pub use dllp_sender::DllpSender;
 pub use dllps::Dllps;
 pub use frame::Frame;
 pub use grant::Grant;
-pub use packet::{Ending, Heard, Judged, Piece, Row};
+pub use packet::{Heard, Judged, PacketEnding, Piece, Row};
 pub use power::Power;
-pub use receive::Receive;
 pub use receive_buffer::ReceiveBuffer;
 pub use replay::Replay;
 pub use replay_timer::ReplayTimer;
 pub use ring::Ring;
 pub use symbol_kind::{Meaning, SymbolKind};
 pub use tlp_class::TlpClass;
+pub use tlp_judge::TlpJudge;
 
 use super::bus::{Limits, LineWord, Symbols, TlpWord};
 use crate::stream::{FlowSink, FlowSource, Sink, Source};
@@ -106,7 +106,7 @@ pub struct PcieLink {
     /// L2/L3 Ready is wished for.
     pub enter_l23: Signal<In, bool>,
     deframe: Deframe,
-    receive: Receive,
+    judge: TlpJudge,
     dllps: Dllps,
     acks: Acks,
     grant: Grant,
@@ -126,28 +126,27 @@ impl Logic for PcieLink {
     fn update(&mut self) {
         dff_setup!(self, clock, down);
         clock!(
-            self, clock, deframe, receive, dllps, acks, grant, activity, credits, replay, sender, frame,
-            power
+            self, clock, deframe, judge, dllps, acks, grant, activity, credits, replay, sender, frame, power
         );
         self.down.d.next = self.reset.val() | !self.link_up.val();
-        drive!(self, down.q => deframe.reset, receive.reset, dllps.reset, acks.reset, grant.reset,
+        drive!(self, down.q => deframe.reset, judge.reset, dllps.reset, acks.reset, grant.reset,
                 activity.reset, credits.reset, replay.reset, sender.reset, frame.reset, power.reset;
             in_l0 => deframe.in_l0, acks.in_l0, grant.in_l0, replay.in_l0, frame.in_l0, power.in_l0;
             max_payload => acks.max_payload, replay.max_payload);
 
         // What comes.
         FlowSink::<Symbols>::link(&mut self.symbols, &mut self.deframe.symbols);
-        FlowSource::<TlpWord>::link(&mut self.arrived, &mut self.receive.arrived);
-        drive!(self, deframe.begins => receive.begins, dllps.begins;
-            deframe.piece.valid => receive.piece.valid, dllps.piece.valid;
-            deframe.piece.data => receive.piece.data, dllps.piece.data;
-            deframe.ending.valid => receive.ending.valid, dllps.ending.valid;
-            deframe.ending.data => receive.ending.data, dllps.ending.data;
-            deframe.damaged => receive.damaged; activity.hears => receive.hears;
-            receive.judged => acks.judged, grant.judged; receive.expected => acks.expected; freed => grant.freed;
+        FlowSource::<TlpWord>::link(&mut self.arrived, &mut self.judge.arrived);
+        drive!(self, deframe.begins => judge.begins, dllps.begins;
+            deframe.piece.valid => judge.piece.valid, dllps.piece.valid;
+            deframe.piece.data => judge.piece.data, dllps.piece.data;
+            deframe.ending.valid => judge.ending.valid, dllps.ending.valid;
+            deframe.ending.data => judge.ending.data, dllps.ending.data;
+            deframe.damaged => judge.damaged; activity.hears => judge.hears;
+            judge.judged => acks.judged, grant.judged; judge.expected => acks.expected; freed => grant.freed;
             dllps.heard.valid => activity.heard.valid, credits.heard.valid, replay.heard.valid, power.heard.valid;
             dllps.heard.data => activity.heard.data, credits.heard.data, replay.heard.data, power.heard.data);
-        self.activity.tlp.next = self.receive.judged.val().taken | self.receive.judged.val().again;
+        self.activity.tlp.next = self.judge.judged.val().taken | self.judge.judged.val().again;
 
         // How it becomes active.
         drive!(self, credits.complete => activity.complete; activity.active => active, grant.active;

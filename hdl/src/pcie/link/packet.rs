@@ -17,7 +17,7 @@ pub struct Piece {
 
 /// The end of a received packet of whole words.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Ending {
+pub struct PacketEnding {
     /// The packet is a TLP, otherwise a DLLP.
     pub tlp: bool,
     /// The packet ends with EDB, otherwise with END.

@@ -21,7 +21,7 @@
 //!
 //! Tests: with the whole, `tests/pcie/link/arrivals.rs`.
 
-use super::packet::{Ending, Piece};
+use super::packet::{PacketEnding, Piece};
 use crate::pcie::bus::TlpWord;
 use crate::prims::{Number, Ram};
 use crate::stream::{FlowSink, FlowSource};
@@ -38,8 +38,8 @@ pub struct ReceiveBuffer {
     /// A word of a packet; from `Deframe`.
     pub piece: FlowSink<Piece>,
     /// A packet has ended; from `Deframe`.
-    pub ending: FlowSink<Ending>,
-    /// The TLP that has ended is good; from `Receive`, as `drop`.
+    pub ending: FlowSink<PacketEnding>,
+    /// The TLP that has ended is good; from `TlpJudge`, as `drop`.
     pub keep: Signal<In, bool>,
     /// The TLP that has ended is damaged, or out of turn.
     pub drop: Signal<In, bool>,

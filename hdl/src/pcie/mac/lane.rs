@@ -19,8 +19,8 @@
 //! Tests: `tests/pcie/mac/skp.rs`, and with the whole.
 
 use super::set_writer::SetKind;
-use super::symbol::Outgoing;
-use super::{Order, SetWriter, SkpDue};
+use super::symbol::OutgoingSymbols;
+use super::{LaneOrder, SetWriter, SkpDue};
 use crate::pcie::bus::LineWord;
 use crate::stream::Sink;
 use rust_hdl::prelude::*;
@@ -45,11 +45,11 @@ pub struct Lane {
     /// Packets, from `link`.
     pub line: Sink<LineWord>,
     /// What is to be sent, from the LTSSM.
-    pub order: Signal<In, Order>,
+    pub order: Signal<In, LaneOrder>,
     /// We ask for scrambling off; a constant of `PcieMac`.
     pub no_scramble: Signal<In, bool>,
     /// Two symbols, for `Scramble`.
-    pub word: Signal<Out, Outgoing>,
+    pub word: Signal<Out, OutgoingSymbols>,
     /// A training set or a word of ordered idle is begun, for `Progress`.
     pub began: Signal<Out, bool>,
     /// The tag of the order that `began` is for.
@@ -60,7 +60,7 @@ pub struct Lane {
     kind: DFF<SetKind>,
     place: DFF<Bits<3>>,
     /// The order that the training set under way was begun for.
-    obeyed: DFF<Order>,
+    obeyed: DFF<LaneOrder>,
     begins: DFF<bool>,
     begins_tag: DFF<bool>,
     /// What is sent ends with this cycle.
@@ -71,7 +71,7 @@ pub struct Lane {
     skp: SkpDue,
     packet: Signal<Local, Bits<16>>,
     packet_k: Signal<Local, Bits<2>>,
-    sent: DFF<Outgoing>,
+    sent: DFF<OutgoingSymbols>,
     still: DFF<Bits<5>>,
 }
 

@@ -27,7 +27,7 @@
 //! Tests: `tests/pcie/mac/`.
 
 use super::state::LtssmState;
-use super::{Order, Orders, Progress, Steps, Timer, TrainingSet};
+use super::{LaneOrder, Orders, Progress, Steps, Timer, TrainingSet};
 use crate::stream::FlowSink;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -72,7 +72,7 @@ pub struct Ltssm {
     /// Receiver detection is left out; a constant of `PcieMac`.
     pub ignore_detect: Signal<In, bool>,
     /// What is to be sent, for `Lane`.
-    pub order: Signal<Out, Order>,
+    pub order: Signal<Out, LaneOrder>,
     /// Look for a receiver; for the seam.
     pub detect_request: Signal<Out, bool>,
     /// The lane's polarity is to be inverted; for the seam.
@@ -99,7 +99,7 @@ pub struct Ltssm {
     timer: Timer,
     /// In Hot Reset the other side says it still.
     said: Signal<Local, bool>,
-    current: Signal<Local, Order>,
+    current: Signal<Local, LaneOrder>,
 }
 
 impl Logic for Ltssm {

@@ -6,7 +6,7 @@ use rust_hdl::prelude::*;
 
 /// What is to be sent. With none of `silent`, `training` and `idle` it is packets, and logical idle between them.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Order {
+pub struct LaneOrder {
     /// EIOS, then electrical idle.
     pub silent: bool,
     /// Training sets.

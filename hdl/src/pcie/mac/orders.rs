@@ -15,7 +15,7 @@
 
 use super::progress::Awaits;
 use super::state::{codes, LtssmState};
-use super::Order;
+use super::LaneOrder;
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -46,7 +46,7 @@ pub struct Orders {
     /// Receiver detection is left out; a constant of `PcieMac`.
     pub ignore_detect: Signal<In, bool>,
     /// What is to be sent, for `Lane`.
-    pub order: Signal<Out, Order>,
+    pub order: Signal<Out, LaneOrder>,
     /// The training sets that are awaited, for `Progress`.
     pub awaits: Signal<Out, Awaits>,
     /// Look for a receiver; for the seam.
@@ -63,7 +63,7 @@ pub struct Orders {
     pub state: Signal<Out, Bits<5>>,
     /// The highest code up to that of L0 since reset.
     pub deepest: Signal<Out, Bits<5>>,
-    given: DFF<Order>,
+    given: DFF<LaneOrder>,
     awaited: DFF<Awaits>,
     levels: DFF<Levels>,
     cast: Cast<LtssmState, Bits<5>>,

@@ -15,7 +15,7 @@
 //! Tests: with the whole, `tests/pcie/mac/`.
 
 use super::keystream::{BEHIND_ONE, START};
-use super::symbol::{Outgoing, Sent};
+use super::symbol::{OutgoingSymbols, SentSymbols};
 use super::Keystream;
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
@@ -23,7 +23,7 @@ use viaduct_dialect::wires;
 
 /// `tx_data` and `tx_k`.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Lines {
+struct SymbolBits {
     data: Bits<16>,
     k: Bits<2>,
 }
@@ -36,7 +36,7 @@ pub struct Scramble {
     /// Electrical idle at once.
     pub reset: Signal<In, bool>,
     /// Two symbols, from `Lane`.
-    pub word: Signal<In, Outgoing>,
+    pub word: Signal<In, OutgoingSymbols>,
     /// Data is scrambled, as both sides have agreed; from the LTSSM.
     pub scrambled: Signal<In, bool>,
     /// Two symbols, for the seam.
@@ -49,9 +49,9 @@ pub struct Scramble {
     stream: Keystream,
     low_key: Signal<Local, Bits<8>>,
     high_key: Signal<Local, Bits<8>>,
-    sent: DFF<Sent>,
+    sent: DFF<SentSymbols>,
     silent: DFF<bool>,
-    lines: Cast<Sent, Lines>,
+    lines: Cast<SentSymbols, SymbolBits>,
     start: Number<16, START>,
     behind_one: Number<16, BEHIND_ONE>,
     zero: Number<8, 0>,

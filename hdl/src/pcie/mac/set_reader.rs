@@ -20,7 +20,8 @@
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
 use super::symbol::{Aligned, PAD};
-use crate::prims::Number;
+use crate::prims::{Cast, Number};
+use crate::rows::pcie_link::TrainingControl;
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -102,6 +103,7 @@ pub struct SetReader {
     lane_pad: DFF<bool>,
     lane_zero: DFF<bool>,
     flags: DFF<Bits<4>>,
+    flag_fields: Cast<Bits<4>, TrainingControl>,
     second: DFF<bool>,
     inverted: DFF<bool>,
     inverts: Signal<Local, bool>,
@@ -215,15 +217,14 @@ impl Logic for SetReader {
             }
         }
 
-        drive!(self, breaks.q => broken; ends.q => found.valid);
+        drive!(self, breaks.q => broken; ends.q => found.valid; flags.q => flag_fields.from);
         fill!(self, found.data, second.q => second; inverted.q => inverted; repeats.q => again;
-            lane_pad.q => lane_pad; link.q => number);
+            lane_pad.q => lane_pad; link.q => number;
+            flag_fields.to.val().hot_reset => hot_reset; flag_fields.to.val().disabled => disabled;
+            flag_fields.to.val().no_scramble => no_scramble);
         self.found.data.next.unnamed = self.link_pad.q.val() & self.lane_pad.q.val();
         self.found.data.next.named = !self.link_pad.q.val() & self.lane_pad.q.val();
         self.found.data.next.ours =
             !self.link_pad.q.val() & self.lane_zero.q.val() & (self.link.q.val() == self.number.val());
-        self.found.data.next.hot_reset = self.flags.q.val().get_bit(0);
-        self.found.data.next.disabled = self.flags.q.val().get_bit(1);
-        self.found.data.next.no_scramble = self.flags.q.val().get_bit(3);
     }
 }

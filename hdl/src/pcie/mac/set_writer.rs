@@ -18,8 +18,8 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use super::symbol::{Outgoing, COM, IDL, PAD, SKP};
-use super::Order;
+use super::symbol::{OutgoingSymbols, COM, IDL, PAD, SKP};
+use super::LaneOrder;
 use crate::prims::{Cast, Number};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -53,11 +53,11 @@ pub struct SetWriter {
     /// The word's number in the set, from `Lane`.
     pub place: Signal<In, Bits<3>>,
     /// What a training set says, from `Lane`; it stays from the first word to the last.
-    pub order: Signal<In, Order>,
+    pub order: Signal<In, LaneOrder>,
     /// Training sets ask for scrambling off; a constant of `PcieMac`.
     pub no_scramble: Signal<In, bool>,
     /// The word.
-    pub word: Signal<Out, Outgoing>,
+    pub word: Signal<Out, OutgoingSymbols>,
     identifier: Signal<Local, Bits<8>>,
     flags: Signal<Local, Flags>,
     octet: Cast<Flags, Bits<8>>,

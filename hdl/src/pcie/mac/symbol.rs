@@ -70,7 +70,7 @@ pub struct Plain {
 
 /// Two symbols to send, before scrambling.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Outgoing {
+pub struct OutgoingSymbols {
     /// The symbol that goes first.
     pub low: Bits<8>,
     /// The symbol behind it.
@@ -91,7 +91,7 @@ pub struct Outgoing {
 
 /// Two symbols on the lane, taken apart: `tx_data` and `tx_k`.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Sent {
+pub struct SentSymbols {
     /// The symbol that goes first.
     pub low: Bits<8>,
     /// The symbol behind it.

@@ -17,13 +17,17 @@
 //! Tests: with the whole, `tests/pcie/transaction/`.
 
 use super::fate::verdict;
+use super::half_word::{in_half, whole_field};
 use super::read_extent::ReadExtent;
 use crate::pcie::bus::TlpWord;
-use crate::prims::Number;
+use crate::prims::{Cast, Number, Unpack, WireOrder};
+use crate::rows::tlp::{RequestWordLow, TargetWordLow, TlpKind};
 use crate::stream::{Pulse, Sink, Source};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
-use viaduct_spec::tlp::{completion_status, kind};
+use viaduct_spec::tlp::{
+    completion_dw1, completion_dw2, completion_status, dw0, endpoint_kind, kind, message_code, message_dw1,
+};
 
 #[derive(Copy, Clone, PartialEq, Debug, LogicState)]
 enum Step {
@@ -111,26 +115,34 @@ pub struct Completer {
     low: DFF<Bits<16>>,
     high: DFF<Bits<16>>,
     extent: ReadExtent,
+    /// The request's word as a number: its first byte is the high one.
+    asked: WireOrder<16>,
+    /// The request's word, as each half of the header's double words that it may be. The kind is the first byte.
+    asked_kind: Unpack<Bits<16>, TlpKind>,
+    asked_low: Cast<Bits<16>, RequestWordLow>,
+    asked_target: Cast<Bits<16>, TargetWordLow>,
     /// The completion's word 3 but for its status.
-    count: Signal<Local, Bits<16>>,
+    count: WireOrder<16>,
+    /// The lower address in word 5.
+    lower_address: WireOrder<16>,
+    /// The function's identity as a number.
+    own_number: WireOrder<16>,
     with_data: Signal<Local, bool>,
     last: Signal<Local, bool>,
     shown: Signal<Local, Bits<16>>,
     carry_out: Number<2, { verdict::CARRY_OUT }>,
     refuse: Number<2, { verdict::REFUSE }>,
     refuse_locked: Number<2, { verdict::REFUSE_LOCKED }>,
-    data_kind: Number<16, { kind::COMPLETION_DATA as u64 }>,
-    bare_kind: Number<16, { kind::COMPLETION as u64 }>,
-    /// A completion of a locked read.
-    locked_bare_kind: Number<16, { kind::COMPLETION as u64 | 1 }>,
-    /// A message to the root complex that is gathered on its way.
-    message_kind: Number<16, 0x35>,
-    message_code: Number<16, 0x1B00>,
-    unsupported: Number<16, { (completion_status::UNSUPPORTED as u64) << 5 }>,
-    one_word: Number<16, 0x0100>,
-    class_bits: Number<16, 0x7000>,
-    attribute_bits: Number<16, 0x0030>,
-    tag_bits: Number<16, 0x00FF>,
+    data_kind: Number<16, { in_half(&dw0::KIND, kind::COMPLETION_DATA as u64) }>,
+    bare_kind: Number<16, { in_half(&dw0::KIND, kind::COMPLETION as u64) }>,
+    locked_bare_kind: Number<16, { in_half(&dw0::KIND, endpoint_kind::LOCKED_COMPLETION as u64) }>,
+    message_kind: Number<16, { in_half(&dw0::KIND, endpoint_kind::MESSAGE_GATHERED as u64) }>,
+    message_code: Number<16, { in_half(&message_dw1::CODE, message_code::TURN_OFF_ACK as u64) }>,
+    unsupported: Number<16, { in_half(&completion_dw1::STATUS, completion_status::UNSUPPORTED as u64) }>,
+    one_word: Number<16, { in_half(&dw0::LENGTH, 1) }>,
+    class_bits: Number<16, { whole_field(&dw0::TRAFFIC_CLASS) }>,
+    attribute_bits: Number<16, { whole_field(&dw0::ATTR) }>,
+    tag_bits: Number<16, { whole_field(&completion_dw2::TAG) }>,
 }
 
 impl Logic for Completer {
@@ -141,12 +153,12 @@ impl Logic for Completer {
         dff_setup!(self, clock, writes, resets);
         dff_setup!(self, clock, byte_enables, target, own, number, low, high);
         clock!(self, clock, extent);
-        drive!(self, word => extent.word; at.q => extent.at);
+        drive!(self, word => extent.word, asked.from, asked_kind.from; at.q => extent.at;
+            asked.to => asked_low.from, asked_target.from; own.q => own_number.from; own_number.to => identity);
         self.extent.take.next = self.step.q.val() == Step::Gather;
         drive!(self, number.q => index; byte_enables.q => enables; has_parted.q => parted;
             has_left.q => leaves);
         self.data.next = (bit_cast::<32, 16>(self.high.q.val()) << 16) | bit_cast::<32, 16>(self.low.q.val());
-        self.identity.next = (self.own.q.val() << 8) | (self.own.q.val() >> 8);
         self.busy.next =
             (self.step.q.val() != Step::Idle) | self.entry.valid.val() | self.turning_off.q.val();
         drive!(self, false => write, entry.ready, start_reset, freed, count_completion, count_data,
@@ -157,8 +169,8 @@ impl Logic for Completer {
         self.with_data.next = !self.refusing.q.val() & !self.writes.q.val() & !self.message.q.val();
 
         // What is sent, word by word.
-        self.count.next = (bit_cast::<16, 12>(self.extent.byte_count.val()) << 8)
-            | bit_cast::<16, 4>(self.extent.byte_count.val().get_bits::<4>(8));
+        self.count.from.next = bit_cast::<16, 12>(self.extent.byte_count.val());
+        self.lower_address.from.next = bit_cast::<16, 7>(self.extent.lower_address.val());
         self.shown.next = bits::<16>(0);
         match self.at.q.val().index() {
             0 => {
@@ -186,9 +198,9 @@ impl Logic for Completer {
                 self.shown.next = self.own.q.val();
             }
             3 => {
-                self.shown.next = self.count.val();
+                self.shown.next = self.count.to.val();
                 if self.refusing.q.val() {
-                    self.shown.next = self.count.val() | self.unsupported.val();
+                    self.shown.next = self.count.to.val() | self.unsupported.val();
                 }
                 if self.message.q.val() {
                     self.shown.next = self.message_code.val();
@@ -201,18 +213,17 @@ impl Logic for Completer {
             }
             5 => {
                 if !self.message.q.val() {
-                    self.shown.next = (self.word.val() & self.tag_bits.val())
-                        | (bit_cast::<16, 7>(self.extent.lower_address.val()) << 8);
+                    self.shown.next = (self.word.val() & self.tag_bits.val()) | self.lower_address.to.val();
                 }
             }
             6 => {
                 if !self.message.q.val() {
-                    self.shown.next = self.value.val().get_bits::<16>(0);
+                    self.shown.next = bit_cast::<16, 32>(self.value.val());
                 }
             }
             _ => {
                 if !self.message.q.val() {
-                    self.shown.next = self.value.val().get_bits::<16>(16);
+                    self.shown.next = bit_cast::<16, 32>(self.value.val() >> 16);
                 }
             }
         }
@@ -249,17 +260,16 @@ impl Logic for Completer {
                 self.next_at.next = self.at.q.val() + 1;
                 match self.at.q.val().index() {
                     0 => {
-                        self.writes.d.next = self.word.val().get_bit(6) & !self.refusing.q.val();
+                        self.writes.d.next = self.asked_kind.to.val().with_data & !self.refusing.q.val();
                     }
                     3 => {
-                        self.byte_enables.d.next = self.word.val().get_bits::<4>(8);
+                        self.byte_enables.d.next = self.asked_low.to.val().first_be;
                     }
                     4 => {
                         self.target.d.next = self.word.val();
                     }
                     5 => {
-                        self.number.d.next = (bit_cast::<10, 4>(self.word.val().get_bits::<4>(0)) << 6)
-                            | bit_cast::<10, 6>(self.word.val().get_bits::<6>(10));
+                        self.number.d.next = self.asked_target.to.val().register;
                     }
                     6 => {
                         self.low.d.next = self.word.val();

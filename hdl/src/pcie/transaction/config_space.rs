@@ -18,11 +18,12 @@ use super::config_word::ConfigWord;
 use super::faults::Faults;
 use crate::pcie::bus::CoreConfig;
 use crate::prims::{Cast, Number};
+use crate::rows::config_space::{DeviceControl, LinkControl, MsixControl, PciCommand, PowerControl};
 use crate::stream::Pulse;
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::config_space::{
-    BAR0, BAR2, BAR2_HIGH, CACHE_LINE, COMMAND, DEVICE_CONTROL, INTERRUPT_LINE, LINK_CONTROL,
+    device_control, BAR0, BAR2, BAR2_HIGH, CACHE_LINE, COMMAND, DEVICE_CONTROL, INTERRUPT_LINE, LINK_CONTROL,
     MAX_PAYLOAD_SUPPORTED, MAX_READ_LARGEST, MSIX, POWER_CONTROL, TABLE,
 };
 
@@ -81,22 +82,29 @@ pub struct ConfigSpace {
     link: ConfigWord,
     msix: ConfigWord,
     fixed: [ConfigWord; FIXED],
-    /// The low bits of Device Status.
+    /// Device Status.
     status: DFF<Bits<4>>,
+    /// Where Device Status begins.
+    status_place: Number<5, { device_control::CORRECTABLE.lo as u64 }>,
     /// What is read.
     shown: DFF<Bits<32>>,
     found: Signal<Local, Bits<32>>,
     none: Signal<Local, Bits<32>>,
-    command_bits: Signal<Local, Bits<32>>,
-    device_bits: Signal<Local, Bits<32>>,
-    link_bits: Signal<Local, Bits<32>>,
-    power_bits: Signal<Local, Bits<32>>,
-    msix_bits: Signal<Local, Bits<32>>,
+    command_fields: Cast<Bits<32>, PciCommand>,
+    device_fields: Cast<Bits<32>, DeviceControl>,
+    link_fields: Cast<Bits<32>, LinkControl>,
+    power_fields: Cast<Bits<32>, PowerControl>,
+    msix_fields: Cast<Bits<32>, MsixControl>,
+    /// What is written, if it is these registers' double word.
+    new_device: Cast<Bits<32>, DeviceControl>,
+    new_power: Cast<Bits<32>, PowerControl>,
+    new_state: Signal<Local, Bits<2>>,
     state: Signal<Local, Bits<2>>,
     sleeping: Signal<Local, bool>,
     /// Bytes that are written, of the power management's control: not the power state, if there is no such.
     state_enables: Signal<Local, Bits<4>>,
-    clears: Signal<Local, Bits<4>>,
+    clears: Cast<Faults, Bits<4>>,
+    clearing: Signal<Local, bool>,
     new_faults: Cast<Faults, Bits<4>>,
     payload: Signal<Local, Bits<3>>,
     read: Signal<Local, Bits<3>>,
@@ -139,18 +147,23 @@ impl Default for ConfigSpace {
             msix: ConfigWord::new(MSIX),
             fixed,
             status: Default::default(),
+            status_place: Default::default(),
             shown: Default::default(),
             found: Default::default(),
             none: Default::default(),
-            command_bits: Default::default(),
-            device_bits: Default::default(),
-            link_bits: Default::default(),
-            power_bits: Default::default(),
-            msix_bits: Default::default(),
+            command_fields: Default::default(),
+            device_fields: Default::default(),
+            link_fields: Default::default(),
+            power_fields: Default::default(),
+            msix_fields: Default::default(),
+            new_device: Default::default(),
+            new_power: Default::default(),
+            new_state: Default::default(),
             state: Default::default(),
             sleeping: Default::default(),
             state_enables: Default::default(),
             clears: Default::default(),
+            clearing: Default::default(),
             new_faults: Default::default(),
             payload: Default::default(),
             read: Default::default(),
@@ -167,9 +180,10 @@ impl Logic for ConfigSpace {
         dff_setup!(self, clock, status, shown);
         clock!(self, clock, command, cache_line, base0, base2, base2_high, interrupt_line, power, device);
         clock!(self, clock, link, msix);
-        // A power state that there is not is ignored.
+        // A power state that there is not, D1 or D2, is ignored.
+        drive!(self, data => new_power.from, new_device.from; new_power.to.val().state => new_state);
         self.state_enables.next = self.enables.val();
-        if self.data.val().get_bit(0) != self.data.val().get_bit(1) {
+        if (self.new_state.val() == bits::<2>(1)) | (self.new_state.val() == bits::<2>(2)) {
             self.state_enables.next = self.enables.val() & 0xE;
         }
         drive!(self, reset => command.reset, cache_line.reset, base0.reset, base2.reset, base2_high.reset,
@@ -190,17 +204,20 @@ impl Logic for ConfigSpace {
         drive!(self, none => command.also, cache_line.also, base0.also, base2.also, base2_high.also,
                 interrupt_line.also, power.also, link.also, msix.also);
         // Device Status: write-one-clear. What comes in the same cycle stays.
-        self.device.also.next = bit_cast::<32, 4>(self.status.q.val()) << 16;
-        self.clears.next = bits::<4>(0);
-        if self.device.chosen.val() & self.write.val() & self.enables.val().get_bit(2) {
-            self.clears.next = self.data.val().get_bits::<4>(16);
+        self.device.also.next = bit_cast::<32, 4>(self.status.q.val()) << self.status_place.val();
+        self.clearing.next = self.device.chosen.val() & self.write.val() & self.enables.val().get_bit(2);
+        fill!(self, clears.from, false => correctable, non_fatal, fatal, unsupported);
+        if self.clearing.val() {
+            fill!(self, clears.from, new_device.to.val().correctable => correctable;
+                new_device.to.val().non_fatal => non_fatal; new_device.to.val().fatal => fatal;
+                new_device.to.val().unsupported => unsupported);
         }
         self.new_faults.from.next = self.faults.val();
-        self.status.d.next = (self.status.q.val() & !self.clears.val()) | self.new_faults.to.val();
+        self.status.d.next = (self.status.q.val() & !self.clears.to.val()) | self.new_faults.to.val();
         self.asks_reset.next = self.device.chosen.val()
             & self.write.val()
             & self.enables.val().get_bit(1)
-            & self.data.val().get_bit(15);
+            & self.new_device.to.val().function_reset;
 
         // What is read.
         self.found.next = self.command.shown.val()
@@ -228,28 +245,26 @@ impl Logic for ConfigSpace {
         drive!(self, shown.q => value);
 
         // What the others go by.
-        drive!(self, command.value => command_bits; device.value => device_bits; link.value => link_bits;
-            power.value => power_bits; msix.value => msix_bits; base0.value => bar0; base2.value => bar2;
+        drive!(self, command.value => command_fields.from; device.value => device_fields.from;
+            link.value => link_fields.from; power.value => power_fields.from;
+            msix.value => msix_fields.from; power_fields.to.val().state => state; base0.value => bar0; base2.value => bar2;
             base2_high.value => bar2_high);
-        self.state.next = self.power_bits.val().get_bits::<2>(0);
         self.sleeping.next = self.state.val().any();
         self.asleep.next = self.sleeping.val();
-        self.memory.next = self.command_bits.val().get_bit(1) & !self.sleeping.val();
-        self.payload.next = self.device_bits.val().get_bits::<3>(5);
+        self.memory.next = self.command_fields.to.val().memory & !self.sleeping.val();
+        self.payload.next = self.device_fields.to.val().max_payload;
         if self.payload.val() > self.largest_payload.val() {
             self.payload.next = self.largest_payload.val();
         }
-        self.read.next = self.device_bits.val().get_bits::<3>(12);
+        self.read.next = self.device_fields.to.val().max_read;
         if self.read.val() > self.largest_read.val() {
             self.read.next = self.largest_read.val();
         }
         fill!(self, core, identity => requester_id; payload => max_payload; read => max_read;
-            resetting => function_reset);
-        self.core.next.rcb = self.link_bits.val().get_bit(3);
-        self.core.next.extended_tag = self.device_bits.val().get_bit(8);
-        self.core.next.bus_master = self.command_bits.val().get_bit(2) & !self.sleeping.val();
-        self.core.next.msix_enable = self.msix_bits.val().get_bit(31);
-        self.core.next.msix_mask = self.msix_bits.val().get_bit(30);
+            resetting => function_reset; link_fields.to.val().rcb_128 => rcb;
+            device_fields.to.val().extended_tag => extended_tag; msix_fields.to.val().enable => msix_enable;
+            msix_fields.to.val().mask => msix_mask);
+        self.core.next.bus_master = self.command_fields.to.val().master & !self.sleeping.val();
         if self.reset.val() | self.function_reset.val() {
             self.status.d.next = bits::<4>(0);
         }

@@ -6,7 +6,7 @@ use rust_hdl::prelude::*;
 
 /// What becomes of a TLP. If neither `passed` nor `queued`, it ends in the inbox.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Fate {
+pub struct TlpFate {
     /// The TLP goes to the core.
     pub passed: bool,
     /// The request goes to the queue of those that are answered here.
@@ -33,7 +33,7 @@ pub mod verdict {
 
 /// A word of a request that is queued.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct RequestWord {
+pub struct QueuedWord {
     /// Two bytes.
     pub data: Bits<16>,
     /// The word is the first of its request.

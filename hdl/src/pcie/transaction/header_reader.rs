@@ -22,15 +22,16 @@
 //! Tests: with the whole, `tests/pcie/transaction/`.
 
 use super::bar_match::BarMatch;
-use super::fate::{verdict, Fate};
+use super::fate::{verdict, TlpFate};
 use super::faults::Faults;
 use super::kind_sort::KindSort;
 use crate::pcie::bus::TlpWord;
-use crate::prims::Number;
+use crate::prims::{Cast, Number, WireOrder};
+use crate::rows::tlp::{FirstWordHigh, FirstWordLow, MessageWordLow, TargetWordHigh, TlpKind};
 use crate::stream::{FlowSink, FlowSource, Pulse};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
-use viaduct_spec::tlp::packet_type;
+use viaduct_spec::tlp::{endpoint_kind, message_code, packet_type};
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -52,7 +53,7 @@ pub struct HeaderReader {
     /// A word of a TLP, to `Inbox`'s queue.
     pub word: FlowSource<TlpWord>,
     /// The fate of a TLP, to `Inbox`'s queue.
-    pub fate: FlowSource<Fate>,
+    pub fate: FlowSource<TlpFate>,
     /// PME_Turn_Off has come; to `Completer`.
     pub turn_off: Pulse,
     /// Errors, to `ConfigSpace`.
@@ -68,11 +69,17 @@ pub struct HeaderReader {
     in_tlp: DFF<bool>,
     data: Signal<Local, Bits<16>>,
     /// The arriving word as a number: its first byte is the high one.
-    number: Signal<Local, Bits<16>>,
+    number: WireOrder<16>,
+    /// The same as each half of a header's double word that it may be.
+    first_high: Cast<Bits<16>, FirstWordHigh>,
+    first_low: Cast<Bits<16>, FirstWordLow>,
+    message_low: Cast<Bits<16>, MessageWordLow>,
+    target_high: Cast<Bits<16>, TargetWordHigh>,
     /// The arriving word is one of a TLP that has begun.
     counts: Signal<Local, bool>,
     // The header.
     kind: DFF<Bits<8>>,
+    kind_fields: Cast<Bits<8>, TlpKind>,
     digest: DFF<bool>,
     poisoned: DFF<bool>,
     /// The TLP has one double word of data, or asks for one.
@@ -129,7 +136,7 @@ pub struct HeaderReader {
     refused: Signal<Local, bool>,
     missed: Signal<Local, bool>,
     given: DFF<bool>,
-    given_fate: DFF<Fate>,
+    given_fate: DFF<TlpFate>,
     given_faults: DFF<Faults>,
     turned_off: DFF<bool>,
     long_rest: Number<11, 3>,
@@ -137,8 +144,8 @@ pub struct HeaderReader {
     most: Number<11, 1024>,
     last_place: Number<5, 15>,
     many: Number<5, 16>,
-    turn_off_kind: Number<8, 0x33>,
-    turn_off_message: Number<8, 0x19>,
+    turn_off_kind: Number<8, { endpoint_kind::MESSAGE_TO_ALL as u64 }>,
+    turn_off_message: Number<8, { message_code::TURN_OFF as u64 }>,
     carry_out: Number<2, { verdict::CARRY_OUT }>,
     refuse: Number<2, { verdict::REFUSE }>,
     drop: Number<2, { verdict::DROP }>,
@@ -153,27 +160,9 @@ impl Logic for HeaderReader {
         dff_setup!(self, clock, at_hand, here, place, odd, in_tlp, kind, digest, poisoned, single);
         dff_setup!(self, clock, turn_off_code, function_0, left, excess, held, holds, held_ends, decided);
         dff_setup!(self, clock, deciding, checking, ended, judging, rechecking, length_fits, is_memory);
-        dff_setup!(
-            self,
-            clock,
-            is_completion,
-            is_configuration,
-            is_message,
-            is_non_posted,
-            is_known,
-            is_locked
-        );
-        dff_setup!(
-            self,
-            clock,
-            is_turn_off,
-            wants_single,
-            spoiled,
-            given,
-            given_fate,
-            given_faults,
-            turned_off
-        );
+        dff_setup!(self, clock, is_completion, is_configuration, is_message, is_non_posted, is_known);
+        dff_setup!(self, clock, is_locked, is_turn_off, wants_single, spoiled);
+        dff_setup!(self, clock, given, given_fate, given_faults, turned_off);
         clock!(self, clock, bars);
         // The word at hand.
         self.counts.next = self.arrived.valid.val() & (self.arrived.data.val().first | self.in_tlp.q.val());
@@ -192,18 +181,18 @@ impl Logic for HeaderReader {
         }
         // The header.
         self.data.next = self.at_hand.q.val().data;
-        drive!(self, kind.q => sort.kind);
-        self.number.next = (self.data.val() << 8) | (self.data.val() >> 8);
-        self.length.next = self.number.val().get_bits::<10>(0);
+        drive!(self, kind.q => sort.kind, kind_fields.from; data => number.from;
+            number.to => first_high.from, first_low.from, message_low.from, target_high.from;
+            first_low.to.val().length => length);
         self.data_length.next = bit_cast::<11, 10>(self.length.val());
         if !self.length.val().any() {
             self.data_length.next = self.most.val();
         }
-        if !self.kind.q.val().get_bit(6) {
+        if !self.kind_fields.to.val().with_data {
             self.data_length.next = bits::<11>(0);
         }
         self.header_rest.next = self.short_rest.val();
-        if self.kind.q.val().get_bit(5) {
+        if self.kind_fields.to.val().long {
             self.header_rest.next = self.long_rest.val();
         }
         self.over.next = !self.left.q.val().any() & (self.place.q.val() > bits::<5>(1));
@@ -217,27 +206,27 @@ impl Logic for HeaderReader {
                 self.left.d.next = self.left.q.val() - 1;
             }
             if self.place.q.val() == bits::<5>(0) {
-                self.kind.d.next = self.data.val().get_bits::<8>(0);
+                self.kind.d.next = self.first_high.to.val().kind;
                 // Not 0: one that ends here is too short.
                 self.left.d.next = bits::<11>(1);
                 self.excess.d.next = bits::<2>(0);
             }
             if self.place.q.val() == bits::<5>(1) {
                 self.left.d.next = self.header_rest.val() + self.data_length.val();
-                self.digest.d.next = self.data.val().get_bit(7);
-                self.poisoned.d.next = self.data.val().get_bit(6);
+                self.digest.d.next = self.first_low.to.val().digest;
+                self.poisoned.d.next = self.first_low.to.val().poisoned;
                 self.single.d.next = self.length.val() == bits::<10>(1);
             }
             if self.place.q.val() == bits::<5>(3) {
-                self.turn_off_code.d.next = self.data.val().get_bits::<8>(8) == self.turn_off_message.val();
+                self.turn_off_code.d.next = self.message_low.to.val().code == self.turn_off_message.val();
             }
             if self.place.q.val() == bits::<5>(4) {
-                self.function_0.d.next = !self.data.val().get_bits::<3>(8).any();
+                self.function_0.d.next = self.target_high.to.val().function == bits::<3>(0);
             }
         }
         drive!(self, here.q => bars.here; place.q => bars.place; data => bars.word; memory => bars.memory;
             bar0 => bars.bar0; bar2 => bars.bar2; bar2_high => bars.bar2_high);
-        self.bars.four.next = self.kind.q.val().get_bit(5);
+        self.bars.four.next = self.kind_fields.to.val().long;
         // Words go on when the next one has come, so that the last one can still be made so.
         self.cut.next = self.here.q.val()
             & self.at_hand.q.val().last
@@ -287,9 +276,9 @@ impl Logic for HeaderReader {
             sort.non_posted => is_non_posted.d; sort.known => is_known.d);
         self.is_turn_off.d.next =
             (self.kind.q.val() == self.turn_off_kind.val()) & self.turn_off_code.q.val();
-        self.is_locked.d.next = self.kind.q.val().get_bits::<5>(0) == self.locked_read.val();
+        self.is_locked.d.next = self.kind_fields.to.val().packet_type == self.locked_read.val();
         self.wants_single.d.next = self.sort.single.val() & !self.single.q.val();
-        self.spoiled.d.next = self.poisoned.q.val() & self.kind.q.val().get_bit(6);
+        self.spoiled.d.next = self.poisoned.q.val() & self.kind_fields.to.val().with_data;
 
         // One more: its fate.
         self.fine.next = self.length_fits.q.val() & self.is_known.q.val() & !self.wants_single.q.val();

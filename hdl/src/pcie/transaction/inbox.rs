@@ -17,7 +17,7 @@
 //!
 //! Tests: with the whole, `tests/pcie/transaction/`.
 
-use super::fate::{Fate, RequestWord};
+use super::fate::{QueuedWord, TlpFate};
 use super::faults::Faults;
 use super::header_reader::HeaderReader;
 use crate::pcie::bus::{CoreWord, TlpWord};
@@ -46,19 +46,19 @@ pub struct Inbox {
     /// TLPs for the core, over the crossing.
     pub to_core: FlowSource<CoreWord>,
     /// Requests to answer here, to `RequestQueue`.
-    pub request: FlowSource<RequestWord>,
+    pub request: FlowSource<QueuedWord>,
     /// PME_Turn_Off has come; to `Completer`.
     pub turn_off: Pulse,
     /// Errors, to `ConfigSpace`.
     pub faults: Signal<Out, Faults>,
     reader: HeaderReader,
     words: Fifo<TlpWord, 5, 6>,
-    fates: Fifo<Fate, 5, 6>,
+    fates: Fifo<TlpFate, 5, 6>,
     moves: Signal<Local, bool>,
     passing: DFF<bool>,
     passed: DFF<CoreWord>,
     queuing: DFF<bool>,
-    queued: DFF<RequestWord>,
+    queued: DFF<QueuedWord>,
     lower_bar: Number<3, 0>,
     upper_bar: Number<3, 2>,
 }

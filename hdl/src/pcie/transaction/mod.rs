@@ -53,6 +53,7 @@ pub mod fate;
 mod faults;
 mod freed_count;
 mod function_reset;
+mod half_word;
 mod header_reader;
 mod inbox;
 mod kind_sort;

@@ -14,8 +14,8 @@
 //!
 //! Tests: `tests/pcie/transaction/read_extent.rs`.
 
-use crate::prims::{Cast, Number};
-use crate::rows::tlp::TlpKind;
+use crate::prims::{Cast, Number, Unpack, WireOrder};
+use crate::rows::tlp::{FirstWordLow, RequestWordLow, TlpKind};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::tlp::packet_type;
@@ -35,7 +35,12 @@ pub struct ReadExtent {
     pub byte_count: Signal<Out, Bits<12>>,
     /// Lower Address; to `Completer`.
     pub lower_address: Signal<Out, Bits<7>>,
-    kind: Cast<Bits<8>, TlpKind>,
+    /// The word as a number: its first byte is the high one.
+    value: WireOrder<16>,
+    /// The word, as each half of the header's double words that it may be. The kind is the first byte.
+    kind: Unpack<Bits<16>, TlpKind>,
+    first_low: Cast<Bits<16>, FirstWordLow>,
+    request_low: Cast<Bits<16>, RequestWordLow>,
     packet_type: Signal<Local, Bits<5>>,
     /// The request is a memory read.
     reads_memory: DFF<bool>,
@@ -79,7 +84,7 @@ impl Logic for ReadExtent {
         drive!(self, count.q => byte_count; lower.q => lower_address);
 
         // The header.
-        self.kind.from.next = self.word.val().get_bits::<8>(0);
+        drive!(self, word => kind.from, value.from; value.to => first_low.from, request_low.from);
         self.packet_type.next = self.kind.to.val().packet_type;
         if self.take.val() {
             match self.at.val().index() {
@@ -89,19 +94,18 @@ impl Logic for ReadExtent {
                     self.long.d.next = self.kind.to.val().long;
                 }
                 1 => {
-                    self.length.d.next = (bit_cast::<10, 2>(self.word.val().get_bits::<2>(0)) << 8)
-                        | bit_cast::<10, 8>(self.word.val().get_bits::<8>(8));
+                    self.length.d.next = self.first_low.to.val().length;
                 }
                 3 => {
-                    self.first_enables.d.next = self.word.val().get_bits::<4>(8);
-                    self.last_enables.d.next = self.word.val().get_bits::<4>(12);
+                    self.first_enables.d.next = self.request_low.to.val().first_be;
+                    self.last_enables.d.next = self.request_low.to.val().last_be;
                 }
                 5 => {
-                    self.address.d.next = self.word.val().get_bits::<5>(10);
+                    self.address.d.next = bit_cast::<5, 16>(self.value.to.val() >> 2);
                 }
                 7 => {
                     if self.long.q.val() {
-                        self.address.d.next = self.word.val().get_bits::<5>(10);
+                        self.address.d.next = bit_cast::<5, 16>(self.value.to.val() >> 2);
                     }
                 }
                 _ => {}

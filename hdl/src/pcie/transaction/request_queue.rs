@@ -14,7 +14,7 @@
 //!
 //! Tests: with the whole, `tests/pcie/transaction/`.
 
-use super::fate::RequestWord;
+use super::fate::QueuedWord;
 use crate::prims::{Fifo, ShallowRam};
 use crate::stream::{FlowSink, Pulse, Source};
 use rust_hdl::prelude::*;
@@ -28,7 +28,7 @@ pub struct RequestQueue {
     /// Drops what it holds.
     pub reset: Signal<In, bool>,
     /// Requests, from `Inbox`.
-    pub request: FlowSink<RequestWord>,
+    pub request: FlowSink<QueuedWord>,
     /// The oldest request's verdict, to `Completer`.
     pub entry: Source<Bits<2>>,
     /// The number of a word of the oldest request; from `Completer`.

@@ -53,7 +53,7 @@ enum Deed {
 
 /// A step of a frame.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Step {
+struct PayloadStep {
     deed: Deed,
     /// To show: where the payload begins. To free: the frame's place in the roster.
     word: Bits<11>,
@@ -86,10 +86,10 @@ pub struct PayloadQueue {
     pub free: Source<Bits<4>>,
     /// A step, or bytes wait; `Receive` is busy then.
     pub busy: Signal<Out, bool>,
-    steps: Fifo<Step, 4, 5>,
+    steps: Fifo<PayloadStep, 4, 5>,
     start: PayloadStart,
     mover: PayloadMover,
-    now: Signal<Local, Step>,
+    now: Signal<Local, PayloadStep>,
     /// The step at hand may be done: no bytes are under way.
     may: Signal<Local, bool>,
     shows: Signal<Local, bool>,
@@ -97,7 +97,7 @@ pub struct PayloadQueue {
     /// A step of `held` came in the cycle before.
     comes: DFF<bool>,
     /// The step that came.
-    coming: DFF<Step>,
+    coming: DFF<PayloadStep>,
     has_room: DFF<bool>,
     most: Number<5, 10>,
 }

@@ -17,7 +17,7 @@
 
 #![allow(missing_docs, reason = "derive(LogicStruct) makes methods without documentation")]
 
-use super::table::{AnswerProgress, OutstandingRead};
+use super::table::{OutstandingRead, ReadsProgress};
 use crate::arithmetic::{Distance, PathMtu, Portion};
 use crate::bus::{syndrome_class, Answer, SyndromeParts};
 use crate::prims::{Cast, Number};
@@ -47,7 +47,7 @@ pub struct AnswerCheck {
     /// The VI's oldest read that is not answered.
     pub outstanding: Signal<In, OutstandingRead>,
     /// Where the VI is with its reads.
-    pub progress: Signal<In, AnswerProgress>,
+    pub progress: Signal<In, ReadsProgress>,
     /// PSN that comes next; `Reads` listens to all outputs.
     pub next_psn: Signal<Out, Bits<24>>,
     /// Bytes to come.

@@ -33,7 +33,7 @@ mod table;
 mod word;
 
 pub use check::{AnswerCheck, JudgedAnswer};
-pub use table::{AnswerProgress, OutstandingRead, ReadTable};
+pub use table::{OutstandingRead, ReadTable, ReadsProgress};
 pub use word::AnswerWord;
 
 use super::job::{ReadPlaced, ReadTarget, Told};
@@ -90,7 +90,7 @@ pub struct Reads {
     /// A read leaves; otherwise an answer came.
     leaving: DFF<bool>,
     /// The VI's row.
-    progress: DFF<AnswerProgress>,
+    progress: DFF<ReadsProgress>,
     /// The VI's oldest read that is not answered.
     oldest: DFF<OutstandingRead>,
     /// What the answer is.

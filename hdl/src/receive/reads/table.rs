@@ -25,7 +25,7 @@ use viaduct_spec::profile::{READ_DEPTH_LOG2, REGION_LOG2, VI_LOG2};
 
 /// Where a VI is with its reads.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct AnswerProgress {
+pub struct ReadsProgress {
     /// Number of the oldest read that is not answered.
     pub oldest: Bits<3>,
     /// Number of the next read.
@@ -92,7 +92,7 @@ pub struct ReadTable {
     /// The row of the `read_row` of the cycle before, if that is a read's; `Reads` listens to both outputs.
     pub outstanding: Signal<Out, OutstandingRead>,
     /// The row of the `read_row` of the cycle before, if that is a VI's.
-    pub progress: Signal<Out, AnswerProgress>,
+    pub progress: Signal<Out, ReadsProgress>,
     /// A row is written in this cycle.
     pub write_enable: Signal<In, bool>,
     /// The row to write.
@@ -100,14 +100,14 @@ pub struct ReadTable {
     /// The new contents of the row to write, if that is a read's row.
     pub new_read: Signal<In, OutstandingRead>,
     /// The new contents of the row to write, if that is a VI's row.
-    pub new_progress: Signal<In, AnswerProgress>,
+    pub new_progress: Signal<In, ReadsProgress>,
     memory: Ram<Bits<READ_BITS>, ROW_LOG2>,
     read_address: Cast<ReadRowId, Bits<ROW_LOG2>>,
     write_address: Cast<ReadRowId, Bits<ROW_LOG2>>,
     packed_read: Cast<OutstandingRead, Bits<READ_BITS>>,
-    packed_progress: Cast<AnswerProgress, Bits<PROGRESS_BITS>>,
+    packed_progress: Cast<ReadsProgress, Bits<PROGRESS_BITS>>,
     shown_read: Cast<Bits<READ_BITS>, OutstandingRead>,
-    shown_progress: Cast<Bits<PROGRESS_BITS>, AnswerProgress>,
+    shown_progress: Cast<Bits<PROGRESS_BITS>, ReadsProgress>,
 }
 
 impl Logic for ReadTable {

@@ -32,7 +32,7 @@ use viaduct_dialect::wires;
 
 use super::check_steps::{CheckStep, CheckSteps};
 use super::extensions::Extensions;
-use super::head_check::{HeadFindings, Request};
+use super::head_check::{DescriptorRequest, HeadFindings};
 use super::length_check::LengthCheck;
 use super::message::CheckedMessage;
 use super::message_judge::{MessageJudge, MessageVerdict};
@@ -98,7 +98,7 @@ pub struct Check {
     /// Segments of the descriptor could not be read.
     unread: DFF<bool>,
     verdict: DFF<MessageVerdict>,
-    request: Signal<Local, Request>,
+    request: Signal<Local, DescriptorRequest>,
     malformed: Signal<Local, bool>,
     has_tail: Signal<Local, bool>,
     rdma: Signal<Local, bool>,

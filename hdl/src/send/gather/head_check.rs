@@ -26,7 +26,7 @@ use crate::bus::SendHead;
 
 /// What a descriptor asks for, as its control segment's first two words say.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-pub struct Request {
+pub struct DescriptorRequest {
     /// `viaduct_spec::descriptor::control` bits 1:0.
     pub operation: Bits<2>,
     /// The message starts when all reads before it are complete.
@@ -41,7 +41,7 @@ pub struct Request {
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
 pub struct HeadFindings {
     /// What the descriptor asks for.
-    pub request: Request,
+    pub request: DescriptorRequest,
     /// Bytes of the message, as the control segment says.
     pub length: Bits<32>,
     /// Bytes of the data segments in the first 64 bytes, modulo 2^33.
@@ -52,7 +52,7 @@ pub struct HeadFindings {
 
 /// What is known only when all words have come.
 #[derive(Copy, Clone, PartialEq, Debug, Default, LogicStruct)]
-struct Verdict {
+struct LateFindings {
     /// See [`HeadFindings`].
     sum: Bits<33>,
     /// See [`HeadFindings`].
@@ -76,9 +76,9 @@ pub struct HeadCheck {
     pub at_hand: Signal<In, Bits<3>>,
     /// What was found in the descriptor at hand, for check.
     pub found: Signal<Out, HeadFindings>,
-    requests: LutRam<Request, 3>,
+    requests: LutRam<DescriptorRequest, 3>,
     lengths: LutRam<Bits<32>, 3>,
-    verdicts: LutRam<Verdict, 3>,
+    verdicts: LutRam<LateFindings, 3>,
     rdma: DFF<bool>,
     /// The descriptor has a segment; likewise a second one.
     some: DFF<bool>,

@@ -30,7 +30,7 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 use viaduct_spec::descriptor::status;
 
-use super::head_check::Request;
+use super::head_check::DescriptorRequest;
 use super::length_check::LengthFaults;
 use crate::prims::Number;
 
@@ -55,7 +55,7 @@ pub struct MessageJudge {
     /// Something is wrong with the descriptor's form.
     pub malformed: Signal<In, bool>,
     /// What the descriptor asks for.
-    pub request: Signal<In, Request>,
+    pub request: Signal<In, DescriptorRequest>,
     /// The message is an RDMA read.
     pub reads: Signal<In, bool>,
     /// The message may be a read.

@@ -35,9 +35,9 @@
 mod check;
 mod check_steps;
 mod cut;
+mod descriptor_inbox;
 mod extensions;
 mod head_check;
-mod inbox;
 mod last_packets;
 mod length_check;
 mod mark;
@@ -60,7 +60,7 @@ mod word_reader;
 
 pub use check::Check;
 pub use cut::Cut;
-pub use head_check::{HeadCheck, HeadFindings, Request};
+pub use head_check::{DescriptorRequest, HeadCheck, HeadFindings};
 pub use length_check::{LengthCheck, LengthFaults};
 pub use message::CheckedMessage;
 pub use message_judge::{MessageJudge, MessageVerdict};
@@ -78,7 +78,7 @@ use crate::bus::{
     Access, Commit, EpochWrite, Packet, PayloadWord, ReadBeat, Reply, SendHead, StateWrite, Vi, Whole,
 };
 use crate::prims::{FifoSlice, Number};
-use inbox::Inbox;
+use descriptor_inbox::DescriptorInbox;
 use last_packets::LastPackets;
 use payload::Payload;
 use replier::Replier;
@@ -119,7 +119,7 @@ pub struct Gather {
     pub whole: Source<Whole>,
     /// Descriptors, packets or payload are held; `quiet` hears it.
     pub busy: Signal<Out, bool>,
-    inbox: Inbox,
+    inbox: DescriptorInbox,
     owner: Owner,
     word_reader: WordReader,
     check: Check,

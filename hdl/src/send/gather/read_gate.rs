@@ -21,7 +21,7 @@ use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
 
 use super::check_steps::CheckStep;
-use super::head_check::Request;
+use super::head_check::DescriptorRequest;
 use super::owner::OwnerNow;
 use crate::bus::SendHead;
 
@@ -37,7 +37,7 @@ pub struct ReadGate {
     /// The head at hand.
     pub head: Signal<In, SendHead>,
     /// What the descriptor asks for.
-    pub request: Signal<In, Request>,
+    pub request: Signal<In, DescriptorRequest>,
     /// The message is an RDMA read.
     pub reads: Signal<In, bool>,
     /// In step Limits: the VI's row allows RDMA reads.

@@ -1,7 +1,7 @@
 //! The table of the message judge, line by line, over everything that its inputs can say.
 
 use viaduct_hdl::export::verilog;
-use viaduct_hdl::send::{LengthFaults, MessageJudge, MessageVerdict, Request};
+use viaduct_hdl::send::{DescriptorRequest, LengthFaults, MessageJudge, MessageVerdict};
 use viaduct_spec::descriptor::{control, status};
 use viaduct_verilate::Bench;
 
@@ -28,7 +28,7 @@ fn the_first_line_that_fits_counts() {
         }
         let operation = if rdma { control::OP_RDMAWRITE } else { control::OP_SENDRECV };
         let request = [("operation", operation.into()), ("has_immediate", immediate.into())];
-        port::set::<Request>(&mut bench, "request", &request);
+        port::set::<DescriptorRequest>(&mut bench, "request", &request);
         let lengths =
             [("unequal", unequal.into()), ("too_long", too_long.into()), ("no_frame", no_frame.into())];
         port::set::<LengthFaults>(&mut bench, "lengths", &lengths);

@@ -1,4 +1,4 @@
-// Receive: each TLP of the link partner's is handed up once and in order, and nothing else is, whatever comes: any sequence numbers, any
+// TlpJudge: each TLP of the link partner's is handed up once and in order, and nothing else is, whatever comes: any sequence numbers, any
 // verdict of the LCRC, packets that are cut, empty, too long or too short.
 //
 // The LCRC is not in here: it is right, complemented or wrong as the solver likes, but of a packet without a word it is wrong. Of the receive buffer's

@@ -11,7 +11,8 @@
 //! head that `waits` to `current`, a register; `free` gives up its words. `read_word` and `found` are of the head loaded last, or of the next
 //! one when that is freed. `read_word` may also be the row of a VI: with `read_row` that of the head that is `held`, or of the oldest one
 //! that waits. The block cannot hold heads and words back: fetch, which sends them, counts the heads freed. The
-//! block takes a row in a cycle in which no word comes, and not while its VI's head is loaded or `held` or its reply waits.
+//! block takes a row in a cycle in which no word comes and no head is loaded, and not while its VI's head is `held` or its reply waits; one that waits for
+//! nothing is taken in its second cycle.
 //!
 //! `closes` says that the life of the commit's VI is over, and that no head of it comes any more. The block looks for its heads among
 //! those that wait, one at a time, and each is `outlived` when it is loaded. `closed` is high when all are found and none is at hand that
@@ -40,7 +41,7 @@ const _: () = assert!(VI_LOG2 >= 6, "8 heads of 8 words need half of the memory"
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Inbox {
+pub struct DescriptorInbox {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// While high, the block drops all heads and words.
@@ -103,16 +104,20 @@ pub struct Inbox {
     holds: Signal<Local, bool>,
     vi: Signal<Local, Vi>,
     row: Signal<Local, Vi>,
-    takes_commit: Signal<Local, bool>,
+    /// The commit is a row of ours.
+    is_row: Signal<Local, bool>,
+    /// A row waited in the cycle before, and its VI was not that of the head at hand.
+    may_take: DFF<bool>,
+    takes_row: Signal<Local, bool>,
     rows: Number<MEMORY_LOG2, { 1 << VI_LOG2 }>,
     gather_table: Number<4, { table::GATHER as u64 }>,
 }
 
-impl Logic for Inbox {
+impl Logic for DescriptorInbox {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, loaded, write_slot, write_index, read_slot, looked, is_outlived);
+        dff_setup!(self, clock, loaded, write_slot, write_index, read_slot, looked, is_outlived, may_take);
         clock!(self, clock, heads, check, words, owners, outlives);
         drive!(self, reset => heads.reset; head.valid => heads.sink.valid; head.data => heads.sink.data;
             load => heads.source.ready; heads.source.valid => waits; loaded.q => current);
@@ -133,15 +138,19 @@ impl Logic for Inbox {
         }
         self.row.next = bit_cast::<VI_LOG2, 16>(self.commit.data.val().row);
         self.holds.next = (self.held.val() | self.load.val()) & (self.row.val() == self.vi.val());
-        // The row that is written must not be the one that is read.
-        self.takes_commit.next = !self.word.valid.val()
-            & !self.holds.val()
+        // The row that is written must not be the one that is read. Whose head is at hand comes late in its cycle, so the answer is of the cycle before;
+        // only a load brings another head.
+        self.is_row.next =
+            self.commit.valid.val() & (self.commit.data.val().target == self.gather_table.val());
+        self.takes_row.next = self.is_row.val()
+            & self.may_take.q.val()
+            & !self.load.val()
+            & !self.word.valid.val()
             & !(self.reply_waits.val() & (self.row.val() == self.reply_vi.val()));
-        drive!(self, takes_commit => commit.ready; words.read_data => read_word);
-        self.words.write_enable.next = self.word.valid.val()
-            | (self.commit.valid.val()
-                & self.takes_commit.val()
-                & (self.commit.data.val().target == self.gather_table.val()));
+        self.may_take.d.next = self.is_row.val() & !self.holds.val() & !self.takes_row.val();
+        self.commit.ready.next = !self.is_row.val() | self.takes_row.val();
+        drive!(self, words.read_data => read_word);
+        self.words.write_enable.next = self.word.valid.val() | self.takes_row.val();
         self.words.write_address.next = (bit_cast::<MEMORY_LOG2, 3>(self.write_slot.q.val()) << 3)
             | bit_cast::<MEMORY_LOG2, 3>(self.write_index.q.val());
         self.words.write_data.next = self.word.data.val();

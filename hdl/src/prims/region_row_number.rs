@@ -19,7 +19,7 @@ use super::Number;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct RegionRow<const N: usize> {
+pub struct RegionRowNumber<const N: usize> {
     /// Number of a region, as a token or a table row has it.
     pub number: Signal<In, Bits<N>>,
     /// The region's row.
@@ -27,7 +27,7 @@ pub struct RegionRow<const N: usize> {
     regions: Number<N, { REGIONS as u64 }>,
 }
 
-impl<const N: usize> Logic for RegionRow<N> {
+impl<const N: usize> Logic for RegionRowNumber<N> {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {

@@ -1,10 +1,10 @@
 //! Judges the TLPs that come: by LCRC, length and sequence number.
 //!
 //! ```text
-//!  begins, piece ──►┌─────────┐──► arrived
-//!         ending ──►│ Receive │──► judged
-//!        damaged ──►│         │──► expected
-//!          hears ──►└─────────┘
+//!  begins, piece ──►┌──────────┐──► arrived
+//!         ending ──►│ TlpJudge │──► judged
+//!        damaged ──►│          │──► expected
+//!          hears ──►└──────────┘
 //! ```
 //! Contract: a TLP with a right LCRC is `taken` if its number is `expected`, and comes `again` if its number is up to 2048 behind.
 //! Otherwise it is `bad`, as are all that are damaged. A nullified TLP (LCRC complemented, and EDB) is nothing at all. Only what is taken
@@ -16,11 +16,11 @@
 //!
 //! Tests: `tests/pcie/link/arrivals.rs`.
 
-use super::packet::{Ending, Judged, Piece};
+use super::packet::{Judged, PacketEnding, Piece};
 use super::receive_buffer::ReceiveBuffer;
 use super::tlp_class::TlpClass;
 use crate::pcie::bus::TlpWord;
-use crate::prims::{crc32_steps, NarrowCrc32, Number};
+use crate::prims::{crc32_steps, NarrowCrc32, Number, WireOrder};
 use crate::stream::{FlowSink, FlowSource};
 use rust_hdl::prelude::*;
 use viaduct_dialect::wires;
@@ -30,7 +30,7 @@ const RESIDUE: u64 = crc32_steps(!0, 32) as u64;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
-pub struct Receive {
+pub struct TlpJudge {
     /// Rising edge.
     pub clock: Signal<In, Clock>,
     /// The next number is 0, and nothing is kept.
@@ -42,7 +42,7 @@ pub struct Receive {
     /// A word of a packet.
     pub piece: FlowSink<Piece>,
     /// A packet has ended.
-    pub ending: FlowSink<Ending>,
+    pub ending: FlowSink<PacketEnding>,
     /// A TLP was cut.
     pub damaged: Signal<In, bool>,
     /// The good TLPs.
@@ -55,8 +55,8 @@ pub struct Receive {
     crc: NarrowCrc32<16>,
     sorter: TlpClass,
     word: Signal<Local, Bits<16>>,
-    high: Signal<Local, Bits<4>>,
-    low: Signal<Local, Bits<8>>,
+    /// The word as a number: its first byte is the high one.
+    value: WireOrder<16>,
     number: DFF<Bits<12>>,
     next: DFF<Bits<12>>,
     behind: DFF<Bits<12>>,
@@ -80,24 +80,21 @@ pub struct Receive {
     half: Number<12, 2048>,
 }
 
-impl Logic for Receive {
+impl Logic for TlpJudge {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
         dff_setup!(self, clock, number, next, behind, is_next, is_old, ended, edb, right, opposite, cut);
         dff_setup!(self, clock, over, good, nullified, hurt, verdict);
         clock!(self, clock, buffer, crc);
-        drive!(self, reset => buffer.reset; begins => crc.start; piece.data.val().data => word, crc.sink.data;
+        drive!(self, reset => buffer.reset; begins => crc.start; piece.data.val().data => word, value.from, crc.sink.data;
             piece.valid => crc.sink.valid, buffer.piece.valid; piece.data => buffer.piece.data;
             ending.valid => buffer.ending.valid; ending.data => buffer.ending.data; next.q => expected;
             verdict.q => judged);
 
         // Where the number lies. It is known long before the end.
-        self.high.next = self.word.val().get_bits::<4>(0);
-        self.low.next = self.word.val().get_bits::<8>(8);
         if self.piece.valid.val() & self.piece.data.val().tlp & self.piece.data.val().first {
-            self.number.d.next =
-                (bit_cast::<12, 4>(self.high.val()) << 8) | bit_cast::<12, 8>(self.low.val());
+            self.number.d.next = bit_cast::<12, 16>(self.value.to.val());
         }
         self.behind.d.next = self.next.q.val() - self.number.q.val();
         self.is_next.d.next = !self.behind.q.val().any();
