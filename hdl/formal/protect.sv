@@ -8,8 +8,8 @@
 // abstract: ram_45_page_log2
 // share: which = dut.pages.which
 // share: look = dut.look
-// share: compare = dut.range_compare
-// share: place = dut.range_place
+// share: compare = dut.range.compare
+// share: place = dut.range.place
 // share: shown = dut.intake_valid
 // share: checked = dut.intake_access
 // share: whose = dut.intake_client
@@ -24,7 +24,8 @@
 // share: granted = dut.range.granted
 // share: crosses = dut.range.crosses
 // share: command = dut.cut_command
-// watch: step = dut.step
+// watch: turning = dut.turn
+// watch: taken = dut.taken
 // watch: dut_last = dut.range.last
 // watch: word = dut.pages.word
 // watch: client = dut.client
@@ -91,7 +92,7 @@ module proof(
     (* keep *) wire [170:0] checked;
     (* keep *) wire [89:0] command;
     (* keep *) wire [44:0] page, word;
-    (* keep *) wire [2:0] step;
+    (* keep *) wire turning, taken;
     (* keep *) wire [1:0] client, whose;
     reg [1:0] access_client;
     (* keep *) wire [7:0] user;
@@ -134,17 +135,15 @@ module proof(
 
     // What makes it so in every state that can be reached.
     always @(*) begin
-        steps: assert(step <= 5);
-        last_step: assert(second == (step == 5));
-        issue_step: assert(issues == (step == 3));
-        if (may_return) waits: assert(step == 3);
-        if (step >= 3) at_issue: assert(fresh && !wrote);
-        if (step == 1 || step == 2) on_the_way: assert(!wrote);
-        if (step != 0) its_own: assert(client == access_client && user == access[170:163] && writes == access[159]);
-        if (step == 3) first_row: assert(last_row == named);
-        if (step == 4) kept_row: assert(last_row == named);
-        if (step == 5) next_row: assert(last_row == named + 11'd1);
-        if (step == 4 || step == 5) goes_on: assert(granted && crosses);
+        steps: assert({2'd0, compare} + {2'd0, place} + {2'd0, issues} + {2'd0, turning} + {2'd0, second} == {2'd0, taken});
+        if (may_return) waits: assert(issues);
+        if (issues || turning || second) at_issue: assert(fresh && !wrote);
+        if (compare || place) on_the_way: assert(!wrote);
+        if (taken) its_own: assert(client == access_client && user == access[170:163] && writes == access[159]);
+        if (issues) first_row: assert(last_row == named);
+        if (turning) kept_row: assert(last_row == named);
+        if (second) next_row: assert(last_row == named + 11'd1);
+        if (turning || second) goes_on: assert(granted && crosses);
         row_kept: assert(dut_last == last_row || !began);
         if (known) holds: assert(word == committed[56:12]);
         if (known && last_row == which && !wrote && began) reads: assert(page == word);

@@ -118,9 +118,15 @@ pub struct DmaWrite {
 
     /// The piece at hand.
     piece: Signal<Local, CommandPiece>,
-    lane: Signal<Local, Bits<12>>,
-    /// The piece's data comes from `complete`, as of State::First.
+    // What the end of the header, and the data, need of the piece: `split` shows the next piece by then. State::First takes these.
+    /// The piece's data comes from `complete`.
     from_complete: DFF<bool>,
+    /// The piece is the last of its command.
+    last_piece: DFF<bool>,
+    /// Epoch of the piece's command.
+    piece_epoch: DFF<bool>,
+    /// Bytes of the piece's first double word that lie before its first byte.
+    below: DFF<Bits<2>>,
     first_valid: Signal<Local, bool>,
     first_used: Signal<Local, Bits<3>>,
     count: Signal<Local, Bits<4>>,
@@ -131,14 +137,23 @@ pub struct DmaWrite {
     rest: Signal<Local, Bits<4>>,
     take: Signal<Local, Bits<4>>,
     finish: Signal<Local, bool>,
-    whole: Signal<Local, bool>,
+    /// `needs` is below 16.
+    few: Signal<Local, bool>,
+    /// The piece takes all that is left of the `scatter` beat, if it is that one's turn.
+    scatter_whole: Signal<Local, bool>,
+    /// The same of the `complete` beat.
+    complete_whole: Signal<Local, bool>,
     used_after: Signal<Local, Bits<3>>,
     needs_after: Signal<Local, Bits<13>>,
     offer: Signal<Local, WriteBeat>,
     offered: Signal<Local, bool>,
     flush: Signal<Local, bool>,
     room: Signal<Local, bool>,
+    /// Data is moved if there is some.
+    moving: Signal<Local, bool>,
     moved: Signal<Local, bool>,
+    /// The header or the data of a packet is on its way to `stage`.
+    halfway: Signal<Local, bool>,
     emptied: Signal<Local, bool>,
     over_four: Signal<Local, bool>,
     complete_client: Number<2, { client::COMPLETE }>,
@@ -150,7 +165,7 @@ impl Logic for DmaWrite {
     fn update(&mut self) {
         dff_setup!(self, clock, state, needs, scatter_used, complete_used, ending, ending_epoch);
         dff_setup!(self, clock, retiring, epoch, number);
-        dff_setup!(self, clock, completed_valid, completed, from_complete);
+        dff_setup!(self, clock, completed_valid, completed, from_complete, last_piece, piece_epoch, below);
         clock!(self, clock, split, scattered, stage, packer);
 
         self.scattered.reset.next = self.reset.val();
@@ -164,10 +179,12 @@ impl Logic for DmaWrite {
         drive!(self, reset => split.reset; max_payload => split.size);
         Sink::<DmaCommand>::link(&mut self.command, &mut self.split.command);
         // Data that waits in the streams does not count: it may wait for a command that waits for the new size.
-        self.split.settled.next =
-            !(self.split.busy.val() | self.stage.source.valid.val() | self.packer.source.valid.val());
-        drive!(self, split.chosen => cut; cfg_requester_id => split.requester; split.piece.data => piece;
-            piece.val().first => lane);
+        self.halfway.next = self.state.q.val() != State::First;
+        self.split.settled.next = !(self.split.busy.val()
+            | self.halfway.val()
+            | self.stage.source.valid.val()
+            | self.packer.source.valid.val());
+        drive!(self, split.chosen => cut; cfg_requester_id => split.requester; split.piece.data => piece);
         self.split.write.next = true;
         self.split.tag.next = bits::<8>(0);
 
@@ -189,12 +206,16 @@ impl Logic for DmaWrite {
         self.count.next = self.source.val().count;
         // `used_after` is used with the last bytes of the piece only, and `needs_after` only before them.
         self.rest.next = self.needs.q.val().get_bits::<4>(0);
-        self.finish.next = !self.needs.q.val().get_bits::<9>(4).any() & (self.rest.val() <= self.count.val());
+        self.few.next = !self.needs.q.val().get_bits::<9>(4).any();
+        self.finish.next = self.few.val() & (self.rest.val() <= self.count.val());
         self.take.next = self.count.val() - bit_cast::<4, 3>(self.used.val());
         if self.finish.val() {
             self.take.next = self.rest.val() - bit_cast::<4, 3>(self.used.val());
         }
-        self.whole.next = !self.finish.val() | (self.rest.val() == self.count.val());
+        // Said of each beat by itself, so that no stream's `ready` waits for whose turn it is.
+        self.scatter_whole.next =
+            !(self.few.val() & (self.rest.val() < self.scattered.source.data.val().count));
+        self.complete_whole.next = !(self.few.val() & (self.rest.val() < self.completed.q.val().count));
         self.used_after.next = bit_cast::<3, 4>(self.rest.val());
         self.needs_after.next = self.needs.q.val() - bit_cast::<13, 4>(self.count.val());
 
@@ -202,10 +223,13 @@ impl Logic for DmaWrite {
         self.offer.next.data = self.split.header0.val();
         self.offer.next.start = bits::<3>(0);
         self.offer.next.count = bits::<4>(8);
-        drive!(self, false => offered, flush, moved; stage.sink.ready => room);
+        drive!(self, false => offered, flush, moving, split.piece.ready; stage.sink.ready => room);
         match self.state.q.val() {
             State::First => {
                 self.from_complete.d.next = self.piece.val().client == self.complete_client.val();
+                self.last_piece.d.next = self.piece.val().done;
+                self.piece_epoch.d.next = self.piece.val().epoch;
+                self.below.d.next = bit_cast::<2, 12>(self.piece.val().first);
                 self.offered.next = self.split.piece.valid.val() & self.first_valid.val();
                 self.needs.d.next = self.piece.val().length + bit_cast::<13, 3>(self.first_used.val());
                 if self.split.piece.valid.val() & self.first_valid.val() & self.room.val() {
@@ -216,18 +240,20 @@ impl Logic for DmaWrite {
                 self.offered.next = true;
                 self.offer.next.data = self.split.header1.val();
                 if !self.split.long.val() {
-                    self.offer.next.count = bit_cast::<4, 2>(self.lane.val().get_bits::<2>(0)) | bits::<4>(4);
+                    self.offer.next.count = bit_cast::<4, 2>(self.below.q.val()) | bits::<4>(4);
                 }
+                // `split` goes on now, and not with the last of the data: that is known late in a cycle.
+                self.split.piece.ready.next = self.room.val();
                 if self.room.val() {
                     self.state.d.next = State::Data;
-                    if self.split.long.val() & self.lane.val().get_bits::<2>(0).any() {
+                    if self.split.long.val() & self.below.q.val().any() {
                         self.state.d.next = State::Pad;
                     }
                 }
             }
             State::Pad => {
                 self.offered.next = true;
-                self.offer.next.count = bit_cast::<4, 2>(self.lane.val().get_bits::<2>(0));
+                self.offer.next.count = bit_cast::<4, 2>(self.below.q.val());
                 if self.room.val() {
                     self.state.d.next = State::Data;
                 }
@@ -236,8 +262,8 @@ impl Logic for DmaWrite {
                 self.offered.next = self.source_valid.val();
                 fill!(self, offer, source.val().data => data; start => start; take => count);
                 self.flush.next = self.finish.val();
-                self.moved.next = self.source_valid.val() & self.room.val();
-                if self.moved.val() {
+                self.moving.next = self.room.val();
+                if self.source_valid.val() & self.room.val() {
                     self.needs.d.next = self.needs_after.val();
                     if self.finish.val() {
                         self.state.d.next = State::First;
@@ -248,20 +274,19 @@ impl Logic for DmaWrite {
                 self.state.d.next = State::First;
             }
         }
-        self.split.piece.ready.next = self.moved.val() & self.finish.val();
-        self.scattered.source.ready.next = self.moved.val() & self.whole.val() & !self.from_complete.q.val();
-        if self.moved.val() & self.whole.val() & self.from_complete.q.val() {
-            self.completed_valid.d.next = false;
-        }
+        self.moved.next = self.moving.val() & self.source_valid.val();
+        self.scattered.source.ready.next =
+            self.moving.val() & !self.from_complete.q.val() & self.scatter_whole.val();
         if self.moved.val() & !self.from_complete.q.val() {
             self.scatter_used.d.next = self.used_after.val();
-            if self.whole.val() {
+            if self.scatter_whole.val() {
                 self.scatter_used.d.next = bits::<3>(0);
             }
         }
         if self.moved.val() & self.from_complete.q.val() {
             self.complete_used.d.next = self.used_after.val();
-            if self.whole.val() {
+            if self.complete_whole.val() {
+                self.completed_valid.d.next = false;
                 self.complete_used.d.next = bits::<3>(0);
             }
         }
@@ -273,7 +298,7 @@ impl Logic for DmaWrite {
             stage.source.data.val().count => packer.in_count;
             stage.source.data.val().flush => packer.in_flush);
         fill!(self, stage.sink.data, offer.val().data => data; offer.val().start => start;
-            offer.val().count => count; flush => flush; piece.val().done => done; piece.val().epoch => epoch);
+            offer.val().count => count; flush => flush; last_piece.q => done; piece_epoch.q => epoch);
         self.packer.restart.next = false;
         self.packer.restart_fill.next = bits::<3>(0);
         self.packer.restart_data.next = bits::<64>(0);
@@ -305,6 +330,7 @@ impl Logic for DmaWrite {
         }
         drive!(self, retiring.q => retire.valid; epoch.q => retire.data; number.q => retired);
         self.busy.next = self.split.busy.val()
+            | self.halfway.val()
             | self.scattered.source.valid.val()
             | self.completed_valid.q.val()
             | self.stage.source.valid.val()

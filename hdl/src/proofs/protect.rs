@@ -17,59 +17,29 @@ pub fn all() -> Vec<Proof> {
 }
 
 const PROTECT: [Mutant; 28] = [
-    mutant(
-        "compares when nothing was looked at",
-        "second_step",
-        "range_compare = step == Step_Compare;",
-        "range_compare = step != Step_Issue;",
-    ),
-    mutant(
-        "compares twice",
-        "second_step",
-        "range_compare = step == Step_Compare;",
-        "range_compare = (step == Step_Compare) | (step == Step_Place);",
-    ),
-    mutant(
-        "compares a step late",
-        "second_step",
-        "range_compare = step == Step_Compare;",
-        "range_compare = step == Step_Place;",
-    ),
-    mutant(
-        "places before it compares",
-        "third_step",
-        "range_place = step == Step_Place;",
-        "range_place = step == Step_Compare;",
-    ),
-    mutant(
-        "places twice",
-        "third_step",
-        "range_place = step == Step_Place;",
-        "range_place = (step == Step_Place) | (step == Step_Issue);",
-    ),
-    mutant(
-        "no second step",
-        "third_step",
-        "Step_Compare: step <= Step_Place;",
-        "Step_Compare: step <= Step_Place; Step_Idle: step <= Step_Place;",
-    ),
+    mutant("compares when nothing was looked at", "second_step", ".compare(compare),", ".compare(~issue),"),
+    mutant("compares twice", "second_step", ".compare(compare),", ".compare(compare | place),"),
+    mutant("compares a step late", "second_step", ".compare(compare),", ".compare(place),"),
+    mutant("places before it compares", "third_step", ".place(place),", ".place(compare),"),
+    mutant("places twice", "third_step", ".place(place),", ".place(place | issue),"),
+    mutant("no second step", "third_step", "place <= compare;", "place <= compare | ~taken;"),
     mutant(
         "looks at what is not on show",
         "on_show",
-        "look = intake_valid & ((step == Step_Idle) | done | back);",
-        "look = (step == Step_Idle) | done | back;",
+        "look = intake_valid & (~taken | done | back);",
+        "look = ~taken | done | back;",
     ),
     mutant(
         "looks at what is not on show, after an access",
         "on_show",
-        "look = intake_valid & ((step == Step_Idle) | done | back);",
-        "look = done | (intake_valid & ((step == Step_Idle) | back));",
+        "look = intake_valid & (~taken | done | back);",
+        "look = done | (intake_valid & (~taken | back));",
     ),
     mutant(
         "looks at what is not on show, after a read that makes way",
         "on_show",
-        "look = intake_valid & ((step == Step_Idle) | done | back);",
-        "look = back | (intake_valid & ((step == Step_Idle) | done));",
+        "look = intake_valid & (~taken | done | back);",
+        "look = back | (intake_valid & (~taken | done));",
     ),
     mutant(
         "the second command of a refused access",
@@ -84,10 +54,10 @@ const PROTECT: [Mutant; 28] = [
         "whole = second;",
     ),
     mutant(
-        "the page turns while it is placed",
+        "the second command goes with the first",
         "turned",
-        "Step_Place: step <= Step_Issue;",
-        "Step_Place: step <= Step_Turn;",
+        "second <= turn | (second & ~done);",
+        "second <= turn | place | (second & ~done);",
     ),
     mutant("the user of the access before", "of_access", "user <= intake_access[170:163];", "user <= user;"),
     mutant(
@@ -121,18 +91,8 @@ const PROTECT: [Mutant; 28] = [
         "write_offered = write_goes & ~range_granted;",
     ),
     mutant("the page of now", "named_page", ".read_address(range_page),", ".read_address(commit_row[10:0]),"),
-    mutant(
-        "the page turns while it waits",
-        "named_page",
-        "range_next_page = step == Step_Turn;",
-        "range_next_page = (step == Step_Turn) | (step == Step_Issue);",
-    ),
-    mutant(
-        "the page never turns",
-        "named_page",
-        "range_next_page = step == Step_Turn;",
-        "range_next_page = 1'b0;",
-    ),
+    mutant("the page turns while it waits", "named_page", ".next_page(turn),", ".next_page(turn | issue),"),
+    mutant("the page never turns", "named_page", ".next_page(turn),", ".next_page(1'b0),"),
     mutant(
         "a page is written beside another one",
         "named_page",
@@ -143,7 +103,7 @@ const PROTECT: [Mutant; 28] = [
         "writes the table while one is looked up",
         "between",
         "between = idle & ~intake_open & hold;",
-        "between = (step == Step_Idle) & ~intake_open & hold;",
+        "between = ~taken & ~intake_open & hold;",
     ),
     mutant(
         "writes the table while one can be taken",

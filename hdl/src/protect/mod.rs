@@ -49,7 +49,6 @@ mod outstanding;
 mod range;
 mod region;
 mod shared_port;
-mod step;
 
 pub use access_intake::AccessIntake;
 pub use epoch_tally::EpochTally;
@@ -70,7 +69,6 @@ use crate::rows::tables::PageRow;
 pub use command_cut::CommandCut;
 pub use command_out::CommandOut;
 pub use command_queue::CommandQueue;
-use step::Step;
 
 /// See the module's description.
 #[derive(LogicBlock, Default)]
@@ -119,10 +117,20 @@ pub struct Protect {
     pages: Ram<Bits<45>, PAGE_LOG2>,
     outstanding: Outstanding,
 
-    step: DFF<Step>,
-    /// `step` is Issue, or Second: much depends on these, and a register says each at once.
+    // The step of the access at hand, a register each, of which one at most is high. An access that crosses into the next page takes all:
+    // compare ─► place ─► issue ─► turn ─► second.
+    /// The access's distances and its position are there.
+    compare: DFF<bool>,
+    /// Its range is known: its page is read.
+    place: DFF<bool>,
+    /// Its page is there: its command is issued, or waits for its place.
     issue: DFF<bool>,
+    /// The next page is read.
+    turn: DFF<bool>,
+    /// The next page is there: the second command is issued, or waits for its place.
     second: DFF<bool>,
+    /// An access is half way: the five before, or'ed.
+    taken: DFF<bool>,
     /// The client of the access at hand.
     client: DFF<Bits<2>>,
     /// The access at hand is a write.
@@ -189,7 +197,10 @@ impl Logic for Protect {
     #[wires]
     #[hdl_gen]
     fn update(&mut self) {
-        dff_setup!(self, clock, step, issue, second, client, writes, user, owner, stuck, may_return);
+        dff_setup!(
+            self, clock, compare, place, issue, turn, second, taken, client, writes, user, owner, stuck,
+            may_return
+        );
         dff_setup!(self, clock, decided, decision, issued_count, refused, hold);
         clock!(self, clock, intake, pages, range, outstanding, read_out, write_out);
         drive!(self, reset => read_out.reset, write_out.reset, intake.reset, outstanding.reset;
@@ -204,7 +215,7 @@ impl Logic for Protect {
         join!(self, Source<Access>, shared.access => intake.complete);
 
         // A commit is written while it is on the bus, no access is half way and none can be taken.
-        self.idle.next = (self.step.q.val() == Step::Idle) & self.intake.empty.val();
+        self.idle.next = !self.taken.q.val() & self.intake.empty.val();
         self.between.next = self.idle.val() & !self.intake.open.val() & self.hold.q.val();
         self.region_commit.next =
             self.commit.valid.val() & (self.commit.data.val().target == self.region_table.val());
@@ -248,37 +259,18 @@ impl Logic for Protect {
         self.stuck.d.next = self.blocked.val();
         self.may_return.d.next = self.blocked.val() & self.owner_bits.to.val().any() & !self.back.val();
         // The first step of the next access.
-        self.look.next =
-            self.intake.valid.val() & ((self.step.q.val() == Step::Idle) | self.done.val() | self.back.val());
+        self.look.next = self.intake.valid.val() & (!self.taken.q.val() | self.done.val() | self.back.val());
 
-        self.issue.d.next =
-            (self.step.q.val() == Step::Place) | (self.issue.q.val() & !self.go.val() & !self.back.val());
-        self.second.d.next = (self.step.q.val() == Step::Turn) | (self.second.q.val() & !self.done.val());
-        match self.step.q.val() {
-            Step::Compare => {
-                self.step.d.next = Step::Place;
-            }
-            Step::Place => {
-                self.step.d.next = Step::Issue;
-            }
-            Step::Issue => {
-                if self.go.val() {
-                    self.step.d.next = Step::Turn;
-                }
-            }
-            Step::Turn => {
-                self.step.d.next = Step::Second;
-            }
-            _ => {}
-        }
-        if self.done.val() | self.back.val() {
-            self.step.d.next = Step::Idle;
-        }
+        drive!(self, look => compare.d; compare.q => place.d);
+        self.issue.d.next = self.place.q.val() | (self.issue.q.val() & !self.go.val() & !self.back.val());
+        // Two steps more, if one command is not all.
+        self.turn.d.next = self.issue.q.val() & self.go.val() & !self.whole.val();
+        self.second.d.next = self.turn.q.val() | (self.second.q.val() & !self.done.val());
+        self.taken.d.next = self.look.val() | (self.taken.q.val() & !self.done.val() & !self.back.val());
         if self.go.val() | self.back.val() {
             fill!(self, owner.d, false => fetch, gather, scatter, complete);
         }
         if self.look.val() {
-            self.step.d.next = Step::Compare;
             self.client.d.next = self.intake.client.val();
             self.writes.d.next = self.intake.access.val().write;
             self.user.d.next = self.intake.access.val().user;
@@ -290,7 +282,7 @@ impl Logic for Protect {
         self.intake.sure.next = self.read.ready.val()
             & !self.read_out.waits.val()
             & !self.stuck.q.val()
-            & ((self.step.q.val() == Step::Idle) | self.writes.q.val());
+            & (!self.taken.q.val() | self.writes.q.val());
         // Only a read stays on its client's port.
         self.issued_late.next.fetch = self.read_goes.val() & self.owner.q.val().fetch;
         self.issued_late.next.gather = self.read_goes.val() & self.owner.q.val().gather;
@@ -299,9 +291,7 @@ impl Logic for Protect {
         drive!(self, issued_late => intake.issued; issued_late.val().complete => shared.issued;
             look => range.look; intake.access => range.access; intake.member => range.member;
             intake.region => range.region; intake.extent => range.extent; range.page => pages.read_address);
-        self.range.compare.next = self.step.q.val() == Step::Compare;
-        self.range.place.next = self.step.q.val() == Step::Place;
-        self.range.next_page.next = self.step.q.val() == Step::Turn;
+        drive!(self, compare.q => range.compare; place.q => range.place; turn.q => range.next_page);
 
         // The command, and the page, which comes late in the cycle.
         drive!(self, range.granted => cut.granted; range.offset => cut.offset; range.length => cut.length;
@@ -335,8 +325,11 @@ impl Logic for Protect {
             | self.outstanding.draining.val();
 
         if self.reset.val() {
-            self.step.d.next = Step::Idle;
+            self.compare.d.next = false;
+            self.place.d.next = false;
             self.issue.d.next = false;
+            self.turn.d.next = false;
+            self.taken.d.next = false;
             self.second.d.next = false;
             fill!(self, owner.d, false => fetch, gather, scatter, complete);
             self.stuck.d.next = false;
