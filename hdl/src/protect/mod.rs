@@ -129,7 +129,7 @@ pub struct Protect {
     turn: DFF<bool>,
     /// The next page is there: the second command is issued, or waits for its place.
     second: DFF<bool>,
-    /// An access is half way: the five before, or'ed.
+    /// An access is half way: one of the five before is high.
     taken: DFF<bool>,
     /// The client of the access at hand.
     client: DFF<Bits<2>>,
