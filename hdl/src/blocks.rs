@@ -175,7 +175,7 @@ pub fn all() -> Vec<Entry> {
         entry!("pcie/link/activity", pcie::link::Activity::default(), 22, 0, 350),
         entry!("pcie/link/credits", pcie::link::Credits::default(), 285, 0, 215),
         entry!("pcie/link/replay", pcie::link::Replay::default(), 415, 2, 195),
-        entry!("pcie/link/dllp_sender", pcie::link::DllpSender::default(), 42, 0, 370),
+        entry!("pcie/link/dllp_sender", pcie::link::DllpSender::default(), 42, 0, 345),
         entry!("pcie/link/frame", pcie::link::Frame::default(), 340, 0, 225),
         entry!("pcie/link/power", pcie::link::Power::default(), 18, 0, 400),
         entry!("pcie/link", pcie::link::PcieLink::default(), 1610, 3, 180),

@@ -26,6 +26,8 @@ pub struct Reached {
     pub entries: [usize; 2],
     /// Events: the VI's, and its completion queues'.
     pub events: [usize; 2],
+    /// The VI's event behind the next one is explained already: that of a packet refused before the VI broke.
+    pub overtaken: bool,
     /// Interrupts.
     pub interrupts: usize,
     /// The moment of the last status of each queue.
