@@ -141,7 +141,7 @@ pub struct DmaWrite {
     few: Signal<Local, bool>,
     /// The piece takes all that is left of the `scatter` beat, if it is that one's turn.
     scatter_whole: Signal<Local, bool>,
-    /// The same of the `complete` beat.
+    /// The piece takes all that is left of the `complete` beat, if it is that one's turn.
     complete_whole: Signal<Local, bool>,
     used_after: Signal<Local, Bits<3>>,
     needs_after: Signal<Local, Bits<13>>,
@@ -212,7 +212,7 @@ impl Logic for DmaWrite {
         if self.finish.val() {
             self.take.next = self.rest.val() - bit_cast::<4, 3>(self.used.val());
         }
-        // Said of each beat by itself, so that no stream's `ready` waits for whose turn it is.
+        // Worked out for each beat by itself, so that no stream's `ready` waits for whose turn it is.
         self.scatter_whole.next =
             !(self.few.val() & (self.rest.val() < self.scattered.source.data.val().count));
         self.complete_whole.next = !(self.few.val() & (self.rest.val() < self.completed.q.val().count));

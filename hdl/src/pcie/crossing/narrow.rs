@@ -43,7 +43,7 @@ pub struct Narrow {
     data: Signal<Local, Bits<64>>,
     /// The double word that the word is of.
     double: Signal<Local, Bits<32>>,
-    /// The same as a packet's first one.
+    /// `double`, as the first double word of a packet.
     first: Cast<Bits<32>, FirstWord>,
     kind: Cast<Bits<8>, TlpKind>,
     /// The word is of the header.

@@ -109,7 +109,7 @@ impl Logic for DllpSender {
         self.update_said.next =
             self.free.val() & !self.is_answer.val() & !self.inits.val() & self.update_due.val();
 
-        // What it says.
+        // What the DLLP says.
         drive!(self, headers => count; data => value);
         if self.inits.val() {
             self.count.next = bits::<8>(0);

@@ -70,7 +70,7 @@ pub struct HeaderReader {
     data: Signal<Local, Bits<16>>,
     /// The arriving word as a number: its first byte is the high one.
     number: WireOrder<16>,
-    /// The same as each half of a header's double word that it may be.
+    /// `number`, as each half of a header's double word that it may be.
     first_high: Cast<Bits<16>, FirstWordHigh>,
     first_low: Cast<Bits<16>, FirstWordLow>,
     message_low: Cast<Bits<16>, MessageWordLow>,
