@@ -267,7 +267,7 @@ impl State {
             format!("event {number} of end {end}, {}", code.map_or("unknown", |code| code.name))
         };
         let events = &trace.outputs.events[kind];
-        if !self.reached.overtaken && is_overtaken(trace, &events[number.min(events.len())..], event) {
+        if !self.reached.overtaken && is_overtaken(trace, events.get(number..).unwrap_or_default(), event) {
             self.reached.overtaken = true;
             self.due(trace, events[number + 1].0, &name)?;
             return Ok(0);
