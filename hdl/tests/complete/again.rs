@@ -32,7 +32,7 @@ fn comes_again(world: &mut World, n: u64) {
     world.told(told);
 }
 
-/// Rule REQ-4.
+/// Rules REQ-4; and REQ-8: how much of a message is not sent again, which a read skips, too.
 #[test]
 fn a_sequence_nak_rewinds_to_its_packet_and_completes_what_is_before() {
     let mut world = three();

@@ -32,13 +32,16 @@ fn follows_words_halves_presets_and_gaps() {
     for _ in 0..5000 {
         let word: [u8; 8] = rng.random();
         let (valid, half, preset) = (rng.random_bool(0.8), rng.random_bool(0.3), rng.random_bool(0.1));
-        let value: u32 = rng.random();
+        let (value, reset): (u32, bool) = (rng.random(), rng.random_bool(0.02));
+        bench.set("reset", reset.into());
         bench.set("sink_valid", valid.into());
         bench.set("sink", u64::from_le_bytes(word));
         bench.set("in_half", half.into());
         bench.set("preset", preset.into());
         bench.set("preset_value", value.into());
-        if preset {
+        if reset {
+            state = 0;
+        } else if preset {
             state = value;
         } else if valid {
             state = reference(state, &word[..if half { 4 } else { 8 }]);

@@ -10,13 +10,10 @@ use viaduct_verilate::Bench;
 use crate::beat::{header, Beat, Collector};
 use crate::bundle::Bundle;
 
-const COMPLETER: u64 = 0x4321;
-
 #[test]
 fn every_load_is_answered_once_and_as_it_asks() {
     let mut bench = Bench::new("complete", &verilog(TlpComplete::default()));
     let mut rng = crate::random(&bench);
-    bench.set("cfg_requester_id", COMPLETER);
     let read = Bundle::of::<MmioRead>("read");
     let (mut registers, mut refused) = (0, 0);
     for round in 0..3000 {
@@ -27,6 +24,8 @@ fn every_load_is_answered_once_and_as_it_asks() {
         let (lower, count): (u64, u64) = (rng.random_range(0..128), rng.random_range(1..=8));
         let (tag, requester): (u64, u64) = (rng.random_range(0..256), rng.random_range(0..0x10000));
         let attributes: u64 = rng.random_range(0..32);
+        let completer = rng.random_range(0..0x10000);
+        bench.set("cfg_requester_id", completer);
         let answer: u64 = rng.random();
         let delay = rng.random_range(0..5);
         let tx_rate = if round % 2 == 0 { 1.0 } else { 0.4 };
@@ -62,7 +61,7 @@ fn every_load_is_answered_once_and_as_it_asks() {
             header(&[
                 (completion_dw1::BYTE_COUNT, count),
                 (completion_dw1::STATUS, status.into()),
-                (completion_dw1::COMPLETER, COMPLETER),
+                (completion_dw1::COMPLETER, completer),
             ]),
             header(&[
                 (completion_dw2::LOWER_ADDRESS, lower),
@@ -105,4 +104,27 @@ fn every_load_is_answered_once_and_as_it_asks() {
         refused += u32::from(unsupported);
     }
     assert!(registers > 1000 && refused > 300);
+}
+
+#[test]
+fn a_reset_forgets_the_load_in_hand() {
+    let mut bench = Bench::new("complete", &verilog(TlpComplete::default()));
+    let read = Bundle::of::<MmioRead>("read");
+    for cycles in 0..8 {
+        read.set(&mut bench, &[("address", 8), ("pair", 1), ("byte_count", 8)]);
+        bench.set("read_valid", 1);
+        bench.set("answer_valid", 1);
+        bench.set("tx_ready", (cycles > 4).into());
+        (0..cycles).for_each(|_| bench.tick());
+        bench.set("read_valid", 0);
+        bench.set("answer_valid", 0);
+        bench.reset();
+        bench.set("tx_ready", 1);
+        for cycle in 0..8 {
+            bench.eval();
+            let shown = (bench.get("tx_valid"), bench.get("load_valid"));
+            assert_eq!(shown, (0, 0), "reset after {cycles} cycles of a load, {cycle} cycles behind it");
+            bench.tick();
+        }
+    }
 }
