@@ -212,7 +212,7 @@ impl Soak<'_> {
             if let Some(reason) = reasons.get(drawn.block.name, mutation) {
                 let reason = format!("{}{reason}", super::report::ARGUED);
                 self.add(index, number, Verdict::Equivalent(reason))?;
-            } else if !self.late() && proof::tried(&drawn.flat, mutation)? {
+            } else if !self.late() && proof::equivalent(&drawn.flat, mutation)? {
                 self.add(index, number, Verdict::Equivalent("yosys".into()))?;
             }
         }

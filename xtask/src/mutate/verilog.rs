@@ -65,6 +65,12 @@ impl Flat {
         &self.folder
     }
 
+    /// The names of the modules that stay as they are.
+    pub fn aside(&self) -> impl Iterator<Item = &str> {
+        let modules = self.kept.lines().filter_map(|line| line.strip_prefix("module "));
+        modules.filter_map(|rest| rest.split([' ', '(']).next())
+    }
+
     /// Draws mutants: `count`, or as many as there are.
     ///
     /// # Errors
