@@ -163,6 +163,18 @@ fn events_without_a_ring_or_without_room_are_counted() {
     assert_eq!(world.model.lost, 5);
 }
 
+/// Rule CQ-3: of a ring from before a reset the block knows nothing.
+#[test]
+fn after_a_reset_there_is_no_error_ring() {
+    let mut world = World::new();
+    world.ring(2, Ring { events: true, ..ring(3) });
+    world.bench.reset();
+    world.model.error_ring = None;
+    world.event(event_code::CONN_LOST, 1, 0, true);
+    world.settle();
+    assert_eq!((world.model.lost, world.entries), (1, 0));
+}
+
 /// Rule CQ-5.
 #[test]
 fn a_resize_with_an_entry_on_its_way_counts_it_for_the_old_ring() {

@@ -171,9 +171,14 @@ fn windows_of_many_vis_fill_and_empty_in_any_mixture() {
             ring.drain(..=upto);
             expected += upto + 1;
             world.answer(vi, psn, syndrome::ACK);
-            // As fetch does: there is room when the position has moved on.
+            // As fetch does: there is room when the position has moved on, step by step.
+            let mut position = done[vi as usize];
             done[vi as usize] += upto as u64 + 1;
-            while world.position(vi) != done[vi as usize] {}
+            while position != done[vi as usize] {
+                let next = world.position(vi);
+                assert!((position..=done[vi as usize]).contains(&next), "VI {vi}: {next} after {position}");
+                position = next;
+            }
         } else {
             for _ in 0..random.random_range(0..4) {
                 let psn = next[vi as usize];

@@ -112,3 +112,18 @@ fn as_many_retries_as_the_row_says() {
         world.settle();
     }
 }
+
+/// Rule REQ-5: of 1 to 40 packets one is answered; the timer ends only if others are in flight.
+#[test]
+fn a_timer_runs_while_a_packet_is_in_flight() {
+    let mut world = World::new();
+    let mut now = 0;
+    for number in 1..=40 {
+        world.create(VI, Settings { timeout: 9, retries: 1, ..Settings::default() });
+        (0..number).for_each(|psn| world.packet(VI, psn, 1));
+        world.answer(VI, 0, syndrome::ACK);
+        world.settle();
+        now = pass(&mut world, now + 10);
+        assert_eq!(world.rewinds().len(), usize::from(number > 1), "{number} packets");
+    }
+}

@@ -8,7 +8,7 @@ use rand_chacha::ChaCha8Rng;
 pub struct Headers {
     /// Ethernet, IPv4, UDP and BTH, 54 bytes; what the hardware patches is 0.
     pub bytes: [u8; 54],
-    /// 802.1Q tag in wire order.
+    /// 802.1Q tag in wire order, or none. The blocks do not look into it.
     pub vlan: [u8; 4],
 }
 
@@ -42,7 +42,7 @@ impl Headers {
             bytes[patched] = 0;
         }
         bytes[43] &= 0xcf;
-        Self { bytes, vlan: if rng.random() { [0; 4] } else { [0x81, 0x00, rng.random(), rng.random()] } }
+        Self { bytes, vlan: if rng.random() { [0; 4] } else { rng.random() } }
     }
 
     /// The template's eight words; what the hardware patches is arbitrary.

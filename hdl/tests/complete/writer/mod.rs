@@ -132,6 +132,10 @@ fn completions_are_written_in_place_in_order_and_then_acknowledged() {
         if !expected.is_empty() {
             assert_eq!(dut.get("receiving"), u64::from(is_receive));
         }
+        let offered = queues.iter().any(|queue| !queue.is_empty()) || entry.is_some();
+        if offered || !expected.is_empty() || !ends.is_empty() || !closes.is_empty() {
+            assert_eq!(dut.get("busy"), 1, "something is left to do");
+        }
         counted += dut.get("count_error");
         for (side, name) in ["receive", "send"].into_iter().enumerate() {
             if dut.get(&format!("{name}_valid")) == 1 && dut.get(&format!("{name}_ready")) == 1 {

@@ -1,5 +1,7 @@
 //! One clock cycle: what goes in, what comes out.
 
+use std::collections::VecDeque;
+
 use crate::bundle::Bundle;
 use rand::Rng;
 use viaduct_hdl::bus;
@@ -31,6 +33,7 @@ impl World {
         }
         self.bench.eval();
 
+        self.check_rest();
         self.take_descriptors();
         if self.bench.get("fault_valid") == 1 && readies[2] {
             self.take_fault();
@@ -60,6 +63,13 @@ impl World {
             (done(self.bench.get("completed_index"), false), done(self.bench.get("consumed_index"), true));
         self.bench.tick();
         self.cycle += 1;
+    }
+
+    /// A block that is not busy has nothing to do until it is offered something.
+    fn check_rest(&mut self) {
+        let busy = self.bench.get("busy") == 1;
+        assert!(!(self.rested && busy), "it was not busy in the cycle before, and nothing came");
+        self.rested = !busy && self.run.iter().all(VecDeque::is_empty) && self.commits.is_empty();
     }
 
     /// The run queues' heads, and what was looked up in the cycle before.

@@ -75,6 +75,8 @@ struct World {
     rings: u64,
     /// The queue popped in this cycle.
     popped: Option<Name>,
+    /// In the cycle before, the block was not busy and was offered nothing.
+    rested: bool,
     next_offset: u64,
     latency: u64,
     errors: f64,
@@ -116,6 +118,7 @@ impl World {
             positions: (0, 0),
             rings: 0,
             popped: None,
+            rested: false,
             next_offset: 1,
             latency: 100,
             errors: 0.0,
@@ -144,6 +147,7 @@ impl World {
         self.bench.set("reset", 0);
         self.run = Default::default();
         (self.untaken, self.reserved, self.doorbell_takes, self.popped) = (0, 0, None, None);
+        self.rested = false;
         self.requeues.clear();
         self.answers.clear();
         self.words.clear();

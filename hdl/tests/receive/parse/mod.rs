@@ -155,7 +155,8 @@ impl Rig {
     }
 }
 
-fn sample(payload: usize, opcode: u8) -> Frame {
+/// A frame of this opcode, with the headers that it asks for.
+pub(super) fn sample(payload: usize, opcode: u8) -> Frame {
     Frame {
         to: SERVER,
         from: CLIENT,

@@ -2,6 +2,7 @@
 
 mod answers;
 mod descriptor;
+mod fates;
 mod lives;
 mod losses;
 mod pace;

@@ -206,6 +206,10 @@ impl World {
         }
         self.bench.eval();
 
+        for name in ["access", "write", "completion", "acknowledged", "again_receive"] {
+            let says = self.bench.get(&format!("{name}_valid"));
+            assert!(says <= self.bench.get("busy"), "{name} comes of a path that is not busy");
+        }
         if looped && self.bench.get("loopback_ready") == 1 {
             self.loopback.pop_front();
         }
