@@ -161,6 +161,30 @@ fn the_turn_goes_round_among_those_who_have_something() {
     }
 }
 
+/// A class without credits costs the others no cycle.
+#[test]
+fn who_may_not_go_has_no_turn() {
+    for stuck in 0..3 {
+        let mut link = Link::new(0);
+        (0..20 * SOURCES).for_each(|n| link.packet(n % SOURCES));
+        let others = (0..SOURCES).filter(|source| CLASSES[*source] != stuck);
+        let all: usize = others.map(|source| link.beats[source].len()).sum();
+        for _ in 0..all + 5 {
+            (link.headers, link.units) = ([200; 3], [4000; 3]);
+            link.headers[stuck] = 0;
+            link.step(1.0, 1.0);
+        }
+        let waiting = |source: usize| link.packets[source].len();
+        for (source, class) in CLASSES.iter().enumerate() {
+            assert_eq!(
+                waiting(source),
+                if *class == stuck { 20 } else { 0 },
+                "of {source}, class {stuck} stuck"
+            );
+        }
+    }
+}
+
 /// Before a reset of what is behind it: a request that has begun ends, no other begins, and completions are not stopped.
 #[test]
 fn what_is_held_ends_whole_and_begins_no_more() {
