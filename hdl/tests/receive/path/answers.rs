@@ -82,7 +82,25 @@ fn the_answer_to_a_read_goes_where_its_descriptor_says() {
         let places = segments.iter().flat_map(|(address, _, long)| world.bytes(*address, *long));
         assert!(places.take(length as usize).eq(data), "{length} bytes");
     }
-    assert_eq!(world.count("count_message"), 0, "no message of the peer's");
+    assert_eq!(
+        [world.count("count_message"), world.count("count_response")],
+        [0, 0],
+        "no message of the peer's"
+    );
+}
+
+/// Rule REQ-2: an answer that no read waits for, behind one that a read waits for.
+#[test]
+fn an_answer_to_nothing_is_counted() {
+    let mut world = world(service::RELIABLE_DELIVERY);
+    leaves(&mut world, 0, &[buffer(0, 64)], 40, 7);
+    for (psn, salt) in [(6, 1), (7, 2), (7, 3), (8, 4)] {
+        world.send(&packet(opcode::RC_READ_RESPONSE_ONLY, psn, &fill(40, salt)).bytes(), false);
+        world.settle();
+    }
+    assert_eq!(world.count("count_response"), 3);
+    assert_eq!(world.take(), [told(7, syndrome::ACK.into())]);
+    assert_eq!(world.bytes(BUFFER, 40), fill(40, 2));
 }
 
 /// Rule WQ-2: a segment that is refused when the answer comes.

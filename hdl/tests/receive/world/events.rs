@@ -28,7 +28,7 @@ pub enum Event {
     Count(&'static str),
 }
 
-const COUNTS: [&str; 15] = [
+const COUNTS: [&str; 16] = [
     "count_frame",
     "count_overflow",
     "count_malformed",
@@ -37,6 +37,7 @@ const COUNTS: [&str; 15] = [
     "count_bth",
     "count_congestion",
     "count_message",
+    "count_response",
     "count_no_vi",
     "count_duplicate",
     "count_psn",
