@@ -12,12 +12,14 @@ use crate::command::Cmd;
 /// How long ABC may take, in seconds.
 const LIMIT: u32 = 60;
 
-/// From cells to gates, in `FILE`. Each net is a bit first, so that bits of registers which nobody sees fall away: of a register with constant bits
-/// these are all that nothing reads. `c:*` selects cells alone: a signal inside that has a name is no output, and may differ. What is unknown is 0
-/// on both sides. ABC finds inputs and outputs of the two by their names, which a file in AIGER format would have in another order each. `ASIDE` are
-/// the types of the cells that have no mutants, which are cut out as memories are.
-const CUT: &str = "memory_map -rom-only; async2sync; dffunmap; splitnets; simplemap; opt_expr; opt_clean; expose -evert-dff c:*; \
-                   expose -evert t:$mem_v2 ASIDE; techmap; opt_expr; setundef -zero; aigmap; opt_clean -purge; write_blif FILE";
+/// From cells to gates, in `FILE`. What is unknown is 0 on both sides, before anything is made simpler: yosys might choose otherwise in the other
+/// circuit. Each net is a bit, so that bits of registers which nobody sees fall away: of a register with constant bits these are all that nothing
+/// reads. `c:*` selects cells alone: a signal inside that has a name is no output, and may differ. ABC finds inputs and outputs of the two by their
+/// names, which a file in AIGER format would have in another order each. `ASIDE` are the types of the cells that have no mutants, which are cut out
+/// as memories are.
+const CUT: &str = "setundef -zero -undriven; memory_map -rom-only; setundef -zero; async2sync; dffunmap; splitnets; simplemap; opt_expr; \
+                   opt_clean; expose -evert-dff c:*; expose -evert t:$mem_v2 ASIDE; techmap; opt_expr; setundef -zero; aigmap; \
+                   opt_clean -purge; write_blif FILE";
 
 /// What ABC says of two circuits whose outputs are equal.
 const EQUAL: &str = "Networks are equivalent";
