@@ -158,7 +158,13 @@ fn registers_keep_what_they_got_last() {
         if round % 8 == 0 {
             let n = random.random_range(0..3);
             assert_eq!(load(&mut dut, staged[n]), stages[n], "round {round}");
-            assert_eq!(load(&mut dut, registers::MAC), mac, "round {round}");
+            let own =
+                [registers::MAC, registers::IP, registers::PKEY].map(|register| load(&mut dut, register));
+            assert_eq!(
+                (own[0], own[1] as u32, own[2] as u32),
+                (mac, ip as u32, pkey as u32),
+                "round {round}"
+            );
         }
     }
     assert!(commands > 300);
