@@ -6,9 +6,8 @@ use crate::frames::{fate, repair, Fate, PKEY, SERVER};
 use crate::parse::sample;
 use crate::world::World;
 
-/// Sends the frames, from the MAC and from inside by turns, and compares what was counted with what each should come to. No VI is there.
-fn counted(frames: &[Vec<u8>]) {
-    let mut world = World::new();
+/// Sends the frames, from the MAC and from inside by turns, and compares what was counted with what each should come to. No VI is connected.
+fn counted(mut world: World, frames: &[Vec<u8>]) {
     let counts = ["no_vi", "malformed", "not_ours", "icrc", "bth", "congestion"];
     let mut expect = [0; 6];
     for (n, frame) in frames.iter().enumerate() {
@@ -43,7 +42,7 @@ fn frames_of_every_length_are_whole() {
             frames.push(frame.bytes());
         }
     }
-    counted(&frames);
+    counted(world, &frames);
 }
 
 /// Rules FRAME-4, FRAME-5, FRAME-6, FRAME-8 and FRAME-9.
@@ -67,5 +66,5 @@ fn a_byte_that_is_wrong_is_found() {
         repair(&mut frame);
         frames.push(frame);
     }
-    counted(&frames);
+    counted(world, &frames);
 }
