@@ -55,6 +55,20 @@ pub enum Fate {
     Congestion,
 }
 
+impl Fate {
+    /// Its place among the six fates, for who counts them.
+    pub fn class(&self) -> usize {
+        match self {
+            Fate::Keep(..) => 0,
+            Fate::Malformed => 1,
+            Fate::NotOurs => 2,
+            Fate::Icrc => 3,
+            Fate::Bth => 4,
+            Fate::Congestion => 5,
+        }
+    }
+}
+
 fn be(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
