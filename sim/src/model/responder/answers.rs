@@ -45,8 +45,8 @@ impl Responder {
         let data = match data {
             Ok(data) => data,
             // A VI breaks once, by one cause, and that has been said.
-            // RSP-6: when another request has broken the VI, its NAK is all that is said.
-            Err(_) if self.last_nak.is_some() => return,
+            // RSP-6: when another request has broken the VI, its NAK is all that is said, and no read behind this one is answered.
+            Err(_) if self.last_nak.is_some() => return self.replies.forget_reads(),
             Err(unread) => {
                 // Its region has gone since it was asked for, or its memory, or its range is looked at only now. Then it was
                 // not executed, and nothing behind it is acknowledged.

@@ -151,6 +151,11 @@ impl Replies {
         self.0.push_back(Reply::Read { read, msn, done: 0 });
     }
 
+    /// A read was refused: no read behind it is answered.
+    pub fn forget_reads(&mut self) {
+        self.0.retain(|reply| !matches!(reply, Reply::Read { .. }));
+    }
+
     /// A read is asked for again: what is left of its answer, and the reads behind it, are asked for again too.
     pub fn forget_behind(&mut self, number: u32) {
         let ends_behind = |read: &Read| (1..psn::HALF).contains(&psn::ahead(read.end(), number));

@@ -55,9 +55,18 @@ impl Bench {
 
     /// The same, with a capture.
     pub fn captured(nics: usize, capture: Option<Capture>) -> Self {
+        Self::of(nics, Choices::default(), capture)
+    }
+
+    /// The same, of models that choose so.
+    pub fn choosing(nics: usize, choices: Choices) -> Self {
+        Self::of(nics, choices, None)
+    }
+
+    fn of(nics: usize, choices: Choices, capture: Option<Capture>) -> Self {
         let options =
             Options { link: Link { latency: 16, rate: 8, ..Link::default() }, ..Options::default() };
-        let ports = (0..nics).map(|_| Port::Model(Choices::default())).collect();
+        let ports = (0..nics).map(|_| Port::Model(choices)).collect();
         let mut bench = Self {
             net: Network::of(ports, &options, capture),
             files: Vec::new(),

@@ -7,8 +7,8 @@ use viaduct_spec::wire::{opcode, syndrome};
 
 use super::by_hand::{answered, frame_of, reth};
 use super::{pair, unanswered, A, B, READ, WRITE};
-use crate::model::frame;
 use crate::model::tests::bench::{handle, Bench, Completion, Descriptor, Level, DATA, SENT};
+use crate::model::{frame, Choices};
 
 /// What a request that B refuses does: its completion, and the event at B.
 fn refused(level: Level, descriptor: &Descriptor, prepare: impl FnOnce(&mut Bench)) -> (Completion, u8) {
@@ -97,6 +97,26 @@ fn responder_6_more_reads_than_agreed_are_refused() {
     assert_eq!(bench.state(B), vi_states::ERROR);
     assert_eq!(bench.events(1), [(event_code::CONN_LOST, 2, true, true)]);
     assert_eq!(bench.counter(1, counter::READS_SERVED), 1);
+}
+
+/// Rule RSP-6.
+#[test]
+fn responder_6_no_read_behind_a_refused_one_is_answered_when_the_vi_has_broken_before() {
+    // Whether a read may be is found when its answer is made.
+    let mut bench = Bench::choosing(2, Choices { reads_late: true, ..Choices::default() });
+    bench.connect([A, B], Level { timeout: 0, ..Level::reliable() });
+    bench.receive(B, &Descriptor::of(DATA, 1));
+    let read =
+        |ahead, handle, length| frame_of(opcode::RC_READ_REQUEST, ahead, true, &reth(DATA, handle, length));
+    // The answer to the first read takes ten packets. The others come meanwhile. The send is longer than its receive, and breaks the VI.
+    bench.inject(1, read(0, handle(), 2560));
+    bench.inject(1, read(10, handle() ^ 1 << 20, 100));
+    bench.inject(1, read(11, handle(), 100));
+    bench.inject(1, frame_of(opcode::RC_SEND_ONLY, 12, true, &[0; 2]));
+    bench.settle();
+    assert_eq!(bench.events(1), [(event_code::CONN_LOST, 2, true, true)]);
+    let counters = [counter::READS_SERVED, counter::NAKS_SENT, counter::BYTES_SENT];
+    assert_eq!(counters.map(|counter| bench.counter(1, counter)), [3, 1, 2560]);
 }
 
 /// Rules RSP-7: its MSN; and RSP-8.
