@@ -21,6 +21,12 @@ const BOOT: Duration = Duration::from_secs(120);
 const PORT_STATE: &str = "/sys/class/infiniband/rxe0/ports/1/state";
 /// In front of what the guest's shell says behind each command.
 const ENDED: &str = "@ended";
+/// The line behind a command's last.
+const TEXT_ENDS: &str = "@command";
+/// The status of a command that took longer than its limit: it was killed with signal 9.
+const KILLED: &str = "137";
+/// How much longer than a command's limit its end may take to come here.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// The guest. It ends with this value.
 pub struct Guest {
@@ -62,25 +68,30 @@ impl Guest {
         Ok(guest)
     }
 
-    /// Runs a command; what it has printed.
+    /// Runs a command; what it has printed. One that takes longer than `limit` is killed: the shell is free for the next.
     ///
     /// # Errors
     /// It takes longer than `limit`, or ends with another status than 0: with what it has printed.
     pub fn run(&mut self, command: &str, limit: Duration) -> Result<String> {
         self.commands += 1;
         let number = self.commands;
+        let seconds = limit.as_secs();
         // In a shell of its own: `exit` and changes of the folder stay there.
-        writeln!(self.console, "( {command} )\necho \"{ENDED} {number} $?\"")?;
+        writeln!(
+            self.console,
+            "timeout -s KILL {seconds} sh <<'{TEXT_ENDS}'\n{command}\n{TEXT_ENDS}\necho \"{ENDED} {number} $?\""
+        )?;
         let mut printed = String::new();
         let start = Instant::now();
         loop {
-            let left = limit.saturating_sub(start.elapsed());
+            let left = (limit + GRACE).saturating_sub(start.elapsed());
             let line = self
                 .lines
                 .next(left)
                 .with_context(|| format!("the guest: `{command}` printed {printed:?}"))?;
             match line.strip_prefix(&format!("{ENDED} {number} ")) {
                 Some("0") => return Ok(printed),
+                Some(KILLED) => bail!("`{command}` took longer than {seconds} s and printed {printed:?}"),
                 Some(status) => bail!("`{command}` ended with {status} and printed {printed:?}"),
                 None => {
                     printed += &line;

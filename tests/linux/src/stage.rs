@@ -115,13 +115,15 @@ impl Stage {
         let done = case(self).and_then(|()| self.check());
         let Err(error) = done else { return Ok(()) };
         self.strikes.end();
-        self.set_mtu(Mtu::DEFAULT)?;
         let programs =
             "rping rstream ucmatose ibv_rc_pingpong ibv_uc_pingpong ib_send_lat ib_write_bw ib_read_bw";
         let tidy =
             format!("killall -9 {programs} 2>/dev/null; tail -n 5 /tmp/* | cut -c 1-300; rm -f /tmp/*");
-        let printed = self.guest.run(&tidy, LIMIT)?;
-        Err(error.context(format!("the guest's programs printed {printed:?}")))
+        let tidied = self.set_mtu(Mtu::DEFAULT).and_then(|()| self.guest.run(&tidy, LIMIT));
+        Err(match tidied {
+            Ok(printed) => error.context(format!("the guest's programs printed {printed:?}")),
+            Err(other) => error.context(format!("the next case finds what this one has left: {other:#}")),
+        })
     }
 
     /// The NIC has broken no rule of the bus, switch and port have lost no frame that they should not, and Linux holds nothing of the case's.
