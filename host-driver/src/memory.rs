@@ -311,8 +311,11 @@ mod tests {
         let mapping = Mapping::for_device(8192).expect("memory");
         let start = mapping.start();
         let smaps = fs::read_to_string("/proc/self/smaps").expect("readable");
-        let flags = smaps.split_once(&format!("{:x}-", start.as_ptr() as usize)).expect("it is mapped").1;
-        let flags = flags.lines().find(|line| line.starts_with("VmFlags:")).expect("its flags");
+        // The kernel may have joined it to the memory of another test.
+        let is_its_own =
+            |text| line(text).is_some_and(|(from, to, _)| (from..to).contains(&(start.as_ptr() as u64)));
+        let mut lines = smaps.lines().skip_while(|text| !is_its_own(text));
+        let flags = lines.find(|text| text.starts_with("VmFlags:")).expect("it is mapped, and has flags");
         assert!(flags.split(' ').any(|flag| flag == "dc"), "not copied on fork: {flags}");
         // SAFETY: all that is mapped there.
         let mapping = unsafe { drop_in_child(mapping, start, 8192) };

@@ -80,15 +80,23 @@ fn set(options: &mut Options, part: &str) -> Result<(), String> {
     match part.split_once('=') {
         Some(("mac", text)) => options.mac = value(text)?,
         Some(("ip", text)) => options.ip = value(text)?,
+        Some(("ack_time", text)) => options.ack_time = exponent(text)?,
         Some(("seed", text)) => options.seed = Some(value(text)?),
-        _ => return Err("the options are mac=, ip= and seed=".into()),
+        _ => return Err("the options are mac=, ip=, ack_time= and seed=".into()),
     }
     Ok(())
+}
+
+/// A time as InfiniBand's messages have it, in five bits.
+fn exponent(text: &str) -> Result<u8, String> {
+    let exponent = text.parse().ok().filter(|exponent| *exponent < 32);
+    exponent.ok_or_else(|| "a time is n, from 0 to 31, of 4.096 us * 2^n".into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address::ACK_TIME;
 
     fn parse(name: &str) -> Result<DeviceName, NoName> {
         name.parse()
@@ -100,7 +108,13 @@ mod tests {
         assert_eq!(name.place, Place::VfioUser("/a:b.sock".into()));
         assert_eq!(name.options.mac, Mac([2, 0, 0, 0, 0, 7]));
         assert_eq!(name.options.ip, Ipv4Addr::new(10, 0, 0, 7));
-        assert_eq!(name.options.seed, Some(5));
+        assert_eq!((name.options.seed, name.options.ack_time), (Some(5), ACK_TIME));
+        for time in [0, 31] {
+            assert_eq!(
+                parse(&format!("vfio-user:x,ack_time={time}")).expect("a name").options.ack_time,
+                time
+            );
+        }
         for _ in 0..100 {
             let options = parse("vfio-user:x").expect("a name").options;
             assert!(options.mac.is_unicast() && options.ip.octets()[0] == 10);
@@ -122,6 +136,8 @@ mod tests {
             ("vfio:../0000:01:00.0", "no PCI address"),
             ("vfio:0000:01:00.0,fast", "\"fast\": the options are"),
             ("vfio-user:x,ip=1", "\"ip=1\": "),
+            ("vfio-user:x,ack_time=32", "\"ack_time=32\": a time is n, from 0 to 31"),
+            ("vfio-user:x,ack_time=-1", "\"ack_time=-1\": a time is n, from 0 to 31"),
             ("vfio-user:x,a=b", "\"a=b\": the options are"),
         ];
         for (name, reason) in wrongs {

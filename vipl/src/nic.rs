@@ -103,7 +103,8 @@ impl Nic {
     ///   that programs were written with (`nic0`, `VINIC0`, `/dev/via_eth0`, `/dev/clanvi0`: `viad:/run/viad.sock`).
     ///
     /// Behind a device, each after a comma: `mac=02:00:00:00:00:01`, `ip=10.0.0.1` (both random when not
-    /// given; peers learn them when they connect), `seed=N` (random numbers repeat).
+    /// given; peers learn them when they connect), `ack_time=N` (the NIC may take 4.096 us * 2^N to acknowledge; peers wait that long before they send
+    /// again: 10 where it is not given), `seed=N` (random numbers repeat).
     ///
     /// From here on peers that ask are answered, by a thread where the agent is in this process: where the NIC is (ARP), and that nobody waits for
     /// their connections. Should that not be possible, [`Nic::connections`] says why.

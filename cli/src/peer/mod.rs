@@ -55,7 +55,7 @@ impl From<Reliability> for ReliabilityLevel {
 #[derive(Args)]
 #[group(skip)]
 pub struct Options {
-    /// The NIC: viad:SOCKET, an alias of one, or vfio:PCI-ADDRESS or vfio-user:PATH, then [,mac=..][,ip=..][,seed=..]
+    /// The NIC: viad:SOCKET, an alias of one, or vfio:PCI-ADDRESS or vfio-user:PATH, then [,mac=..][,ip=..][,ack_time=..][,seed=..]
     #[arg(short = 'd', long)]
     pub nic: String,
     /// Port of the server's NIC, at which it waits

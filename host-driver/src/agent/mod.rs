@@ -41,7 +41,7 @@ pub use interrupts::EVENT_VECTOR;
 pub use leases::Lease;
 
 use crate::{
-    address::Mac,
+    address::{Mac, ACK_TIME},
     device::{Bar, DeviceError, PciDevice},
     device_protocol::commands::Admin,
     dma_space::DmaSpace,
@@ -71,6 +71,9 @@ pub struct Options {
     pub ip: Ipv4Addr,
     /// P_Key of its frames.
     pub pkey: u16,
+    /// The NIC may take 4.096 us * 2^n to acknowledge, n from 0 to 31: the peers of its connections are told so, and wait that long before they send
+    /// again (IBA 12.7.34). A simulated NIC with a peer outside the simulation takes longer than a card.
+    pub ack_time: u8,
     /// Seed of every random number; None: the system's.
     pub seed: Option<u64>,
     /// Events that the error ring has room for. Where many share the NIC it is large: who makes a flood of them fills it less soon.
@@ -78,9 +81,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// The default P_Key, and random numbers of the system's.
+    /// The default P_Key, a card's time to acknowledge, and random numbers of the system's.
     pub fn new(mac: Mac, ip: Ipv4Addr) -> Self {
-        Self { mac, ip, pkey: DEFAULT_PKEY, seed: None, events: cqs::EVENTS }
+        Self { mac, ip, pkey: DEFAULT_PKEY, ack_time: ACK_TIME, seed: None, events: cqs::EVENTS }
     }
 }
 
@@ -93,6 +96,7 @@ pub struct Agent {
     mac: Mac,
     ip: Ipv4Addr,
     pkey: u16,
+    ack_time: u8,
     arena: Arc<Arena>,
     system_tag: u16,
     dma_bytes: u64,
@@ -136,7 +140,7 @@ impl Agent {
     /// Not a Viaduct NIC, or one of another layout version; the device's errors.
     #[tracing::instrument(level = "debug", skip_all, fields(mac = %options.mac, ip = %options.ip), err(level = "debug"))]
     pub fn open(device: Arc<dyn PciDevice>, options: Options) -> Result<Arc<Self>, AgentError> {
-        let Options { mac, ip, pkey, seed, events } = options;
+        let Options { mac, ip, pkey, ack_time, seed, events } = options;
         if !mac.is_unicast() {
             return Err(AgentError::OwnAddress(mac.to_string()));
         }
@@ -213,6 +217,7 @@ impl Agent {
             mac,
             ip,
             pkey,
+            ack_time,
             arena: Arena::registered(arena, handle),
             system_tag,
             dma_bytes: state.regions.dma_bytes(),

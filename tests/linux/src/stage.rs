@@ -24,6 +24,9 @@ pub const OWN: Mac = Mac([2, 0, 0, 0, 0, 2]);
 pub const OWN_IP: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
 /// Bytes a cycle of each link: with fewer the RTL would be too slow for Linux' patience.
 const RATE: u64 = 8;
+/// RTL may take 0.54 s to acknowledge, 4.096 us * 2^17. Linux' queue pairs wait that long: where they ask by themselves, and where our NIC says so. A card's
+/// 4.2 ms would be over before the RTL can answer, and Linux' requester makes mistakes when it sends again what is being answered (docs/linux.md).
+const RTL_ACK_TIME: u8 = 17;
 /// What Linux holds for programs and for itself: protection domains, completion queues, queue pairs, identifiers of connections, memory regions and
 /// contexts.
 const RESOURCES: &str = "/usr/bin/rdma resource show";
@@ -81,7 +84,11 @@ impl Stage {
 
     /// The NIC's name, for whoever opens it.
     pub fn name(&self) -> String {
-        format!("{},mac={OWN},ip={OWN_IP}", self.served.name(0))
+        let name = format!("{},mac={OWN},ip={OWN_IP}", self.served.name(0));
+        match self.kind {
+            Kind::Model => name,
+            Kind::Rtl => format!("{name},ack_time={RTL_ACK_TIME}"),
+        }
     }
 
     /// Opens the NIC, with so many bytes of memory that a peer may write and read.

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::{super::vis::ViState, *};
+use crate::address::ACK_TIME;
 
 /// Rule LIFE-3: the order of its commits.
 #[test]
@@ -162,6 +163,18 @@ fn vis_run_out_and_their_queue_pair_numbers_change() {
     assert!(matches!(create_vi(&agent, attributes), Err(AgentError::Ring(11))));
     let attributes = ViAttributes { max_transfer: 0, ..vi_attributes(tag) };
     assert!(matches!(create_vi(&agent, attributes), Err(AgentError::MaxTransfer(0))));
+}
+
+/// IBA 12.7.34: the time that peers wait before they send again.
+#[test]
+fn a_vi_says_how_long_its_nic_takes_to_acknowledge() {
+    for ack_time in [ACK_TIME, 17] {
+        let agent = Agent::open(Arc::new(Ledger::new()), Options { ack_time, ..options() });
+        let agent = agent.expect("a sound function");
+        let tag = agent.create_tag().expect("a tag");
+        let vi = create_vi(&agent, vi_attributes(tag)).expect("a free VI");
+        assert_eq!(vi.info().ack_time, ack_time);
+    }
 }
 
 #[test]

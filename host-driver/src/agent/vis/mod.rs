@@ -33,7 +33,7 @@ pub use crate::queues::{
     Direction, ViState,
 };
 use crate::{
-    address::{ConnectionInfo, ACK_TIME},
+    address::ConnectionInfo,
     device_protocol::commands::Admin,
     kernel_agent::{CreatedVi, ViAttributes, ViName},
     queues::{doorbells::Doorbells, ring::RING_BYTES, work_queues::WorkQueues},
@@ -105,7 +105,7 @@ impl Agent {
             mtu: attributes.mtu,
             service: attributes.service,
             max_transfer: attributes.max_transfer,
-            ack_time: ACK_TIME,
+            ack_time: self.ack_time,
         };
         let entry = Entry { name, attributes, info, arena: Arc::clone(arena), send, receive };
         let cqs = [attributes.send_cq, attributes.receive_cq];
