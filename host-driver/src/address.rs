@@ -1,6 +1,6 @@
 //! Addresses of a NIC, and what two ends of a connection tell each other.
 
-use std::{fmt, net::Ipv4Addr, str::FromStr};
+use std::{fmt, net::Ipv4Addr, ops::RangeInclusive, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use viaduct_spec::{handle::queue_pair, tables::service};
@@ -168,6 +168,8 @@ impl FromStr for Mtu {
 
 /// A NIC of ours acknowledges within 4.2 ms: 4.096 us * 2^10, its own time-out.
 pub const ACK_TIME: u8 = 10;
+/// What such an exponent may be: InfiniBand's messages have five bits for it.
+pub(crate) const ACK_TIMES: RangeInclusive<u8> = 0..=31;
 /// Queue pairs up to this one are InfiniBand's management's.
 const MANAGEMENT: u32 = 1;
 
@@ -257,7 +259,7 @@ impl ConnectionInfo {
         range("starting PSN", peer.starting_psn, peer.starting_psn >> 24 == 0)?;
         let first_psn = peer.first_psn.unwrap_or_default();
         range("first PSN", first_psn, first_psn >> 24 == 0)?;
-        range("time to acknowledge", peer.ack_time.into(), peer.ack_time < 32)?;
+        range("time to acknowledge", peer.ack_time.into(), ACK_TIMES.contains(&peer.ack_time))?;
         if !peer.mac.is_unicast() {
             return Err(PeerError::Address(peer.mac.to_string()));
         }

@@ -3,7 +3,7 @@
 use std::{fmt, net::Ipv4Addr, str::FromStr, sync::Arc};
 
 use crate::{
-    address::Mac,
+    address::{Mac, ACK_TIMES},
     agent::Options,
     device::{DeviceError, PciDevice},
     pci::{Address, AddressError},
@@ -80,16 +80,16 @@ fn set(options: &mut Options, part: &str) -> Result<(), String> {
     match part.split_once('=') {
         Some(("mac", text)) => options.mac = value(text)?,
         Some(("ip", text)) => options.ip = value(text)?,
-        Some(("ack_time", text)) => options.ack_time = exponent(text)?,
+        Some(("ack_time", text)) => options.ack_time = ack_time(text)?,
         Some(("seed", text)) => options.seed = Some(value(text)?),
         _ => return Err("the options are mac=, ip=, ack_time= and seed=".into()),
     }
     Ok(())
 }
 
-/// A time as InfiniBand's messages have it, in five bits.
-fn exponent(text: &str) -> Result<u8, String> {
-    let exponent = text.parse().ok().filter(|exponent| *exponent < 32);
+/// A time to acknowledge, by its exponent.
+fn ack_time(text: &str) -> Result<u8, String> {
+    let exponent = text.parse().ok().filter(|exponent| ACK_TIMES.contains(exponent));
     exponent.ok_or_else(|| "a time is n, from 0 to 31, of 4.096 us * 2^n".into())
 }
 

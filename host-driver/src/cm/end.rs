@@ -2,7 +2,7 @@
 
 use viaduct_spec::tables::RNR_WITHOUT_END;
 
-use crate::address::{ConnectionInfo, PeerError};
+use crate::address::{ConnectionInfo, PeerError, ACK_TIMES};
 pub use crate::not_ready::{NotReady, WITHOUT_END};
 
 use super::wrong::{need, Wrong};
@@ -101,7 +101,7 @@ impl End {
         let ConnectionInfo { queue_pair, starting_psn, ack_time, .. } = self.info;
         need(queue_pair >> 24 == 0, "the queue pair number", queue_pair, "24 bits")?;
         need(starting_psn >> 24 == 0, "the starting PSN", starting_psn, "24 bits")?;
-        need(ack_time < 32, "the time to acknowledge", ack_time, "0 to 31")?;
+        need(ACK_TIMES.contains(&ack_time), "the time to acknowledge", ack_time, "0 to 31")?;
         self.not_ready.check()
     }
 }

@@ -21,7 +21,7 @@ const BOOT: Duration = Duration::from_secs(120);
 const PORT_STATE: &str = "/sys/class/infiniband/rxe0/ports/1/state";
 /// In front of what the guest's shell says behind each command.
 const ENDED: &str = "@ended";
-/// The line behind a command's last.
+/// The line that ends the text of a command.
 const TEXT_ENDS: &str = "@command";
 /// The status of a command that took longer than its limit: it was killed with signal 9.
 const KILLED: &str = "137";
@@ -144,7 +144,16 @@ impl Guest {
     /// # Errors
     /// It takes longer than `limit`.
     pub fn end_of_command(&mut self, name: &str, limit: Duration) -> Result<String> {
-        let wait = format!("until grep -q '^status ' /tmp/{name}; do usleep 20000; done; cat /tmp/{name}");
-        self.run(&wait, limit)
+        self.wait_for_output(name, "^status ", limit)?;
+        self.run(&format!("cat /tmp/{name}"), limit)
+    }
+
+    /// Waits until a command in the background has printed a line that matches `pattern`, grep's.
+    ///
+    /// # Errors
+    /// It takes longer than `limit`.
+    pub fn wait_for_output(&mut self, name: &str, pattern: &str, limit: Duration) -> Result<()> {
+        let wait = format!("until grep -q '{pattern}' /tmp/{name}; do usleep 20000; done");
+        self.run(&wait, limit).map(drop)
     }
 }

@@ -40,7 +40,7 @@ fn behind_viad(stage: &mut Stage) -> Result<()> {
     let program = Program::start(Command::new(example("rping")?).arg(name))?;
     ensure!(program.line()? == OWN_IP.to_string(), "the example listens elsewhere");
     stage.guest.start_command("rping", &format!("rping -c -a {OWN_IP} -C 1000000 -v"))?;
-    stage.guest.run("until grep -q 'ping data' /tmp/rping; do usleep 20000; done", LIMIT)?;
+    stage.guest.wait_for_output("rping", "ping data", LIMIT)?;
     program.kill()?;
     let killed = Instant::now();
     hears_of_end(stage)?;

@@ -232,8 +232,7 @@ fn ours_ends(stage: &mut Stage) -> Result<()> {
 /// rping hears that its connection has ended, and is killed then. It might not end by itself: behind each message it posts a receive, and soft-RoCE
 /// never completes one that is posted when the queue pair is in error already (docs/linux.md).
 pub fn hears_of_end(stage: &mut Stage) -> Result<()> {
-    let heard = "until grep -q 'DISCONNECT EVENT' /tmp/rping; do usleep 20000; done";
-    stage.guest.run(heard, LIMIT).context("rping hears of the end")?;
+    stage.guest.wait_for_output("rping", "DISCONNECT EVENT", LIMIT).context("rping hears of the end")?;
     stage.guest.run("killall -9 rping; true", LIMIT)?;
     ended(stage, "rping")
 }

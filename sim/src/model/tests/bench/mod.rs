@@ -58,7 +58,7 @@ impl Bench {
         Self::of(nics, Choices::default(), capture)
     }
 
-    /// The same, of models that choose so.
+    /// So many models with these choices, all rows but those of virtual interfaces written.
     pub fn choosing(nics: usize, choices: Choices) -> Self {
         Self::of(nics, choices, None)
     }

@@ -102,7 +102,7 @@ fn responder_6_more_reads_than_agreed_are_refused() {
 /// Rule RSP-6.
 #[test]
 fn responder_6_no_read_behind_a_refused_one_is_answered_when_the_vi_has_broken_before() {
-    // Whether a read may be is found when its answer is made.
+    // The model looks at a read's range when it makes the answer.
     let mut bench = Bench::choosing(2, Choices { reads_late: true, ..Choices::default() });
     bench.connect([A, B], Level { timeout: 0, ..Level::reliable() });
     bench.receive(B, &Descriptor::of(DATA, 1));
